@@ -32,6 +32,7 @@ from hcloud.model.running.job import (
     MachineRole,
     NewJobs,
     NodePhase,
+    ServiceTarget,
 )
 from hcloud.model.running.note import Asked
 from hcloud.policy.facts import Setup, TypeFacts
@@ -230,6 +231,7 @@ class World:
     limits: SpendingLimits = field(default_factory=SpendingLimits)
     follow: bool = False
     probe: Callable[[int], float | None] | None = None
+    measure: Callable[[ServiceTarget], float] | None = None
     asked: list[Asked] = field(default_factory=list)
     loop: OperatingLoop | None = None
     _file: LiveJournalFile | None = None
@@ -295,6 +297,7 @@ class World:
             limits=self.limits,
             rhythm=self.rhythm,
             probe=self.probe,
+            measure=self.measure,
             follow=self.follow,
         )
         machines = Machines(self.cloud, self.cloud.clock, WaitLimits(ended=30.0, first_poll=0.5), self.rhythm.settled)

@@ -13,7 +13,11 @@ from operating import World, job
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating.loop import OperatingLoop
+from hcloud.model.running.event import BelowQos, Latency
+from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import Asked
+from hcloud.model.workload import JobKind
+from hcloud.store.journal import read_journal
 
 
 @pytest.fixture(autouse=True)
@@ -157,3 +161,41 @@ def test_jobs_that_wait_for_a_launch_take_what_becomes_free(tmp_path: Path) -> N
     began = sorted(r.began for r in world.engine.ran)
     assert began[-1] - began[0] < 6 * 35.0
     assert loop.fold.spent(world.now) < Decimal("0.02")
+
+
+@pytest.mark.parametrize("semantics", ["aws", "gcp", "azure"])
+def test_rentals_are_what_the_cloud_charges_for(tmp_path: Path, semantics: str) -> None:
+    world = World.of(tmp_path / "j", TWELVE, "HM", 1, semantics=semantics)
+    loop = world.run()
+    world.check(completed=12)
+    told = {r.resource: (r.instance_type, r.start, r.end) for r in loop.fold.rented}
+    there = world.cloud.ledger.machines.values()
+    assert told == {m.id: (m.instance_type, int(m.made_at), int(m.asked_to_end or 0)) for m in there}
+
+
+def test_a_service_that_misses_its_target_gets_more_then_another_machine(tmp_path: Path) -> None:
+    target = ServiceTarget(TargetKind.COMMAND, "latency", 100.0)
+    service = job("web", cores=2, seconds=200.0, kind=JobKind.SERVICE, target=target, restartable=True)
+    world = World.of(tmp_path / "j", [service], "HF", 2)
+    asked: list[ServiceTarget] = []
+    world.measure = lambda of: asked.append(of) or 400.0 if len(world.engine.ran) == 1 else 50.0  # type: ignore[func-returns-value]
+    loop = world.run()
+    world.check(completed=1)
+    assert world.engine.resized == [("web", 3000)], "first more of its machine"
+    assert [r.attempt for r in world.engine.ran] == [1, 2], "then another machine"
+    assert asked[0] == target
+    seen = read_journal(tmp_path / "j").events
+    assert next(e.p99 for e in seen if isinstance(e, Latency)) == 400.0
+    assert loop.desk.troubles == {}
+
+
+def test_a_slow_batch_job_that_may_not_begin_anew_stays(tmp_path: Path) -> None:
+    slow = job("slow", cores=8, seconds=20.0)
+    world = World.of(tmp_path / "j", [slow], "HF", 2)
+    world.engine.seconds["slow"] = 100.0
+    world.run()
+    world.check(completed=1)
+    assert len(world.engine.ran) == 1
+    shares = [e.performance for e in read_journal(tmp_path / "j").events if isinstance(e, BelowQos)]
+    assert shares
+    assert shares[-1] < 0.95

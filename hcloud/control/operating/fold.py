@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import singledispatchmethod
 
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Cancelled, Completion, Event, Failed, LaunchFailed, Quality
 from hcloud.model.running.job import JobOrder
@@ -30,6 +31,8 @@ from hcloud.model.running.note import (
 from hcloud.policy.facts import Setup
 
 HOUR = Decimal(3600)
+ADDRESS = "operate"
+"""Where reports count machines of live work."""
 LAST_DECISIONS = 12
 """Decisions that a screen shows."""
 JOB_STATES = ("queued", "placed", "running")
@@ -115,7 +118,7 @@ class JobRecord:
 
 class Fold:
     """The sum of a journal, line by line. ``decisions`` are the last few; a type of which a launch failed is ``shut``
-    until a moment."""
+    until a moment; ``rented`` is every rental that is over."""
 
     def __init__(self, setup: Setup, started: float = 0.0) -> None:
         self.setup = setup
@@ -129,6 +132,7 @@ class Fold:
         self.spent_before = Decimal(0)
         self.asked = ""
         self.is_finished = False
+        self.rented: list[MachineRental] = []
         self.shut: dict[tuple[str, PurchaseOption], float] = {}
         self.began = self.last = started
         for number, kind in enumerate(setup.reserve):
@@ -333,6 +337,8 @@ class Fold:
     def _gone(self, machine: MachineRecord, ended: float) -> None:
         machine.phase, machine.ended, machine.idle_until = MachinePhase.GONE, ended, None
         self.spent_before += cost_of(machine, ended)
+        if (rental := rental_of(machine)) is not None:
+            self.rented.append(rental)
         self.standing.pop(machine.instance, None)
 
     def _over(self, job: JobRecord, result: str, at: float) -> None:
@@ -353,6 +359,15 @@ class Fold:
     def hourly(self) -> Decimal:
         """Dollars an hour of all that stands or may stand."""
         return sum((m.hourly or Decimal(0) for m in self.standing.values() if m.stands), Decimal(0))
+
+
+def rental_of(machine: MachineRecord) -> MachineRental | None:
+    """What a machine is charged for; None for one that its cloud never had."""
+    if machine.launched is None:
+        return None
+    end = None if machine.ended is None else int(machine.ended)
+    where = (machine.type_name, machine.zone, machine.option)
+    return MachineRental(machine.id, ADDRESS, *where, int(machine.launched), end)
 
 
 def cost_of(machine: MachineRecord, now: float) -> Decimal:

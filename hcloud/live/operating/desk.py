@@ -44,6 +44,7 @@ class OperatingDesk:
     progress: dict[str, float] = field(default_factory=dict)
     scores: dict[int, float] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
+    measured: dict[str, float] = field(default_factory=dict)
     _said: dict[tuple[str, object], float] = field(default_factory=dict)
 
     def now(self) -> float:

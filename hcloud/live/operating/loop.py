@@ -7,17 +7,18 @@ from functools import partial
 from heapq import heappop, heappush
 
 from hcloud import __version__
-from hcloud.control.operating.fold import Fold, JobRecord
-from hcloud.control.operating.happened import performance_until, taken
+from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.happened import taken
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError
 from hcloud.live.operating.acting import intended
 from hcloud.live.operating.desk import OperatingDesk
+from hcloud.live.operating.judging import Judge
 from hcloud.live.operating.seeing import answered, decide_anew, see_machine
 from hcloud.live.operating.terms import Parts, Terms
-from hcloud.model.running.decision import DecisionAction
-from hcloud.model.running.event import BelowQos, Cancelled, ClockTick
-from hcloud.model.running.job import JobOrder, JobPhase, NewJobs
+from hcloud.live.operating.workers import Answer
+from hcloud.model.running.event import Cancelled, ClockTick
+from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import Asked, ControllerStarted, Finished
 
 WORKER_SECONDS = 0.02
@@ -31,7 +32,7 @@ class OperatingLoop:
         self.desk = OperatingDesk(session, fold, parts, terms)
         self._coming: list[tuple[float, int, JobOrder]] = []
         self._known: set[str] = set(fold.jobs)
-        self._below: dict[str, float] = {}
+        self._judge = Judge(self.desk)
         self._looked = -math.inf
         self._told: dict[str, str] = {}
         self.desk.tell(ControllerStarted(self.desk.now(), __version__))
@@ -55,10 +56,10 @@ class OperatingLoop:
             self._hear(asked, now)
         self._observe(now)
         for answer in desk.parts.workers.answers():
-            answered(desk, answer, now)
+            self._answered(answer, now)
         decide_anew(desk, now)
         self._take_jobs(now)
-        self._judge(now)
+        self._judge.judge(now)
         desk.happen(ClockTick(now))
         actions = intended(desk, now)
         if desk.write():
@@ -76,6 +77,13 @@ class OperatingLoop:
         due = min(desk.session.next_due(), self._coming[0][0] if self._coming else math.inf)
         seconds = min(desk.terms.rhythm.period, max(due - desk.now(), 0.0))
         desk.parts.engine.wait(max(seconds if desk.parts.workers.idle else min(seconds, WORKER_SECONDS), 0.001))
+
+    def _answered(self, answer: Answer, now: float) -> None:
+        what, who = answer.about if isinstance(answer.about, tuple) else ("", "")
+        if what == "latency":
+            self._judge.measured(answer, str(who), now)
+        else:
+            answered(self.desk, answer, now)
 
     def _hear(self, asked: Asked, now: float) -> None:
         desk = self.desk
@@ -130,27 +138,3 @@ class OperatingLoop:
             return NewJobs(closed=desk.closed)
         desk.troubles.pop("jobs", None)
         return found
-
-    def _judge(self, now: float) -> None:
-        """Tell the controller of batch jobs that have been slow for longer than the patience of the strategy."""
-        rules = self.desk.session.setup.rules
-        if not rules.monitor:
-            return
-        for job in list(self.fold.active.values()):
-            name, seen = job.order.id, self.desk.sightings.get(job.order.id)
-            runs = seen is not None and seen.attempt == job.attempt and seen.phase is JobPhase.RUNNING
-            if not runs or seen is None or seen.began is None or job.on is None or job.leaving or job.is_over:
-                continue
-            share = performance_until(job.order, seen.began, seen.progress, now)
-            if share is None or share >= rules.monitor_level:
-                self._below.pop(name, None)
-            elif now - self._below.setdefault(name, now) >= rules.patience:
-                del self._below[name]
-                self._suffers(job, share, now)
-
-    def _suffers(self, job: JobRecord, share: float, now: float) -> None:
-        desk, name = self.desk, job.order.id
-        made = desk.happen(BelowQos(now, name, share))
-        if any(d.action is DecisionAction.ENLARGE and d.job == name for d in made):
-            cores = desk.session.cores_of(name)
-            desk.do("resize", name, partial(desk.parts.engine.resize, name, job.attempt, cores))

@@ -15,7 +15,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Owner
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import UNKNOWN, Event
-from hcloud.model.running.job import JobOrder
+from hcloud.model.running.job import JobOrder, ServiceTarget
 from hcloud.model.running.note import Asked, Note
 
 Line = Event | Decision | Note
@@ -34,7 +34,8 @@ class Rhythm:
     """Seconds; all are ours. ``period`` between two looks at an engine that tells nothing by itself, ``look`` between
     two looks at the cloud, ``join`` until a machine has to be ready, ``settled`` until a list of the cloud has to show
     what it made; a type that could not be launched is left alone for ``first_backoff``, doubled up to
-    ``longest_backoff``; ``again`` until what an engine did not take is said to it again."""
+    ``longest_backoff``; ``again`` until what an engine did not take is said to it again; ``measure`` between two looks
+    at the latency of a service."""
 
     period: float = 1.0
     look: float = 15.0
@@ -43,6 +44,7 @@ class Rhythm:
     first_backoff: float = 15.0
     longest_backoff: float = 600.0
     again: float = 5.0
+    measure: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Terms:
     rhythm: Rhythm = field(default_factory=Rhythm)
     vector: Callable[[JobOrder], tuple[int, ...]] = field(default=lambda order: UNKNOWN)
     probe: Callable[[int], float | None] | None = None
+    measure: Callable[[ServiceTarget], float] | None = None
     follow: bool = False
 
 

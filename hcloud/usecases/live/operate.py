@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
-from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.fold import Fold, rental_of
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.session import ControlSession
 from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
@@ -22,6 +22,7 @@ from hcloud.live.operating.workers import Workers
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import Owner
 from hcloud.model.holdings.state import LockInfo
+from hcloud.model.report import MachineRental
 from hcloud.model.running.job import JobOrder
 from hcloud.model.running.note import Asked
 from hcloud.policy.facts import Setup
@@ -211,6 +212,8 @@ def rhythm_of(here: LiveGround) -> Rhythm:
 
 
 def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: Setup, world: EngineParts) -> Terms:
+    from hcloud.profiling.targets import measure
+
     owner = Owner(origin.lineage, here.loaded.config.live.project, setup.digest.removeprefix("sha256:")[:12])
     zones: dict[str, Sequence[str]] = {}
     return Terms(
@@ -221,6 +224,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         limits=replace(asked.limits, cores=_cores_here(here)),
         rhythm=rhythm_of(here),
         probe=world.probe if asked.probe else None,
+        measure=measure,
         follow=asked.follow,
     )
 
@@ -242,6 +246,22 @@ def look(place: str) -> Seen:
     fold = Fold(known.setup, known.lines[0].at if known.lines else 0.0)
     fold.take(known.lines)
     return Seen(fold, known.live, FileLock(PrivateDirectory(directory)).holder(), directory, fold.last)
+
+
+def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
+    """Every machine that live work ever had in this account and region, by the journals beside the state."""
+    scope, found = here.cloud.scope(), []
+    directory = here.beside.resolve() / DIRECTORY
+    for path in sorted(directory.glob("journal*.jsonl")):
+        known = read_journal(path)
+        where = known.live
+        if where is None or (where.cloud, where.account, where.region) != (scope.cloud, scope.account, scope.region):
+            continue
+        fold = Fold(known.setup)
+        fold.take(known.lines)
+        standing = (rental_of(machine) for machine in fold.standing.values())
+        found += [*fold.rented, *(rental for rental in standing if rental is not None)]
+    return tuple(found)
 
 
 def works(place: str) -> bool:

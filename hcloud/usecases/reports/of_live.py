@@ -18,6 +18,7 @@ from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.readers.configuration.config import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
 from hcloud.usecases.live.ground import FAKE, LiveGround
+from hcloud.usecases.live.operate import rentals_of_work
 from hcloud.usecases.reports.report import (
     ReportRequest,
     counterfactuals,
@@ -43,7 +44,8 @@ def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:
     listed = listed_prices(in_places(ground.loaded, [(provider, region)]), ground.today)
     tariff = Tariff(ground.book, provider, region, scope.account, listed)
     since = month_of(period.start).start  # what ran earlier in the month counts for sustained use
-    logged = [u for u in ground.store.rentals().usages() if u.seconds_within(since, period.end)]
+    every = (*ground.store.rentals().usages(), *rentals_of_work(ground))
+    logged = [u for u in every if u.seconds_within(since, period.end)]
     seen, unseen = _as_seen(ground, logged)
     rented = [u for u in seen if u.seconds_within(since, period.end)]
     held, said = _held(ground)
