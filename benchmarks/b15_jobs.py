@@ -50,7 +50,7 @@ def operate(jobs: int, folder: Path) -> None:
         text=True,
         check=False,
     )
-    if ran.returncode or f"{jobs:,} completed" not in ran.stdout + ran.stderr:
+    if ran.returncode or f"{jobs} completed" not in ran.stdout + ran.stderr:
         raise SystemExit(f"operate ended with {ran.returncode}: {ran.stderr[-500:]}")
 
 

@@ -123,6 +123,12 @@ class Cluster:
         self._spawn("slurmctld", "slurmctld", "-D", "-f", str(self.conf))
         wait_for(lambda: "UP" in self.run("scontrol", "ping", check=False), "slurmctld does not answer")
 
+    def stop_controller(self) -> None:
+        """slurmctld writes its state and ends."""
+        found = self.daemons.pop("slurmctld")
+        found.terminate()
+        found.wait(PATIENCE)
+
     def kill_controller(self) -> None:
         """slurmctld dies without a word."""
         self.end("slurmctld")

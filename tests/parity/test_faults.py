@@ -15,7 +15,7 @@ from simulating import Row, excerpt, jobs_of, setting_of, tasks_in, with_spot, w
 
 from hcloud.cli.main import run as cli
 from hcloud.errors import UsageError
-from hcloud.model.running.event import Cancelled, LaunchFailed, Lost, Pool
+from hcloud.model.running.event import Cancelled, LaunchFailed, Lost, Pool, Ready
 from hcloud.planning.reports.quality import journeys_of
 from hcloud.policy.codes import LOST
 from hcloud.readers.bundle import bundled
@@ -25,12 +25,13 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import SIMULATE, compiled, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.outcomes.measure import RunFaults, measure
-from hcloud.sim.run import RunOutcome, run
+from hcloud.sim.run import RunOutcome, charges, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.variation import parse_axis, varied_cloud
 from hcloud.store.journal import read_journal
 from hcloud.usecases.live.decide import replay
-from hcloud.usecases.studies.journal import write_journal
+from hcloud.usecases.reports.rented import rented_in
+from hcloud.usecases.studies.journal import journal_entries, setup_of_run, write_journal
 
 FAILED, LOSSES, CANCELS = "failed_launches=0.5", "lost_per_hour=1", "cancelled=0.3"
 ALL = (FAILED, LOSSES, CANCELS)
@@ -115,6 +116,19 @@ def test_a_launch_that_failed_is_not_paid_and_a_lost_reserve_is() -> None:
     assert measure(calm).faults == RunFaults()
     reserved = [measure(outcome("SR", *faults)).cost.reserved for faults in ((), (LOSSES,))]
     assert reserved[0] == reserved[1]
+
+
+@pytest.mark.parametrize("fault", [FAILED, LOSSES])
+@pytest.mark.parametrize("name", ["OdM", "HM", "spot"])
+def test_the_report_of_a_journal_charges_what_the_simulator_does(name: str, fault: str) -> None:
+    """Launches that failed, that were held back until their type was tried again, and machines that were lost."""
+    made = outcome(name, fault)
+    entries = tuple(journal_entries(made, setup_of_run(made)))
+    held = [e for e in entries if isinstance(e, Ready) and e.spin_up is not None]
+    assert bool(held) == (fault == FAILED)
+    rented = rented_in(setup_of_run(made), entries, 0).rented
+    seconds = sum((rental.end or 0) - rental.start for rental in rented if rental.address != "reserved")
+    assert seconds == sum(charge.seconds for charge in charges(made))
 
 
 def test_what_was_lost_is_rented_until_then() -> None:

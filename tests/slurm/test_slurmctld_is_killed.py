@@ -150,7 +150,7 @@ def test_a_node_that_slurmctld_forgot_joins_again_and_is_not_given_up(slurm: Clu
 
 def _is_up(slurm: Cluster, name: str) -> bool:
     node = next(found for found in slurm.commands.nodes() if found.name == name)
-    return not node.flags & {"POWERED_DOWN", "POWERING_UP", "POWER_UP", "NOT_RESPONDING", "DRAIN"}
+    return not node.flags & {"POWERED_DOWN", "POWERING_UP", "NOT_RESPONDING", "DRAIN"}
 
 
 def test_a_job_that_slurm_does_not_know_any_more_is_unknown_and_then_lost(slurm: Cluster) -> None:

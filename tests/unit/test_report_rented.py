@@ -53,6 +53,12 @@ def test_nobody_pays_for_a_machine_that_could_not_be_launched() -> None:
     assert rented_in(setup(), (told(5.0, DecisionAction.LAUNCH, 3), failed, ClockTick(9.0)), 0).rented == ()
 
 
+def test_a_launch_that_was_held_back_is_paid_from_when_it_began() -> None:
+    entries = (told(5.0, DecisionAction.LAUNCH, 3), Ready(80.5, 3, 15.2), told(90.0, DecisionAction.RELEASE, 3))
+    (one,) = rented_in(setup(), entries, 0).rented
+    assert (one.start, one.end) == (65, 90)
+
+
 def test_a_lost_reserved_server_is_paid_on_and_replaced_under_the_same_commitment() -> None:
     large = replace(setup(pool=2), rules=RULES)
     entries = (

@@ -8,8 +8,10 @@ from functools import partial
 
 from hcloud.control.operating.fold import JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import kept_from_launch, key_of, to_begin, to_end, to_launch, to_stop
+from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.machines import order_of
+from hcloud.model.holdings.live import Machine
 from hcloud.model.running.job import JobPhase, JobPlace, MachineRole
 from hcloud.model.running.note import Beginning, Held, Launching
 
@@ -53,9 +55,19 @@ def _intend_launch(desk: OperatingDesk, machine: MachineRecord, now: float, acti
 
 def _launch(desk: OperatingDesk, machine: MachineRecord) -> None:
     role = MachineRole(machine.instance, machine.type_name, machine.reserved)
-    order = order_of(machine, desk.terms.owner, desk.parts.engine.joining(role))
-    desk.parts.crash("operate.launch")
-    desk.do("launch", machine.instance, partial(desk.parts.machines.launch, order))
+    known, parts, owner = replace(machine), desk.parts, desk.terms.owner
+
+    def launched() -> Machine:
+        try:
+            return parts.machines.launch(order_of(known, owner, parts.engine.joining(role)))
+        except (ThrottledError, UnavailableError, UnknownOutcomeError):
+            raise  # it may have been launched
+        except HcloudError:
+            parts.engine.let_go(role.instance)
+            raise
+
+    parts.crash("operate.launch")
+    desk.do("launch", machine.instance, launched)
 
 
 def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:

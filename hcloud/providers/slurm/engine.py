@@ -48,6 +48,7 @@ class SlurmEngine:
         self._nodes: dict[str, SlurmNode] = {}
         self._doubtful: dict[tuple[str, int], float] = {}
         self._told: set[str] = set()
+        self._given_up: set[str] = set()
         self._rung = 0.0
 
     # ---- jobs that come
@@ -164,11 +165,20 @@ class SlurmEngine:
         free: more are declared with 'hcloud slurm config'."""
         names = self._site.names(role.type_name, reserved=role.reserved)
         claim = self._ledger.take(role.instance, role.type_name, names)
+        if claim is None and self._drop_given_up(names):
+            claim = self._ledger.take(role.instance, role.type_name, names)
         if claim is None:
             kind = "reserved" if role.reserved else "on-demand"
             why = f"slurm.conf declares {len(names)} {kind} nodes for {role.type_name}, and all have a machine"
             raise NoCapacityError(why, Call("slurm", "cluster", "join"), hint="hcloud slurm config declares more")
         return joining.script(self._site, claim.node, self._commands.conf)
+
+    def _drop_given_up(self, names: tuple[str, ...]) -> bool:
+        """Free the names of machines that never joined and that slurmctld gave up: their launch failed."""
+        given_up = [c for c in self._ledger.claims() if c.node in names and not c.joined and c.node in self._given_up]
+        for claim in given_up:
+            self._ledger.drop(claim)
+        return bool(given_up)
 
     def _tend(self, told: Mapping[str, SlurmNode]) -> tuple[tuple[int, NodePhase], ...]:
         """Bring nodes to where their machines are, and say how these stand."""
@@ -193,6 +203,7 @@ class SlurmEngine:
             known = replace(known, asked=boot)
         if known != claim and not self._is_released(claim):
             self._ledger.note(known)
+        (self._given_up.add if view.phase is NodePhase.GONE else self._given_up.discard)(node.name)
         return view.phase
 
     def _let_rest(self, node: SlurmNode, claim: Claim) -> NodePhase:
@@ -248,7 +259,8 @@ class SlurmEngine:
             self._ledger.permit(Begin(job.id, attempt, *where, job.restarts, job.submit, now))
             return job.state == orders.PENDING
         has_begun = known.attempt > attempt or known.stopped or job.id in self._ledger.began()
-        return not has_begun and job.state == orders.PENDING
+        is_said = not job.held and job.required == claim.node
+        return not (has_begun or is_said) and job.state == orders.PENDING
 
     def _release(self, job: SlurmJob, node: str) -> None:
         """Slurm lets a job that begins anew wait two minutes for what its last node may have left; it is another node,
@@ -283,13 +295,17 @@ class SlurmEngine:
     def forget(self, job: str) -> None:
         """A job that hcloud ended, and that would wait for ever, is cancelled; one that Slurm lost stays held, for its
         user to decide."""
-        found, begin = self._known(job), self._ledger.begins().get(job)
+        found, begin = self._jobs.get(job), self._ledger.begins().get(job)
         if found is not None and found.state == orders.PENDING:
-            with suppress(NotFoundError, RefusedError):
+            try:
                 if begin is not None and begin.stopped:
                     self._commands.cancel(job)
                 else:
                     self._commands.update_job(job, admincomment=DONE)
+            except (NotFoundError, RefusedError):
+                pass
+            except CloudError:
+                return  # it is told again, and forgotten then
         self._ledger.forget(job)
 
     def wait(self, seconds: float) -> None:

@@ -46,7 +46,7 @@ while sleep {every}; do
   if kill -0 $slurmd 2>/dev/null; then
     case "$(scontrol -o show node {node} 2>/dev/null)" in
       *DRAIN*) continue ;;
-      *POWERED_DOWN*|*POWERING_UP*|*POWER_UP*) kill $slurmd; wait $slurmd ;;
+      *POWERED_DOWN*|*POWERING_UP*) kill $slurmd; wait $slurmd ;;
       *) continue ;;
     esac
   fi

@@ -75,12 +75,18 @@ class Ledger:
         """Give a machine one of these node names, the same again where it has one; None where none is free. Machines
         take turns, so that a name rests as long as it can before it is used again."""
         with self._held:
-            if (known := self._claims.get(instance)) is not None:
-                return known
+            known = self._claims.get(instance)
+            if known is not None and not known.released:
+                return known if known.joined else self.note(replace(known, asked=""))
             taken = {claim.node for claim in self._claims.values()}
             first = instance % len(names) if names else 0
-            free = next((n for n in (*names[first:], *names[:first]) if n not in taken), None)
-            return None if free is None else self.note(Claim(free, instance, type_name))
+            turns = (*names[first:], *names[:first])
+            free = next((n for n in turns if n not in taken), None if known is None else known.node)
+            if free is None:
+                return None
+            if known is not None:
+                self.drop(known)
+            return self.note(Claim(free, instance, type_name))
 
     def note(self, claim: Claim) -> Claim:
         """Change a claim."""

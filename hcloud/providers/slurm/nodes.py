@@ -14,7 +14,7 @@ OURS = "hcloud: "
 NO_MACHINE, ENDING = f"{OURS}no machine", f"{OURS}machine ends"
 COMPLETING, SILENT = "COMPLETING", "NOT_RESPONDING"
 POWERED_DOWN, POWERING_DOWN, DRAIN = "POWERED_DOWN", "POWERING_DOWN", "DRAIN"
-POWERING_UP = frozenset({"POWERING_UP", "POWER_UP"})
+POWERING_UP, POWER_UP = "POWERING_UP", "POWER_UP"
 Update = Mapping[str, str]
 
 
@@ -29,9 +29,15 @@ class NodeView:
     joined: bool = False
 
 
+def is_coming(node: SlurmNode) -> bool:
+    """Whether slurmctld waits for its machine. One that registered before slurmctld came to power it up keeps the flag
+    POWER_UP for ever, and runs jobs."""
+    return POWERING_UP in node.flags or (POWER_UP in node.flags and POWERED_DOWN in node.flags)
+
+
 def is_off(node: SlurmNode) -> bool:
     """Whether Slurm counts it as without a machine."""
-    return bool(node.flags & {POWERED_DOWN, POWERING_DOWN, "POWER_DOWN"}) and not node.flags & POWERING_UP
+    return bool(node.flags & {POWERED_DOWN, POWERING_DOWN, "POWER_DOWN"}) and not is_coming(node)
 
 
 def tended(node: SlurmNode, claim: Claim, boot: str) -> NodeView:
@@ -42,7 +48,7 @@ def tended(node: SlurmNode, claim: Claim, boot: str) -> NodeView:
     """
     if is_off(node) or node.state in DOWN:
         return _without(node, claim, boot)
-    if node.flags & POWERING_UP:
+    if is_coming(node):
         return NodeView(NodePhase.READY if claim.joined else NodePhase.JOINING)
     if DRAIN in node.flags:
         if node.reason and not node.reason.startswith(OURS):
@@ -56,7 +62,7 @@ def _without(node: SlurmNode, claim: Claim, boot: str) -> NodeView:
     if POWERING_DOWN in node.flags and not claim.joined:
         return NodeView(NodePhase.JOINING)  # its last machine has just ended
     if claim.asked == boot:
-        return NodeView(NodePhase.GONE)
+        return NodeView(NodePhase.GONE, at_rest(node))
     updates: list[Update] = [{"state": "resume"}] if node.state in DOWN else []
     if DRAIN in node.flags:
         updates.append({"state": "undrain"})
@@ -83,4 +89,4 @@ def at_rest(node: SlurmNode, reason: str = NO_MACHINE) -> tuple[Update, ...]:
 
 def rests(node: SlurmNode) -> bool:
     """Whether Slurm is through with a node's last machine."""
-    return POWERED_DOWN in node.flags and POWERING_DOWN not in node.flags and not node.flags & POWERING_UP
+    return POWERED_DOWN in node.flags and POWERING_DOWN not in node.flags and not is_coming(node)

@@ -185,8 +185,8 @@ def _check(w: SimulatedWorld, number: int, version: int, now: float) -> None:
 def _ready(w: SimulatedWorld, place: int, now: float) -> None:
     host = w.hosts[place]
     host.ready = now
-    note(w, (READY, place, 0, 0, 0), now - host.ordered)
-    ready(w.control, place, now - host.ordered)
+    note(w, (READY, place, 1 if host.launched > host.ordered else 0, 0, 0), now - host.launched)
+    ready(w.control, place, now - host.launched)
     _probe(w, place, now)
     number = w.control.servers[place].first
     while number >= 0:

@@ -145,13 +145,14 @@ def _launch(w: SimulatedWorld, order: Command, now: float) -> None:
     place = order.server
     open_host(w, place, now)
     host = w.hosts[place]
+    if host.paid == RENTED:
+        host.launched = max(now, w.control.kinds[host.kind].shut)
+    expect_loss(w, place)
     if host.paid == OWN:
         return
     _remember(w, order)
     join(w, order.job, place)
     draw = w.draws[host.serial % len(w.draws)]
-    if host.paid == RENTED:
-        host.launched = max(now, w.control.kinds[host.kind].shut)
     if draw.launch < w.cloud.failed_launches:
         push(w, host.launched + _ANSWERED, FAILED_LAUNCH, host.serial, place)
         return
@@ -175,8 +176,14 @@ def open_host(w: SimulatedWorld, place: int, now: float) -> None:
     host.slowness = at_quantile(behaviour.slowness, draw.slowness)
     host.phase = draw.phase
     w.active[host.paid, host.kind] += 1
+
+
+def expect_loss(w: SimulatedWorld, place: int) -> None:
+    """When a machine that was launched will be lost, unless it is released before."""
+    host = w.hosts[place]
     if w.cloud.losses > 0.0 and (host.paid != OWN or host.kind == w.control.rules.large):
-        push(w, now - math.log(1.0 - draw.loss) / w.cloud.losses, LOSS, host.serial, place)
+        lasts = -math.log(1.0 - w.draws[host.serial % len(w.draws)].loss) / w.cloud.losses
+        push(w, host.launched + lasts, LOSS, host.serial, place)
 
 
 def _close(w: SimulatedWorld, place: int, reason: int, now: float) -> None:

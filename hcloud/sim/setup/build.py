@@ -20,7 +20,7 @@ from hcloud.policy.quality import HALF, complement, encode, leading
 from hcloud.policy.records import Ints, Reals, Table, column, record, table
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.sim.kernels import world
-from hcloud.sim.kernels.obeying import open_host
+from hcloud.sim.kernels.obeying import expect_loss, open_host
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.streams import stream
@@ -99,6 +99,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
     made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
     for place in range(setting.servers):
         open_host(made, place, 0.0)
+        expect_loss(made, place)
     return made
 
 

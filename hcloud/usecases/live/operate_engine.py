@@ -49,6 +49,8 @@ def open_engine(here: LiveGround, name: str, directory: Path, jobs: JobsAsked) -
     """The engine of live work. UsageError for one that there is not, or that cannot use the machines of this cloud."""
     if name == LOCAL_ENGINE:
         return _local(here, directory, jobs)
+    if name == SLURM_ENGINE:
+        return _slurm(here, jobs)
     raise UsageError(f"--engine {name}: there is no such engine", hint=f"{LOCAL_ENGINE} or {SLURM_ENGINE}")
 
 
@@ -62,6 +64,24 @@ def _local(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts:
         )
     engine = LocalEngine(directory / SPOOL, directory / OUTPUT, Path.cwd())
     return EngineParts(engine, _source(jobs), getattr(engine, "probe", None))
+
+
+def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:
+    """Slurm with its own queue, which never closes: jobs come by sbatch."""
+    from hcloud.providers.slurm.client import SlurmCommands
+    from hcloud.providers.slurm.engine import SlurmEngine
+    from hcloud.usecases.live.slurm import conf_of, site_beside
+
+    if jobs.path is not None:
+        raise UsageError(f"--engine {SLURM_ENGINE}: jobs come by sbatch, and not from {jobs.path}", hint="leave it out")
+    conf = conf_of(None).absolute()
+    site = site_beside(conf)
+    if here.is_local != (site.first_port is not None):
+        kind = "processes of this machine" if site.first_port is not None else "machines of a cloud"
+        hint = "hcloud slurm config writes nodes for another cloud"
+        raise UsageError(f"{conf}: its nodes are {kind}, and the cloud is {here.selection}", hint=hint)
+    engine = SlurmEngine(site, SlurmCommands(conf), here.clock)
+    return EngineParts(engine, engine)
 
 
 def _source(jobs: JobsAsked) -> JobSource:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental, Period
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.event import Event
+from hcloud.model.running.event import Event, Ready
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.policy.facts import Setup
 
+_EXACT = 1e-6  # what is left of the differences of two times
 _RESERVED, _LAUNCH_FAILED = "reserved server", "launch-failed"
 DATES_FROM = 1e8
 """Times from here on count from 1970; earlier ones from the beginning of a trace."""
@@ -81,6 +82,9 @@ def _pool(setup: Setup, entries: Iterable[Event | Decision], origin: int, period
 def _launched(entries: Iterable[Event | Decision], origin: int) -> Iterator[MachineRental]:
     running: dict[int, MachineRental] = {}
     for entry in entries:
+        if isinstance(entry, Ready) and entry.spin_up is not None and entry.instance in running:
+            begun = math.floor(entry.at - entry.spin_up + _EXACT)
+            running[entry.instance] = replace(running[entry.instance], start=origin + begun)
         if not isinstance(entry, Decision) or entry.instance is None:
             continue
         if entry.action is DecisionAction.LAUNCH and not entry.place.startswith(_RESERVED):

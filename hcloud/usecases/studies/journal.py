@@ -47,11 +47,6 @@ from hcloud.usecases.studies.simulation import Study, simulate_once
 
 Line = tuple[int, int, int, int, int, float, float]
 _NO_CAPACITY = "no capacity of this type"
-_OF_INSTANCES: dict[int, type[Ready | Interruption | Lost]] = {
-    ranks.READY: Ready,
-    ranks.INTERRUPT: Interruption,
-    ranks.LOSS: Lost,
-}
 _PROBED_BEFORE = {ranks.ARRIVAL: During.ARRIVAL, ranks.FINISH: During.COMPLETION}
 
 
@@ -163,10 +158,16 @@ class JournalReader:
             return Cancelled(time, self._names[who])
         if code == ranks.REPLACE:
             return Pool(time, who)
-        number = self._numbers[who]
+        return self._of_instance(self._lines[at])
+
+    def _of_instance(self, line: Line) -> Event:
+        code, slot, held_back, _, _, time, value = line
+        number = self._numbers[slot]
+        if code == ranks.READY:
+            return Ready(time, number, value if held_back else None)
         if code == ranks.FAILED_LAUNCH:
             return LaunchFailed(time, number, _NO_CAPACITY, value)
-        return _OF_INSTANCES[code](time, number)
+        return (Interruption if code == ranks.INTERRUPT else Lost)(time, number)
 
     def _arrival(self, row: int, time: float) -> Arrival:
         t = self._tasks

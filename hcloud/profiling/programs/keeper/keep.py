@@ -63,6 +63,7 @@ class Keeper:
 
     def keep(self) -> None:
         """Do what there is to do whenever somebody pokes, a process ends or time is up; never returns."""
+        self.prepare()
         while True:
             self.reap()
             if self.clear():
@@ -70,7 +71,6 @@ class Keeper:
             self.heed()
             self.take()
             self.press()
-            self.prepare()
             if self.poll.poll(self.patience() * 1000):
                 for handle in (self.poke, self.wakes):
                     drain(handle)
@@ -147,6 +147,8 @@ class Keeper:
             sync("running")
         for name, order, began in begun:
             self.begin(name, order, began)
+        if begun:  # and not whenever one of them dies: where memory is short they would come and go for ever
+            self.prepare()
 
     def begin(self, name: str, order: dict[str, object], began: float) -> None:
         """Give it to a process that waits for one, in control groups of its own with the limits it asked for."""

@@ -1,0 +1,112 @@
+"""``hcloud operate --engine slurm --cloud local``: the whole of it, judged by what the jobs wrote and what is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from slurm_cluster import SEARCHED, Cluster, cluster, wait_for
+
+from hcloud.profiling.machines import ProcessHost
+from hcloud.providers.slurm.site import NodeGroup
+
+GROUPS = (NodeGroup("small", 1, 1024, 2, 3), NodeGroup("medium", 2, 2048, 1, 2), NodeGroup("large", 4, 4096, 1, 1))
+RUN = ("run", "--engine", "slurm", "--cloud", "local", "--plain", "--no-probe", "--pool", "1")
+
+
+@pytest.fixture
+def grid(home: Path) -> Iterator[Cluster]:
+    with cluster(home, GROUPS) as found:
+        yield found
+        host = ProcessHost(home / ".hcloud" / "local" / "running")
+        host.end(host.alive())
+
+
+def controller(grid: Cluster, *words: str) -> subprocess.Popen[str]:
+    """A controller in a process of its own, with this slurmctld."""
+    environment = {**os.environ, "SLURM_CONF": str(grid.conf), "PATH": f"{SEARCHED}:{Path(sys.executable).parent}"}
+    return subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "hcloud", "operate", *words],
+        cwd=grid.home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def submit(grid: Cluster, count: int, seconds: float) -> list[str]:
+    """Jobs that note in a ledger that they begin and end."""
+    command = (
+        f"echo begin $SLURM_JOB_ID >> {grid.home}/ledger; sleep {seconds}; echo end $SLURM_JOB_ID >> {grid.home}/ledger"
+    )
+    return [grid.submit(command, "--mem=64", "-t", "1") for _ in range(count)]
+
+
+def ledger(grid: Cluster) -> Counter[str]:
+    path = grid.home / "ledger"
+    return Counter(path.read_text().splitlines()) if path.exists() else Counter()
+
+
+def all_once(jobs: list[str]) -> Counter[str]:
+    return Counter([f"{what} {job}" for job in jobs for what in ("begin", "end")])
+
+
+def is_clean(grid: Cluster) -> bool:
+    """No machine, no claim and no node that is up."""
+    alive = ProcessHost(grid.home / ".hcloud" / "local" / "running").alive()
+    up = [n for n in grid.commands.nodes() if grid.site.is_ours(n.name) and "POWERED_DOWN" not in n.flags]
+    return not alive and not up
+
+
+def end(running: subprocess.Popen[str], grid: Cluster) -> str:
+    """Ask for the end; what the controller printed."""
+    done = controller(grid, "drain", "--no-wait")
+    said, _ = done.communicate(timeout=60)
+    assert done.returncode == 0, said
+    printed, _ = running.communicate(timeout=60)
+    assert running.returncode == 0, printed
+    return printed
+
+
+def test_six_jobs_come_by_sbatch_all_end_and_nothing_is_left(grid: Cluster) -> None:
+    jobs = submit(grid, 3, 0.3)
+    running = controller(grid, *RUN)
+    grid.start_node("other-0")
+    foreign = grid.submit("true", partition="")
+    jobs += submit(grid, 3, 0.3)
+    wait_for(lambda: ledger(grid) == all_once(jobs) or running.poll(), "not all jobs ended", 90)
+    wait_for(lambda: grid.job(foreign).state == "COMPLETED", "a foreign job does not run")
+    printed = end(running, grid)
+    assert ledger(grid) == all_once(jobs), printed
+    wait_for(lambda: is_clean(grid), "something is left", 20)
+    assert {grid.job(job).state for job in jobs} == {"COMPLETED"}
+
+
+def killed_after(grid: Cluster, lines: int) -> None:
+    """A controller works until the ledger has so many lines, and is killed."""
+    running = controller(grid, *RUN)
+    wait_for(lambda: sum(ledger(grid).values()) >= lines or running.poll(), "nothing begins", 60)
+    running.send_signal(signal.SIGKILL)
+    running.communicate(timeout=10)
+
+
+def test_a_controller_that_is_killed_goes_on_and_slurmctld_may_be_restarted(grid: Cluster) -> None:
+    jobs = submit(grid, 5, 1.0)
+    for after in (1, 4):
+        killed_after(grid, after)
+    grid.stop_controller()
+    grid.start_controller()
+    running = controller(grid, *RUN)
+    wait_for(lambda: ledger(grid) == all_once(jobs) or running.poll(), "not all jobs ended", 90)
+    printed = end(running, grid)
+    assert ledger(grid) == all_once(jobs), printed
+    wait_for(lambda: is_clean(grid), "something is left", 20)
+
+
+def test_a_job_file_and_a_cluster_of_another_kind_are_refused(grid: Cluster) -> None:
+    refused = controller(grid, "jobs.csv", *RUN[1:])
+    said, _ = refused.communicate(timeout=30)
+    assert (refused.returncode, "sbatch" in said) == (64, True)
