@@ -82,6 +82,7 @@ class Cluster:
     site: SlurmSite
     port: int
     daemons: dict[str, subprocess.Popen[bytes]]
+    started: float = 0.0
 
     @property
     def conf(self) -> Path:
@@ -120,6 +121,7 @@ class Cluster:
 
     def start_controller(self) -> None:
         """Start slurmctld (again); returns when it answers."""
+        self.started = time.monotonic()
         self._spawn("slurmctld", "slurmctld", "-D", "-f", str(self.conf))
         wait_for(lambda: "UP" in self.run("scontrol", "ping", check=False), "slurmctld does not answer")
 
@@ -130,7 +132,8 @@ class Cluster:
         found.wait(PATIENCE)
 
     def kill_controller(self) -> None:
-        """slurmctld dies without a word."""
+        """slurmctld dies without a word, a second after it began at least: it says in whole ones when it did."""
+        time.sleep(max(self.started + 1.1 - time.monotonic(), 0.0))
         self.end("slurmctld")
 
     def start_node(self, node: str) -> None:

@@ -49,6 +49,16 @@ def test_a_resume_for_a_node_whose_machine_is_launched_changes_nothing(slurm: Cl
     assert phases(engine)[1] is NodePhase.JOINING
 
 
+def test_nodes_of_several_kinds_come_in_one_word(slurm: Cluster) -> None:
+    """A list without brackets was taken for one node that no machine had, and two machines were powered down."""
+    engine = engine_of(slurm)
+    engine.joining(MachineRole(1, "small", reserved=False))
+    engine.joining(MachineRole(0, "small", reserved=True))
+    told = power.resume(slurm.site, slurm.commands, [f"{ON_DEMAND},{RESERVED}"])
+    assert told == tuple(f"{name}: its machine is being launched" for name in (ON_DEMAND, RESERVED))
+    assert power.names_of(slurm.commands, ["a-[0-1],b-2", "c"]) == ("a-0", "a-1", "b-2", "c")
+
+
 def test_the_programs_need_no_path_no_home_and_no_signals(slurm: Cluster) -> None:
     """As slurmctld calls them: an empty environment, and all signals blocked."""
     program = slurm.home / "hcloud-resume-failed"

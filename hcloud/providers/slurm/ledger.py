@@ -107,9 +107,14 @@ class Ledger:
             return dict(self._begins)
 
     def began(self) -> frozenset[str]:
-        """The jobs that took the ticket of their last attempt."""
+        """The jobs that took the ticket of their last attempt. Each is asked for by its name: a list of a folder may
+        leave out a file that is moved meanwhile."""
         with self._held:
-            return _names(self._site.begun) - _names(self._site.tickets)
+            known = tuple(self._begins)
+        return frozenset(job for job in known if self._has_begun(job))
+
+    def _has_begun(self, job: str) -> bool:
+        return not (self._site.tickets / job).exists() and (self._site.begun / job).exists()
 
     def permit(self, begin: Begin) -> None:
         """Leave a job its ticket; returns when that outlasts a crash."""
@@ -133,19 +138,24 @@ class Ledger:
             self._begins.pop(job, None)
 
 
-def _names(folder: Path) -> frozenset[str]:
-    return frozenset(path.name for path in folder.iterdir())
+def has_machine(site: SlurmSite, node: str) -> bool:
+    """Whether a machine has a node name now; for other processes than the controller's."""
+    try:
+        return not _read(site.claims / node, Claim).released
+    except FileNotFoundError:
+        return False
 
 
 def _all(folder: Path, kind: type[Kept]) -> Iterator[Kept]:
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
-        try:
-            known = {field.name for field in fields(kind)}
-            yield kind(**{name: value for name, value in parsed(path.read_text()).items() if name in known})
-        except (ValueError, TypeError, AttributeError) as error:
-            raise InputError(f"{path}: cannot be read: {error}", hint="'hcloud slurm check' says what to do") from error
+    yield from (_read(path, kind) for path in sorted(folder.iterdir()) if not path.name.startswith("."))
+
+
+def _read(path: Path, kind: type[Kept]) -> Kept:
+    try:
+        known = {field.name for field in fields(kind)}
+        return kind(**{name: value for name, value in parsed(path.read_text()).items() if name in known})
+    except (ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}", hint="'hcloud slurm check' says what to do") from error
 
 
 def _write(path: Path, value: Claim | Begin) -> None:

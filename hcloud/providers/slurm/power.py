@@ -12,12 +12,13 @@ Each may be called again (slurmctld does, after it was started anew), and slurmc
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Sequence
 
 from hcloud.errors import CloudError
 from hcloud.providers.slurm.client import SlurmCommands
-from hcloud.providers.slurm.ledger import Ledger
+from hcloud.providers.slurm.ledger import has_machine
 from hcloud.providers.slurm.site import SlurmSite
 
 TOLD = tuple[str, ...]
@@ -30,10 +31,9 @@ def unblocked() -> None:
 
 def resume(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str]) -> TOLD:
     """What was done about nodes that slurmctld wants up, a line each."""
-    expected = {claim.node for claim in Ledger(site).claims() if not claim.released}
     told = []
     for node in names_of(commands, listed):
-        if node in expected:
+        if has_machine(site, node):
             told.append(f"{node}: its machine is being launched")
         elif site.is_ours(node):
             said = _set(commands, node, state="power_down_force", reason="hcloud: no machine")
@@ -57,8 +57,9 @@ def resume_failed(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str
 
 
 def names_of(commands: SlurmCommands, listed: Sequence[str]) -> tuple[str, ...]:
-    """Nodes one by one; slurmctld writes several as hc-small-[0-3,7]."""
-    return tuple(name for word in listed for name in (commands.hostnames(word) if "[" in word else [word]))
+    """Nodes one by one; slurmctld writes several as hc-small-[0-3,7],hcr-small-0."""
+    single = re.compile(r"[^\[,]+")
+    return tuple(n for word in listed for n in ([word] if single.fullmatch(word) else commands.hostnames(word)))
 
 
 def _set(commands: SlurmCommands, node: str, **values: str) -> str:
