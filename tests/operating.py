@@ -43,11 +43,13 @@ from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.events import coin_of
-from hcloud.store.journal import JournalContents, LiveOrigin, entry_line, header_line, read_journal
-from hcloud.store.live_journal import LiveJournalFile
+from hcloud.store.journal import Before, LiveOrigin, entry_line, header_line, read_journal
+from hcloud.store.live_journal import LONG, LiveJournalFile
 from hcloud.usecases.live.decide import replay
+from hcloud.usecases.live.operate import fold_of
 
 LINEAGE = "0123456789abcdef0123456789abcdef"
+ORIGIN = LiveOrigin(LINEAGE, "aws", "test", "here", "fake")
 TYPES = (TypeFacts("small", 2000, 8192, 30.0, 9000), TypeFacts("large", 8000, 32768, 30.0, 9000))
 
 
@@ -204,8 +206,8 @@ def job(name: str, cores: float = 1.0, seconds: float | None = None, submit: flo
 class TornJournal(LiveJournalFile):
     """A journal whose writer may be killed after half of what it writes."""
 
-    def __init__(self, path: Path, whole: int, crash: Callable[[str], None]) -> None:
-        super().__init__(path, whole)
+    def __init__(self, path: Path, whole: int, crash: Callable[[str], None], long: int) -> None:
+        super().__init__(path, whole, long)
         self._crash, self._at = crash, path
 
     def append(self, lines: Iterable[Line]) -> None:
@@ -241,6 +243,7 @@ class World:
     points: Counter[str] = field(default_factory=Counter)
     kill_at: tuple[str, int] | None = None
     kill_number: int = 0
+    long: int = LONG
     passed: int = 0
 
     @classmethod
@@ -280,16 +283,15 @@ class World:
         """A controller, new or after the last one."""
         self.close()
         known = read_journal(self.path) if self.path.exists() and self.path.stat().st_size else None
-        fold = Fold(self.setup, self.cloud.clock.now() if known is None else _began(known))
+        fold = Fold(self.setup, self.cloud.clock.now()) if known is None else fold_of(known)
         if known is None:
             session = ControlSession(self.setup, plain())
-            self._file = TornJournal(self.path, 0, self.crash)
-            self._file.append_text(header_line(self.setup, LiveOrigin(LINEAGE, "aws", "test", "here", "fake")))
+            self._file = TornJournal(self.path, 0, self.crash, self.long)
+            self._file.append_text(header_line(self.setup, ORIGIN))
         else:
             session, decided = replay(known, plain())
             assert tuple(decided[: len(known.decisions)]) == known.decisions
-            fold.take(known.lines)
-            self._file = TornJournal(self.path, known.whole_bytes, self.crash)
+            self._file = TornJournal(self.path, known.whole_bytes, self.crash, self.long)
             self._file.append_text("".join(map(entry_line, decided[len(known.decisions) :])))
         zones = self.cloud.world.semantics.zones
         terms = Terms(
@@ -304,11 +306,17 @@ class World:
             follow=self.follow,
         )
         machines = Machines(self.cloud, self.cloud.clock, WaitLimits(ended=30.0, first_poll=0.5), self.rhythm.settled)
-        parts = Parts(
-            self.engine, self.source, machines, self._file, self.cloud.clock, AtOnce(), self._requests, self.crash
-        )
+        there = self.engine, self.source, machines, self._file, self.cloud.clock, AtOnce()
+        parts = Parts(*there, self._requests, self._renew, self.crash)
         self.loop = OperatingLoop(session, fold, parts, terms)
         return self.loop
+
+    def _renew(self, session: ControlSession, fold: Fold) -> None:
+        """Begin the journal anew; killed before, within or after."""
+        assert self._file is not None
+        self.crash("journal.renewing")
+        self._file.renew(header_line(self.setup, ORIGIN), Before(session.snapshot(), fold.image()), fold.last)
+        self.crash("journal.renewed")
 
     def _requests(self) -> list[Asked]:
         found, self.asked = self.asked, []
@@ -372,7 +380,3 @@ def closed_after(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for world in made:
         world.close()
-
-
-def _began(known: JournalContents) -> float:
-    return known.lines[0].at if known.lines else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -142,8 +143,9 @@ class ProcessHost:
         while left := orphans.members(owned) | {p for n, pids in self.processes().items() if n in wanted for p in pids}:
             if time.monotonic() > until:
                 raise HcloudError(f"{len(left)} processes of {', '.join(sorted(wanted))} cannot be ended")
-            for pid in left:
-                orphans.kill(pid)
+            for number in (signal.SIGSTOP, signal.SIGKILL):  # as a machine that is switched off: none sees another end
+                for pid in left:
+                    orphans.kill(pid, number)
             time.sleep(_LOOK_EVERY)
         for group in owned:
             orphans.remove_group(group)

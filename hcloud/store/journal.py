@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hcloud import __version__
+from hcloud.control.operating.fold import FoldImage
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError
-from hcloud.model.running.note import Note, PassNoted
+from hcloud.model.running.note import Note, PassNoted, SnapshotTaken
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
@@ -21,6 +23,9 @@ from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
 from hcloud.store.notes import note_document, parse_note
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 FORMAT_VERSION = "1.0"
 _TYPE = ("name", "cores", "memory", "spin_up", "prior")
@@ -39,6 +44,14 @@ class LiveOrigin:
     engine: str
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was before a journal that begins with a snapshot: the controller's session, and the fold."""
+
+    session: bytes
+    fold: FoldImage
+
+
 @dataclass(frozen=True)
 class JournalContents:
     """What a journal holds. ``whole_bytes`` are those of its complete lines; ``torn`` says that a last one was begun
@@ -50,6 +63,7 @@ class JournalContents:
     whole_bytes: int
     torn: bool
     live: LiveOrigin | None = None
+    before: Before | None = None
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
@@ -137,7 +151,33 @@ def read_journal(path: Path) -> JournalContents:
         raise InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
     if live is not None and len(lines) > noted[0]:  # a crash cut a pass short
         lines, whole, torn = lines[: noted[0]], noted[1], True
-    return JournalContents(setup, tuple(lines), whole, torn, live)
+    before = _before(path, lines[0]) if lines and isinstance(lines[0], SnapshotTaken) else None
+    return JournalContents(setup, tuple(lines), whole, torn, live, before)
+
+
+def _before(path: Path, taken: SnapshotTaken) -> Before:
+    """What a snapshot beside a journal holds; InputError where it is not there, or not what was written."""
+    beside = path.with_name(Path(taken.file).name)
+    try:
+        data = beside.read_bytes()
+    except OSError as error:
+        raise InputError(f"{beside}: {error.strerror}: {path} goes on from it", hint="bring it back") from None
+    if sha256(data).hexdigest() != taken.digest:
+        raise InputError(f"{beside}: is not what was written: {path} goes on from it", hint="bring back a copy")
+    session, _, fold = data.partition(b"\n")
+    return Before(session, _image_form().validate_json(fold))
+
+
+def snapshot_bytes(before: Before) -> bytes:
+    """A snapshot as its file holds it: a line of the session and one of the fold."""
+    return before.session + b"\n" + _image_form().dump_json(before.fold) + b"\n"
+
+
+@cache
+def _image_form() -> TypeAdapter[FoldImage]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(FoldImage)
 
 
 def parse_line(document: dict[str, Any]) -> Entry | Note:

@@ -5,23 +5,63 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from hashlib import sha256
 from io import FileIO
 from pathlib import Path
 
 from hcloud.errors import HcloudError
 from hcloud.model.running.decision import Entry
-from hcloud.model.running.note import Note
-from hcloud.store.journal import entry_line
+from hcloud.model.running.note import Note, PassNoted, SnapshotTaken
+from hcloud.store.journal import Before, entry_line, snapshot_bytes
+
+LONG = 32 << 20
+"""Ours: bytes of a journal after which it begins anew with a snapshot; replaying so many takes some seconds."""
+
+
+def segment(path: Path, suffix: str = "jsonl") -> Path:
+    """The next free name for a journal that is put aside, or for a snapshot."""
+    number = 1
+    while (found := path.with_name(f"{path.stem if suffix == 'jsonl' else 'snapshot'}.{number}.{suffix}")).exists():
+        number += 1
+    return found
 
 
 class LiveJournalFile:
-    """Adds lines behind the ``whole`` bytes that a journal has."""
+    """Adds lines behind the ``whole`` bytes that a journal has; after ``long`` bytes it wants to begin anew."""
 
-    def __init__(self, path: Path, whole: int) -> None:
-        self._path, self._whole = path, whole
+    def __init__(self, path: Path, whole: int, long: int = LONG) -> None:
+        self._path, self._whole, self._long = path, whole, long
         self._file = FileIO(path, "r+" if path.exists() else "x+")
         self._file.truncate(whole)
         self._file.seek(whole)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it should begin anew."""
+        return self._whole > self._long
+
+    def renew(self, header: str, before: Before, at: float) -> None:
+        """Begin anew with a snapshot; what there is so far is put aside, under a name of its own.
+
+        Killed at any point there is one journal, the old or the new one. HcloudError where the disk does not take it:
+        then the old one goes on.
+        """
+        data, name = snapshot_bytes(before), segment(self._path, "json")
+        fresh = self._path.with_suffix(".new")
+        first = entry_line(SnapshotTaken(at, name.name, sha256(data).hexdigest())) + entry_line(PassNoted(at))
+        try:
+            _written(name, data)
+            _written(fresh, (header + first).encode())
+            os.link(self._path, segment(self._path))
+            fresh.replace(self._path)
+            _synced(self._path.parent)
+        except OSError as error:
+            name.unlink(missing_ok=True)
+            fresh.unlink(missing_ok=True)
+            raise HcloudError(f"{self._path}: cannot begin anew: {error.strerror or error}") from error
+        self._file.close()
+        self._file = FileIO(self._path, "r+")
+        self._whole = self._file.seek(0, os.SEEK_END)
 
     def append(self, lines: Iterable[Entry | Note]) -> None:
         """Add lines; returns when they will outlast a crash. Raises HcloudError where they will not: then none of them
@@ -47,3 +87,18 @@ class LiveJournalFile:
     def close(self) -> None:
         """Let go of it."""
         self._file.close()
+
+
+def _written(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _synced(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

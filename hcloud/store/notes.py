@@ -22,6 +22,7 @@ from hcloud.model.running.note import (
     Note,
     NotLaunched,
     PassNoted,
+    SnapshotTaken,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _NAMES: dict[type, str] = {
     Held: "held",
     Asked: "asked",
     Finished: "finished",
+    SnapshotTaken: "snapshot",
     PassNoted: "pass",
 }
 _KINDS = {name: kind for kind, name in _NAMES.items()}

@@ -20,6 +20,7 @@ def forgetful(home: Path) -> Iterator[Cluster]:
         yield found
 
 
+@pytest.mark.long
 def test_the_end_is_read_from_jobcomp_when_slurmctld_forgot_it(forgetful: Cluster) -> None:
     engine = engine_of(forgetful)
     launch(forgetful, engine, 1)

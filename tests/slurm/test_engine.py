@@ -182,6 +182,7 @@ def test_names_are_kept_through_restarts_and_run_out_with_a_word(slurm: Cluster)
     assert set(phases(engine).values()) == {NodePhase.JOINING}
 
 
+@pytest.mark.long
 def test_a_machine_that_dies_is_gone_and_its_job_lost(slurm: Cluster) -> None:
     engine = engine_of(slurm)
     launch(slurm, engine, 1)

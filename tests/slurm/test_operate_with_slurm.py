@@ -71,6 +71,7 @@ def end(running: subprocess.Popen[str], grid: Cluster) -> str:
     return printed
 
 
+@pytest.mark.long
 def test_six_jobs_come_by_sbatch_all_end_and_nothing_is_left(grid: Cluster) -> None:
     jobs = submit(grid, 3, 0.3)
     running = controller(grid, *RUN)
@@ -93,6 +94,7 @@ def killed_after(grid: Cluster, lines: int) -> None:
     running.communicate(timeout=10)
 
 
+@pytest.mark.long
 def test_a_controller_that_is_killed_goes_on_and_slurmctld_may_be_restarted(grid: Cluster) -> None:
     jobs = submit(grid, 5, 1.0)
     for after in (1, 4):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,11 @@ import pytest
 from slurm_cluster import SEARCHED, Cluster
 
 from hcloud.cli.main import run
-from hcloud.providers.slurm.site import FILE_NAME, load_site
+from hcloud.policy.facts import Setup, TypeFacts
+from hcloud.policy.registry import compose
+from hcloud.providers.slurm.site import FILE_NAME, NodeGroup, load_site
+from hcloud.readers.strategies import load_strategy
+from hcloud.usecases.live.slurm import groups_of
 
 TYPES = ("--type", "m6i.xlarge=4x16:10+64", "--type", "t3.small=2x2")
 
@@ -28,6 +33,15 @@ def test_config_prints_nodes_with_weights_and_the_partition(capsys: pytest.Captu
     assert "SuspendExcNodes=hcr-m6i-xlarge-[0-9]" in lines
     (partition,) = [line for line in lines if line.startswith("PartitionName=batch ")]
     assert partition.endswith("SuspendTime=31536000 DefMemPerCPU=1024")
+
+
+def test_the_types_of_a_controller_become_groups_of_nodes() -> None:
+    types = (TypeFacts("t3.small", 2000, 2048, 30.0, 9000), TypeFacts("m6i.xlarge", 4000, 16384, 30.0, 9000))
+    rules = compose(load_strategy("HM"), 1)
+    setup = Setup("HM", "", rules, False, 3, None, types)
+    assert groups_of(setup) == (NodeGroup("t3.small", 2, 2048, 0, 64), NodeGroup("m6i.xlarge", 4, 16384, 3, 64))
+    whole = replace(setup, whole_servers=True)
+    assert groups_of(whole) == (NodeGroup("m6i.xlarge", 4, 16384, 3, 64),)
 
 
 def test_config_writes_what_check_accepts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,7 +74,7 @@ def test_a_job_submit_lua_of_somebody_else_is_not_overwritten(tmp_path: Path) ->
         [],
         ["--type", "nonsense"],
         ["--type", "a=0x1"],
-        ["--cloud", "moon"],
+        ["--cloud", "aws"],
         [*TYPES, "--partition", "a b"],
         [*TYPES, "--store", "shed:x"],
     ],

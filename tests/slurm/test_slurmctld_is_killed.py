@@ -67,6 +67,7 @@ def test_killed_between_release_and_begin(slurm: Cluster) -> None:
     assert _out(slurm, job) == ["begun"]
 
 
+@pytest.mark.long
 def test_killed_after_a_begin_the_job_is_unknown_then_lost_and_never_begun_twice(slurm: Cluster) -> None:
     """slurmctld forgot that the job runs and shows it as held: it is told as unknown, and as lost only when slurmctld
     has ended it, because its node told of it."""
@@ -84,8 +85,13 @@ def test_killed_after_a_begin_the_job_is_unknown_then_lost_and_never_begun_twice
     time.sleep(0.5)
     assert _out(slurm, job) == before, "it is told as lost and runs on"
     assert (before.count("begun"), before.count("ended")) == (1, 0)
+    engine.forget(job)
+    left = slurm.job(job)
+    assert (left.state, left.held, left.admin_comment) == ("PENDING", True, "hcloud:over"), "its user decides"
+    assert engine_of(slurm).new().orders == ()
 
 
+@pytest.mark.long
 def test_a_restartable_job_begins_anew_only_after_its_end(slurm: Cluster) -> None:
     engine = engine_of(slurm, grace=8.0)
     job, order = _held(slurm, engine, "--requeue")

@@ -125,6 +125,26 @@ def test_an_end_takes_what_left_the_process_group_too(ground: Ground) -> None:
     assert not [group for group in groups if group.exists()]
 
 
+def test_nothing_of_a_machine_sees_another_part_of_it_end(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What watches over others would tell that they failed, where they were lost with the machine."""
+    seen, real = ground.folder / "seen", orphans.kill
+    child = f"while grep -qs 'State:.[RSDTt]' /proc/$$/status; do sleep 0.005; done; echo parent > {seen}"
+    [machine] = (
+        ground.cloud()
+        .launch(order(script=f"#!/bin/sh\n({child}) &\necho over\nwait $!\necho child > {seen}\n"))
+        .machines
+    )
+    until(lambda: "over" in ground.cloud().console(machine.id))
+
+    def kept_waiting(pid: int, number: int = signal.SIGKILL) -> None:
+        real(pid, number)
+        time.sleep(0.02)
+
+    monkeypatch.setattr(orphans, "kill", kept_waiting)
+    ground.cloud().terminate([machine.id])
+    assert not seen.exists()
+
+
 def test_a_machine_whose_processes_died_has_ended_and_one_of_which_any_is_left_has_not(ground: Ground) -> None:
     ground.cloud().launch(order(script="#!/bin/sh\nexec 1>&2\nsleep 1000 &\nsleep 1000\n"))
     [machine] = ground.cloud().machines(LINEAGE)

@@ -12,6 +12,7 @@ from operating import World, closed_after, job
 
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
+from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import BelowQos, Latency
 from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import Asked
@@ -58,6 +59,28 @@ def test_a_controller_killed_at_random_loses_nothing(tmp_path: Path, part: int) 
         world.kill_number = 1 + kill * whole.passed // (KILLS + 1)
         world.run()
         world.check(completed=12)
+
+
+@pytest.mark.parametrize("kill", [0, 20, 40, 60, 80, 100, 120, 140])
+def test_a_journal_begins_anew_with_a_snapshot(tmp_path: Path, kill: int) -> None:
+    """What is decided is the same however often that happens, and whatever moment the controller is killed at."""
+    plain = World.of(tmp_path / "plain" / "journal.jsonl", TWELVE, "HM", 1)
+    plain.path.parent.mkdir()
+    plain.run()
+    world = World.of(tmp_path / "journal.jsonl", TWELVE, "HM", 1)
+    world.long, world.kill_number = 4_000, kill
+    loop = world.run()
+    world.check(completed=12)
+    assert len(list(tmp_path.glob("journal.*.jsonl"))) >= 3
+    if not kill:
+        assert decided(tmp_path) == decided(plain.path.parent)
+    assert loop.fold.spent(world.now) > 0
+
+
+def decided(folder: Path) -> list[Decision]:
+    """What the journals of a folder decided, in order."""
+    paths = sorted(folder.glob("journal*.jsonl"), key=lambda p: int(p.stem.partition(".")[2] or 1_000))
+    return [d for path in paths for d in read_journal(path).decisions]
 
 
 def test_a_launch_whose_answer_is_lost_is_made_once(tmp_path: Path) -> None:

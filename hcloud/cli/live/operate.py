@@ -196,14 +196,14 @@ def status(
             found = look(which.place)
             if draw is None:
                 break
-            draw([*operating_screen(found.fold, {}, clock.now()), who_works(found.holder)])
+            draw([*operating_screen(found.fold, {}, clock.now()), who_works(found.fold, found.holder)])
             if found.holder is None:
                 break
             clock.sleep(1.0)
     shown.tell(
         terminal,
         lambda: OperatingDocument.of(found.fold, shown.at),
-        lambda: terminal.show(*operating_screen(found.fold, {}, clock.now()), who_works(found.holder)),
+        lambda: terminal.show(*operating_screen(found.fold, {}, clock.now()), who_works(found.fold, found.holder)),
     )
 
 

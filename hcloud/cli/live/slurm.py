@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.groups import CloudFlags, Printed, grouped
 from hcloud.cli.main import session
+from hcloud.cli.options import moment
+
+if TYPE_CHECKING:
+    from hcloud.providers.slurm.site import NodeGroup
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 Nodes = Annotated[list[str], typer.Argument(help="Nodes as slurmctld names them: hc-small-[0-3].")]
@@ -22,13 +26,15 @@ def slurm() -> None:
 
 
 @app.command("config")
+@grouped
 def config_(
     ctx: typer.Context,
+    *,
     types: Annotated[
         list[str] | None,
         typer.Option("--type", help="NAME=VCPUSxGIB:RESERVED+ON_DEMAND, as m6i.xlarge=4x16:10+64; repeatable."),
     ] = None,
-    cloud: Annotated[str | None, typer.Option(help="local: the types of this machine.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="The types and the reserve of a plan; with --cloud.")] = None,
     partition: Annotated[str, typer.Option(help="The partition whose jobs hcloud places.")] = "hc",
     folder: Annotated[
         Path | None,
@@ -38,12 +44,14 @@ def config_(
         str, typer.Option(help="Where machines read munge's key: aws:PREFIX, gcp:PREFIX or azure:VAULT.")
     ] = "",
     out: Annotated[Path | None, typer.Option(help="The folder of slurm.conf; without it print hcloud.conf.")] = None,
+    where: CloudFlags,
 ) -> None:
     """Print what to add to slurm.conf, or write it with --out: nodes, partition, settings and the programs."""
     from hcloud.usecases.live.slurm import FOLDER, SiteChoice, conf_of, write_files
 
     place = (out or conf_of(None).parent).absolute()
-    site = SiteChoice(tuple(types or ()), cloud, partition, folder or FOLDER, store).site()
+    planned = _planned(where, plan) if plan is not None else ()
+    site = SiteChoice(tuple(types or ()), where.cloud, partition, folder or FOLDER, store, planned).site()
     terminal = session(ctx).terminal
     if out is None:
         from hcloud.providers.slurm.config import conf
@@ -56,6 +64,14 @@ def config_(
         terminal.note(f"written: {path}")
     terminal.note(f"next: add to the end of slurm.conf:  Include {place}/hcloud.conf")
     terminal.note("then: restart slurmctld, and hcloud slurm check")
+
+
+def _planned(where: CloudFlags, plan: Path) -> tuple[NodeGroup, ...]:
+    from hcloud.usecases.live.operate_setup import Policy, setup_for
+    from hcloud.usecases.live.slurm import groups_of
+
+    with where.opened(moment(None)) as here:
+        return groups_of(setup_for(here, Policy(plan=plan)))
 
 
 @app.command("check")

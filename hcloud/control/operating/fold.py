@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from functools import singledispatchmethod
@@ -116,6 +117,25 @@ class JobRecord:
         return self.result or ("running" if self.on is not None else "queued" if self.instance is None else "placed")
 
 
+@dataclass(slots=True)
+class FoldImage:
+    """What of a fold has to be kept so that it can go on: no job and no machine of which nothing can be said any more,
+    but every id that was ever taken."""
+
+    machines: list[MachineRecord]
+    jobs: list[JobRecord]
+    queue: list[str]
+    known: list[str]
+    counted: dict[str, int]
+    shut: list[tuple[str, PurchaseOption, float]]
+    decisions: list[Decision]
+    spent_before: Decimal
+    asked: str
+    is_finished: bool
+    began: float
+    last: float
+
+
 class Fold:
     """The sum of a journal, line by line. ``decisions`` are the last few; a type of which a launch failed is ``shut``
     until a moment; ``rented`` is every rental that is over."""
@@ -125,6 +145,7 @@ class Fold:
         self.machines: dict[int, MachineRecord] = {}
         self.jobs: dict[str, JobRecord] = {}
         self.active: dict[str, JobRecord] = {}
+        self.known: set[str] = set()
         self.standing: dict[int, MachineRecord] = {}
         self.queue: dict[str, None] = {}
         self.decisions: list[Decision] = []
@@ -140,6 +161,39 @@ class Fold:
 
     def _add(self, machine: MachineRecord) -> None:
         self.machines[machine.instance] = self.standing[machine.instance] = machine
+
+    def image(self) -> FoldImage:
+        """All that is needed to go on."""
+        kept = [m for m in self.machines.values() if m.phase is not MachinePhase.GONE or m.released is None]
+        return FoldImage(
+            kept,
+            [replace(job, decision=_finite(job.decision)) for job in self.active.values()],
+            list(self.queue),
+            sorted(self.known),
+            dict(self.counted),
+            [(*what, until) for what, until in self.shut.items()],
+            [told for d in self.decisions if (told := _finite(d)) is not None],
+            self.spent_before,
+            self.asked,
+            self.is_finished,
+            self.began,
+            self.last,
+        )
+
+    @classmethod
+    def of_image(cls, setup: Setup, image: FoldImage) -> Fold:
+        """A fold that goes on where the one did that the image was taken of."""
+        made = cls(setup, image.began)
+        made.machines = {m.instance: m for m in image.machines}
+        made.standing = {n: m for n, m in made.machines.items() if m.phase is not MachinePhase.GONE}
+        made.jobs = {job.order.id: job for job in image.jobs}
+        made.active, made.known = dict(made.jobs), set(image.known)
+        made.queue = dict.fromkeys(image.queue)
+        made.shut = {(name, option): until for name, option, until in image.shut}
+        made.counted, made.decisions = image.counted, image.decisions
+        made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
+        made.last = image.last
+        return made
 
     def take(self, entries: Iterable[Event | Decision | Note]) -> None:
         """Add lines of the journal, in order."""
@@ -226,6 +280,7 @@ class Fold:
     @_note.register
     def _(self, entry: JobTaken) -> None:
         job = JobRecord(entry.order, entry.at)
+        self.known.add(entry.order.id)
         self.jobs[entry.order.id] = self.active[entry.order.id] = job
 
     @_note.register
@@ -359,6 +414,12 @@ class Fold:
     def hourly(self) -> Decimal:
         """Dollars an hour of all that stands or may stand."""
         return sum((m.hourly or Decimal(0) for m in self.standing.values() if m.stands), Decimal(0))
+
+
+def _finite(decision: Decision | None) -> Decision | None:
+    """A decision that JSON can hold: a wait without a foreseeable end has no margin."""
+    endless = decision is not None and decision.margin is not None and not math.isfinite(decision.margin)
+    return replace(decision, margin=None) if decision is not None and endless else decision
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:

@@ -31,7 +31,7 @@ class OperatingLoop:
     def __init__(self, session: ControlSession, fold: Fold, parts: Parts, terms: Terms) -> None:
         self.desk = OperatingDesk(session, fold, parts, terms)
         self._coming: list[tuple[float, int, JobOrder]] = []
-        self._known: set[str] = set(fold.jobs)
+        self._known: set[str] = set(fold.known)
         self._judge = Judge(self.desk)
         self._looked = -math.inf
         self._told: dict[str, str] = {}
@@ -66,6 +66,8 @@ class OperatingLoop:
             desk.parts.crash("operate.noted")
             for action in actions:
                 action()
+            if desk.parts.journal.is_long:
+                self._renew()
         if desk.goes_on():
             return True
         if not any(machine.stands for machine in self.fold.standing.values()):
@@ -78,6 +80,14 @@ class OperatingLoop:
         due = min(desk.session.next_due(), self._coming[0][0] if self._coming else math.inf)
         seconds = min(desk.terms.rhythm.period, max(due - desk.now(), 0.0))
         desk.parts.engine.wait(max(seconds if desk.parts.workers.idle else min(seconds, WORKER_SECONDS), 0.001))
+
+    def _renew(self) -> None:
+        """Begin the journal anew with a snapshot of all there is."""
+        try:
+            self.desk.parts.renew(self.desk.session, self.desk.fold)
+            self.desk.troubles.pop("snapshot", None)
+        except HcloudError as error:
+            self.desk.troubles["snapshot"] = str(error)
 
     def _answered(self, answer: Answer, now: float) -> None:
         what, who = answer.about if isinstance(answer.about, tuple) else ("", "")

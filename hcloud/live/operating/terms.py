@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
+from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.ports import Clock, Crash, Engine, JobSource
+from hcloud.control.session import ControlSession
 from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.workers import Workers
 from hcloud.model.catalog import PurchaseOption
@@ -27,6 +29,10 @@ class LiveJournal(Protocol):
     def append(self, lines: Sequence[Line]) -> None:
         """Add lines; returns when they will outlast a crash. Raises HcloudError where they will not: none of them is
         there then."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it should begin anew, or a restart would take long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,4 +82,5 @@ class Parts:
     clock: Clock
     workers: Workers
     requests: Callable[[], Sequence[Asked]] = field(default=lambda: ())
+    renew: Callable[[ControlSession, Fold], None] = field(default=lambda session, fold: None)
     crash: Crash = field(default=lambda name: None)

@@ -132,6 +132,15 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotTaken:
+    """All that was before this line is in a file beside the journal, with this SHA-256; it is the first line."""
+
+    at: float
+    file: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class PassNoted:
     """All that one pass of the loop noted stands before this line: without it none of that counts."""
 
@@ -151,6 +160,7 @@ Note = (
     | Asked
     | ControllerStarted
     | Finished
+    | SnapshotTaken
     | PassNoted
 )
 """A line of a journal that is about machines and attempts."""

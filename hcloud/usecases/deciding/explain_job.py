@@ -33,7 +33,8 @@ def explain_job(path: Path, job: str) -> Story:
 
 
 def _story(journal: JournalContents, at: int) -> Story:
-    events, before = journal.events, JournalContents(journal.setup, journal.events[:at], 0, False)
+    events = journal.events
+    before = JournalContents(journal.setup, events[:at], 0, False, before=journal.before)
     session, _ = replay(before, kernels(len(events)))
     arrival = events[at]
     assert isinstance(arrival, Arrival)

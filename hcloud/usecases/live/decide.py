@@ -194,7 +194,10 @@ def _told_last(journal: JournalContents, events: int) -> str:
 
 def replay(journal: JournalContents, kernels: Kernels) -> tuple[ControlSession, list[Decision]]:
     """A fresh controller after the events of a journal, and all that it decided."""
-    session = ControlSession(journal.setup, kernels)
+    if journal.before is None:
+        session = ControlSession(journal.setup, kernels)
+    else:
+        session = ControlSession.restored(journal.setup, kernels, journal.before.session)
     return session, [decision for event in journal.events for decision in _again(session, event)]
 
 

@@ -30,8 +30,8 @@ from hcloud.store.events import coin_of, decision_document, from_line, to_line
 from hcloud.store.files.crash import crash_from
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
-from hcloud.store.journal import JournalContents, LiveOrigin, header_line, read_journal
-from hcloud.store.live_journal import LiveJournalFile
+from hcloud.store.journal import Before, JournalContents, LiveOrigin, header_line, read_journal
+from hcloud.store.live_journal import LiveJournalFile, segment
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, EngineParts, JobsAsked, open_engine
@@ -103,9 +103,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         origin = _origin(here, asked.engine, known, directory)
         setup = _setup(here, asked.policy, known, directory)
         session, untold = _session(setup, known, kernels(), directory)
-        fold = Fold(setup, known.lines[0].at if known is not None and known.lines else here.clock.now())
-        if known is not None:
-            fold.take(known.lines)
+        fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
         world = open_engine(here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began))
         first = world.source.new()
         _check_fits(first.orders, setup)
@@ -113,7 +111,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         workers = Workers()
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
-            parts = _parts(here, world, directory, journal, workers)
+            parts = _parts(here, world, origin, journal, workers)
             loop = OperatingLoop(session, fold, parts, _terms(here, asked, origin, setup, world))
             loop.expect(first)
             if asked.asked:
@@ -143,13 +141,20 @@ def _unfinished(path: Path) -> JournalContents | None:
     if not path.exists() or not path.stat().st_size:
         return None
     known = read_journal(path)
-    fold = Fold(known.setup)
-    fold.take(known.lines)
-    if not fold.is_finished:
+    if not fold_of(known).is_finished:
         return known
-    number = 1 + sum(1 for _ in path.parent.glob("journal.*.jsonl"))
-    path.rename(path.with_name(f"journal.{number}.jsonl"))
+    path.rename(segment(path))
     return None
+
+
+def fold_of(known: JournalContents) -> Fold:
+    """The sum of a journal, and of what was before it."""
+    if known.before is not None:
+        fold = Fold.of_image(known.setup, known.before.fold)
+    else:
+        fold = Fold(known.setup, known.lines[0].at if known.lines else 0.0)
+    fold.take(known.lines)
+    return fold
 
 
 def _origin(here: LiveGround, engine: str | None, known: JournalContents | None, directory: Path) -> LiveOrigin:
@@ -197,13 +202,19 @@ def _session(
     return session, "".join(to_line(decision_document(d)) for d in decided[len(told) :])
 
 
-def _parts(here: LiveGround, world: EngineParts, directory: Path, journal: LiveJournalFile, workers: Workers) -> Parts:
+def _parts(
+    here: LiveGround, world: EngineParts, origin: LiveOrigin, journal: LiveJournalFile, workers: Workers
+) -> Parts:
     rhythm = rhythm_of(here)
     waits = WaitLimits(first_poll=0.02, longest_poll=0.2) if here.is_local or here.is_rehearsal else WaitLimits()
     machines = Machines(here.cloud, here.clock, waits, rhythm.settled)
-    requests = Requests(directory / REQUESTS)
+    requests = Requests(here.beside.resolve() / DIRECTORY / REQUESTS)
     crash = crash_from(os.environ)
-    return Parts(world.engine, world.source, machines, journal, here.clock, workers, requests.new, crash)
+
+    def renew(session: ControlSession, fold: Fold) -> None:
+        journal.renew(header_line(session.setup, origin), Before(session.snapshot(), fold.image()), fold.last)
+
+    return Parts(world.engine, world.source, machines, journal, here.clock, workers, requests.new, renew, crash)
 
 
 def rhythm_of(here: LiveGround) -> Rhythm:
@@ -243,25 +254,25 @@ def look(place: str) -> Seen:
     if not path.exists():
         raise UsageError(f"{directory}: nothing was ever operated there", hint="hcloud operate jobs.csv")
     known = read_journal(path)
-    fold = Fold(known.setup, known.lines[0].at if known.lines else 0.0)
-    fold.take(known.lines)
+    fold = fold_of(known)
     return Seen(fold, known.live, FileLock(PrivateDirectory(directory)).holder(), directory, fold.last)
 
 
 def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
     """Every machine that live work ever had in this account and region, by the journals beside the state."""
-    scope, found = here.cloud.scope(), []
+    scope, found = here.cloud.scope(), dict[str, MachineRental]()
     directory = here.beside.resolve() / DIRECTORY
     for path in sorted(directory.glob("journal*.jsonl")):
         known = read_journal(path)
         where = known.live
         if where is None or (where.cloud, where.account, where.region) != (scope.cloud, scope.account, scope.region):
             continue
-        fold = Fold(known.setup)
-        fold.take(known.lines)
+        fold = fold_of(known)
         standing = (rental_of(machine) for machine in fold.standing.values())
-        found += [*fold.rented, *(rental for rental in standing if rental is not None)]
-    return tuple(found)
+        for rental in (*fold.rented, *standing):
+            if rental is not None and (rental.resource not in found or found[rental.resource].end is None):
+                found[rental.resource] = rental
+    return tuple(found.values())
 
 
 def works(place: str) -> bool:

@@ -57,7 +57,7 @@ def _planned(here: LiveGround, policy: Policy, path: Path) -> Setup:
     operation = load_plan(path).operation
     if operation is None:
         raise InputError(
-            f"{path}: says how much to reserve and not how to run it", hint="make it with 'hcloud plan --operate'"
+            f"{path}: says how much to reserve and not how to run it", hint="make it with 'hcloud plan --strategy auto'"
         )
     if policy.strategy not in (None, operation.strategy) or policy.pool not in (None, operation.reserve):
         raise UsageError(f"{path}: is for {operation.strategy} with {operation.reserve} reserved servers")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hcloud.errors import FileError, HcloudError, InputError, UsageError, writing
 from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.policy.facts import Setup
 from hcloud.providers.local.settings import TYPES
 from hcloud.providers.slurm import check, config, power
 from hcloud.providers.slurm.client import HOW_TO_INSTALL, SlurmCommands
@@ -52,6 +53,7 @@ def group_of(text: str) -> NodeGroup:
     return NodeGroup(found["name"], int(found["vcpus"]), int(float(found["gib"]) * 1024), *counts)
 
 
+SAY_TYPES = "--plan plan.json --cloud aws, --type m6i.xlarge=4x16:10+64, or --cloud local"
 MOST_ON_DEMAND = 64
 """Ours: node names for machines rented when needed, of each type; a name costs slurmctld little."""
 
@@ -66,15 +68,27 @@ def groups_of_this_machine(cores: int) -> tuple[NodeGroup, ...]:
     )
 
 
+def groups_of(setup: Setup) -> tuple[NodeGroup, ...]:
+    """The types that a controller works with: the names of the reserve, and many of each for what is rented."""
+    reserved = dict(setup.lots)
+    rented = (setup.rules.large,) if setup.whole_servers else range(len(setup.types))
+    return tuple(
+        NodeGroup(t.name, t.cores // 1000, t.memory, reserved.get(number, 0), MOST_ON_DEMAND if number in rented else 0)
+        for number, t in enumerate(setup.types)
+        if number in rented or reserved.get(number)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SiteChoice:
-    """What the command line says of a site."""
+    """What the command line says of a site; ``planned`` are the types of a plan."""
 
     types: tuple[str, ...]
     cloud: str | None
     partition: str
     folder: Path
     store: str = ""
+    planned: tuple[NodeGroup, ...] = ()
 
     def site(self) -> SlurmSite:
         """The site. UsageError where no types are named."""
@@ -85,12 +99,10 @@ class SiteChoice:
                 f"--partition {self.partition}: is no name of a partition", hint="letters, digits, - and _"
             )
         here = self.cloud == LOCAL
-        if self.cloud is not None and not here:
-            raise UsageError(f"--cloud {self.cloud}: only {LOCAL} says its types by itself", hint="name them by --type")
-        own = groups_of_this_machine(os.cpu_count() or 1) if here else ()
+        own = self.planned or (groups_of_this_machine(os.cpu_count() or 1) if here else ())
         groups = tuple(group_of(text) for text in self.types) or own
         if not groups:
-            raise UsageError("no types of machines are named", hint="--type m6i.xlarge=4x16:10+64, or --cloud local")
+            raise UsageError("no types of machines are named", hint=SAY_TYPES)
         site = SlurmSite(self.folder.absolute(), groups, self.partition, store=self.store)
         spin_up, shut_down = LOCAL_SECONDS if here else CLOUD_SECONDS
         return replace(site, first_port=FIRST_PORT if here else None, spin_up=spin_up, shut_down=shut_down)

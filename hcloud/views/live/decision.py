@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from hcloud.model.running.event import (
     Lost,
     Ready,
 )
+from hcloud.model.workload import DATES_FROM
 from hcloud.store.journal import LONGEST_LINE
 from hcloud.units import counted
 from hcloud.views.escaped import json_as_stored
@@ -87,7 +89,7 @@ def _lines(story: Story) -> list[str]:
     asked = f"{job.ask / 1000:g} vCPUs, {job.memory / 1024:,.2f} GiB"
     chosen = considered.decision
     lines = [
-        f"Job {job.job} under {story.setup.strategy}: came at {_time(job.at)} s asking for {asked}"
+        f"Job {job.job} under {story.setup.strategy}: came at {_time(job.at)} asking for {asked}"
         f"{', may be interrupted' if job.restartable else ''}",
         "",
         f"Decided: {_what(chosen)}",
@@ -96,12 +98,15 @@ def _lines(story: Story) -> list[str]:
     if considered.refused:
         lines += ["", "Refused:", *(f"  {line}" for line in options(considered.refused))]
     lines += ["", "Afterwards:"]
-    lines += [f"  {_time(e.at)} s  {_happened(e)}" for e in story.afterwards] or ["  nothing until the journal ends"]
+    lines += [f"  {_time(e.at)}  {_happened(e)}" for e in story.afterwards] or ["  nothing until the journal ends"]
     return lines
 
 
 def _time(at: float) -> str:
-    return f"{at:,.2f}".removesuffix(".00")
+    """A time of a trace in seconds, or the moment where times count from 1970."""
+    if at >= DATES_FROM:
+        return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"
+    return f"{at:,.2f}".removesuffix(".00") + " s"
 
 
 _WORDS = {

@@ -107,9 +107,13 @@ def _queue(fold: Fold, now: float) -> Iterator[Shown | Figures]:
         yield f"{name}  waits {now - job.came:,.0f} s: {why}"
 
 
-def who_works(holder: LockInfo | None) -> Shown:
-    """Whether a controller works now."""
-    return "no controller works now: 'hcloud operate run' goes on" if holder is None else f"controller: {holder}"
+def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
+    """Whether a controller works now, or has done all there was."""
+    if holder is not None:
+        return f"controller: {holder}"
+    if fold.is_finished:
+        return f"finished {clock_time(fold.last)} UTC; 'hcloud operate run JOBS' begins anew"
+    return "no controller works now: 'hcloud operate run' goes on"
 
 
 def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
