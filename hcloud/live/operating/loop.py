@@ -14,7 +14,7 @@ from hcloud.errors import HcloudError
 from hcloud.live.operating.acting import intended
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.judging import Judge
-from hcloud.live.operating.seeing import answered, decide_anew, see_machine
+from hcloud.live.operating.seeing import answered, decide_anew, lose_ended, see_machine
 from hcloud.live.operating.terms import Parts, Terms
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.event import Cancelled, ClockTick
@@ -35,7 +35,9 @@ class OperatingLoop:
         self._judge = Judge(self.desk)
         self._looked = -math.inf
         self._told: dict[str, str] = {}
-        self.desk.tell(ControllerStarted(self.desk.now(), __version__))
+        now = self.desk.now()
+        self.desk.tell(ControllerStarted(now, __version__))
+        lose_ended(self.desk, now)
 
     @property
     def fold(self) -> Fold:
