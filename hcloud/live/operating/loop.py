@@ -108,6 +108,8 @@ class OperatingLoop:
             job = self.fold.active.get(name)
             if job is not None and not job.is_over:
                 self.desk.happen(Cancelled(now, name))
+                if job.on is None:
+                    self.desk.over.add(name)
 
     def _observe(self, now: float) -> None:
         desk = self.desk
