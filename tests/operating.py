@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
+
+import pytest
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
@@ -361,3 +364,19 @@ class World:
         session, decided = replay(read_journal(self.path), plain())
         assert tuple(decided) == read_journal(self.path).decisions
         assert session.now == session.now
+
+
+@contextmanager
+def closed_after(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let every world that was begun go of its journal."""
+    made: list[World] = []
+    start = World.start
+
+    def started(world: World) -> OperatingLoop:
+        made.append(world)
+        return start(world)
+
+    monkeypatch.setattr(World, "start", started)
+    yield
+    for world in made:
+        world.close()

@@ -8,11 +8,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from operating import World, job
+from operating import World, closed_after, job
 
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
-from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import BelowQos, Latency
 from hcloud.model.running.job import ServiceTarget, TargetKind
@@ -24,17 +23,8 @@ from hcloud.store.journal import read_journal
 @pytest.fixture(autouse=True)
 def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every world lets go of its journal."""
-    made: list[World] = []
-    start = World.start
-
-    def started(world: World) -> OperatingLoop:
-        made.append(world)
-        return start(world)
-
-    monkeypatch.setattr(World, "start", started)
-    yield
-    for world in made:
-        world.close()
+    with closed_after(monkeypatch):
+        yield
 
 
 TWELVE = [job(f"j{n}", cores=1 + n % 2, seconds=40.0 + n, submit=5.0 * n, restartable=n % 3 == 0) for n in range(12)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from hcloud.control.operating.fold import Fold, JobRecord, MachinePhase
 from hcloud.model.running.event import Arrival, Cancelled, Completion, Event, Failed, Progress
@@ -73,6 +73,18 @@ def performance_until(order: JobOrder, began: float, progress: float | None, now
 def performance_of_service(milliseconds: float, p99: float) -> float:
     """The share of its target that a service keeps: 1 where its latency is at most what it is to be."""
     return min(milliseconds / max(p99, 1e-9), 1.0)
+
+
+def never_begun(
+    fold: Fold, seen: Iterable[JobSighting], under_way: Callable[[str], bool], at: float
+) -> Iterator[AttemptOver]:
+    """Attempts that are to end and that the engine was never told of, as when this process was killed between the note
+    of a begin and the begin: nothing of them is left. ``under_way`` says whether a job is being told to it now."""
+    known = {(sighting.job, sighting.attempt) for sighting in seen}
+    for name, job in list(fold.active.items()):
+        goes = job.on is not None and (job.leaving or job.is_over)
+        if goes and (name, job.attempt) not in known and not under_way(name):
+            yield AttemptOver(at, name, job.attempt, JobPhase.LOST, None, at)
 
 
 def of_jobs(

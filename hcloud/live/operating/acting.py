@@ -35,7 +35,7 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
             _intend_begin(desk, job, now, actions)
     actions += [partial(_stop, desk, job) for job in to_stop(desk.fold)]
     actions += [partial(_begin_again, desk, job, now) for job in desk.fold.active.values() if job.on is not None]
-    actions += [partial(desk.parts.engine.forget, name) for name in sorted(desk.over)]
+    actions += [partial(desk.say, partial(desk.parts.engine.forget, name)) for name in sorted(desk.over)]
     desk.over.clear()
     return actions
 
@@ -54,10 +54,13 @@ def _intend_launch(desk: OperatingDesk, machine: MachineRecord, now: float, acti
         zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
         where = (machine.type_name, zone, machine.option)
         desk.tell(Launching(now, number, key, *where, hourly, machine.reserved))
-    actions.append(partial(_launch, desk, machine))
+        actions.append(partial(_launch, desk, machine, again=False))
+    else:
+        actions.append(partial(_launch, desk, machine, again=True))
 
 
-def _launch(desk: OperatingDesk, machine: MachineRecord) -> None:
+def _launch(desk: OperatingDesk, machine: MachineRecord, *, again: bool) -> None:
+    """Order a machine. An order that is refused now may have been taken before, where it is made ``again``."""
     role = MachineRole(machine.instance, machine.type_name, machine.reserved)
     known, parts, owner = replace(machine), desk.parts, desk.terms.owner
 
@@ -67,6 +70,8 @@ def _launch(desk: OperatingDesk, machine: MachineRecord) -> None:
         except (ThrottledError, UnavailableError, UnknownOutcomeError):
             raise  # it may have been launched
         except HcloudError:
+            if again and (made := parts.machines.made_before(known, order_of(known, owner, ""))) is not None:
+                return made
             parts.engine.let_go(role.instance)
             raise
 
@@ -81,7 +86,9 @@ def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:
         return
     machine.why = machine.why or why
     known, order = replace(machine), order_of(machine, desk.terms.owner, "")
-    desk.parts.engine.let_go(number)
+    if not desk.say(partial(desk.parts.engine.let_go, number)):
+        desk.said("end", number, now)
+        return
     desk.parts.crash("operate.end")
     desk.do("end", number, partial(desk.parts.machines.end, known, order))
 

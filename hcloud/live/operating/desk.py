@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from hcloud.control.operating.fold import Fold, MachineRecord
-from hcloud.control.operating.happened import of_jobs
+from hcloud.control.operating.happened import never_begun, of_jobs
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError
 from hcloud.live.operating.terms import Line, Parts, Terms
@@ -124,8 +125,19 @@ class OperatingDesk:
                 self.tell(line)
             else:
                 self.happen(line)
+        for over in never_begun(self.fold, view.jobs, partial(self.busy, "begin"), now):
+            self.tell(over)
         ended = (s.job for s in view.jobs if s.phase in (JobPhase.ENDED, JobPhase.LOST))
         self.over.update(name for name in ended if name not in self.fold.active)
+        return True
+
+    def say(self, words: Callable[[], None]) -> bool:
+        """Whether the engine took what it was told; else it is to be told again."""
+        try:
+            words()
+        except HcloudError as error:
+            self.troubles["engine"] = str(error)
+            return False
         return True
 
     # ---- how far the work is

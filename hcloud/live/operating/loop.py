@@ -72,7 +72,8 @@ class OperatingLoop:
                 self._renew()
         if desk.goes_on():
             return True
-        desk.tell(Finished(now))
+        if not any(machine.stands for machine in self.fold.standing.values()):
+            desk.tell(Finished(now))
         return not desk.write()
 
     def wait(self) -> None:
@@ -144,7 +145,7 @@ class OperatingLoop:
         """What came; nothing while the journal cannot be written, or its source cannot be read."""
         desk = self.desk
         if "journal" in desk.troubles:
-            return NewJobs()
+            return NewJobs(closed=desk.closed)
         try:
             found = desk.parts.source.new()
         except HcloudError as error:

@@ -47,6 +47,13 @@ class Machines:
         """The machine of an order, made now or before. Raises what the cloud says where there is none."""
         return self._cloud.launch(order).machines[0]
 
+    def made_before(self, machine: MachineRecord, order: Launch) -> Machine | None:
+        """What an earlier call with the key of this order made. Raises NotCertainError where that cannot be said."""
+        try:
+            return next(iter(self._found(machine, order)), None)
+        except HcloudError as error:
+            raise NotCertainError(f"machine {machine.instance}: it may have been launched: {error}") from error
+
     def end(self, machine: MachineRecord, order: Launch) -> End:
         """End a machine and wait until the cloud says that it is gone.
 

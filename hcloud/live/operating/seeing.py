@@ -23,7 +23,7 @@ from hcloud.model.running.note import AttemptOver, Ended, Joined, Launched, NotL
 
 MOST_ANEW = 16
 """Ours: machines about whose jobs is decided anew in one pass."""
-_OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError)
+_OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError, NotCertainError)
 
 
 def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
@@ -118,6 +118,9 @@ def _end_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, n
         if answer.error is not None and not isinstance(answer.error, NotCertainError):
             desk.troubles["cloud"] = str(answer.error)
         return
+    if any(job.on == machine.instance for job in desk.fold.active.values()) and not desk.look(now):
+        desk.said("end", machine.instance, now)  # whether its jobs ended before it did is not known yet: asked again
+        return
     desk.troubles.pop("cloud", None)
     at = answer.found.at
     desk.tell(Ended(now, machine.instance, at.timestamp() if at is not None else None))
@@ -126,11 +129,8 @@ def _end_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, n
 
 
 def _end_attempts(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
-    """What was begun on a machine that is gone is over, as the engine tells it, or lost."""
-    number = machine.instance
-    if any(job.on == number for job in desk.fold.active.values()):
-        desk.look(now)
-    for job in [j for j in desk.fold.active.values() if j.on == number]:
+    """What was begun on a machine that is gone, and did not end before as the engine tells it, is lost."""
+    for job in [j for j in desk.fold.active.values() if j.on == machine.instance]:
         seen = desk.sightings.get(job.order.id)
         mine = seen if seen is not None and seen.attempt == job.attempt else None
         waited = mine is not None and mine.phase is JobPhase.WAITING

@@ -1,0 +1,149 @@
+"""The loop of live work where two things go wrong together: judged by what the cloud and the engine really did."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from operating import Killed, World, closed_after, job
+
+from hcloud.errors import Call, FileError, HcloudError, UnavailableError
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
+from hcloud.live.operating.terms import Line
+from hcloud.model.running.note import Asked
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every world lets go of its journal."""
+    with closed_after(monkeypatch):
+        yield
+
+
+@pytest.mark.parametrize("what", ["stop", "cancel"])
+def test_a_job_that_never_began_can_be_ended(tmp_path: Path, what: str) -> None:
+    """Killed when its begin was noted and not yet said, and ended by the first request to the next controller."""
+    world = World.of(tmp_path / "j", [job("one", seconds=50.0)], "SR", 1)
+    world.kill_at = ("operate.begin", 1)
+    loop = world.start()
+    with suppress(Killed):
+        while loop.step():
+            loop.wait()
+    assert not world.engine.ran
+    world.asked.append(Asked(0.0, what, "one"))
+    world.start()
+    loop = world.run(passes=300)
+    world.check()
+    assert loop.fold.jobs["one"].result == "cancelled"
+    assert not world.engine.ran
+
+
+@pytest.mark.parametrize("again", [FaultKind.NO_CAPACITY, FaultKind.DENIED, FaultKind.QUOTA])
+def test_a_machine_launched_without_an_answer_and_then_refused_is_ended(tmp_path: Path, again: FaultKind) -> None:
+    rules = (
+        FaultRule(on="launch", answer=FaultKind.DROPPED_AFTER, calls=(1,)),
+        FaultRule(on="launch", answer=again, from_call=2),
+    )
+    world = World.of(tmp_path / "j", [job("one", seconds=50.0)], "OdF", 0, plan=FaultPlan(rules=rules))
+    world.start()
+    for _ in range(3):
+        assert world.loop is not None
+        world.loop.step()
+        world.loop.wait()
+    world.asked.append(Asked(0.0, "stop"))
+    world.run(passes=300)
+    world.check()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_job_that_ended_before_its_machine_did_is_not_lost(tmp_path: Path, again: bool) -> None:
+    """The engine does not answer in the minute in which the job ends, and then its machine."""
+    orders = [job("one", seconds=50.0, restartable=again), job("two", seconds=400.0)]
+    world = World.of(tmp_path / "j", orders, "SR", 1)
+    world.run(until=lambda loop: len(world.engine.ran) == 2)
+    world.engine.unavailable = True
+    ended = world.now + 60.0
+    world.run(until=lambda loop: world.now > ended)
+    for machine in list(world.cloud.ledger.machines.values()):
+        world.cloud.world.end(machine)
+    world.run(until=lambda loop: world.now > ended + 60.0)
+    world.engine.unavailable = False
+    loop = world.run(passes=1000)
+    world.check()
+    assert loop.fold.jobs["one"].result == "completed"
+    assert loop.fold.jobs["two"].result == "lost"
+    assert len(world.engine.ran) == 2
+
+
+def test_an_engine_that_cannot_let_a_machine_go_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World.of(tmp_path / "j", [job("one", seconds=5.0)], "OdF", 0)
+    asked: list[int] = []
+
+    def full(instance: int) -> None:
+        asked.append(instance)
+        if len(asked) < 4:
+            raise FileError("no room")
+
+    def forget(job: str) -> None:
+        if len(asked) < 4:
+            raise UnavailableError("not now", Call("fake", "here", "forget"))
+
+    monkeypatch.setattr(world.engine, "let_go", full)
+    monkeypatch.setattr(world.engine, "forget", forget)
+    world.run(passes=1000)
+    world.check(completed=1)
+    assert len(asked) == 4
+
+
+@pytest.mark.parametrize("at", range(1, 40, 6))
+def test_the_journal_takes_nothing_for_half_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    orders = [job(f"j{n}", seconds=20.0 + n, submit=4.0 * n, restartable=n % 2 == 0) for n in range(6)]
+    world = World.of(tmp_path / "j", orders, "HM", 1)
+    world.start()
+    assert world._file is not None
+    append, calls = world._file.append, itertools.count()
+
+    def full(lines: Iterable[Line]) -> None:
+        if at <= next(calls) < at + 30:
+            raise HcloudError("no room")
+        append(lines)
+
+    monkeypatch.setattr(world._file, "append", full)
+    world.run()
+    world.check(completed=6)
+
+
+def test_a_full_journal_brings_no_new_jobs_and_does_not_open_what_was_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a machine of the reserve that ends meanwhile would be replaced."""
+    world = World.of(tmp_path / "j", [job("one", seconds=5.0)], "SR", 2)
+    loop = world.run(until=lambda loop: loop.desk.finishing)
+
+    def full(lines: object) -> None:
+        raise HcloudError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world._file, "append", full)
+        loop.step()
+        loop.step()
+        assert loop.desk.finishing
+    world.run(passes=300)
+    world.check(completed=1)
+
+
+def test_work_whose_machines_are_kept_is_not_finished(tmp_path: Path) -> None:
+    """The next controller has them, and ends them when it is asked to."""
+    world = World.of(tmp_path / "j", [job("one", seconds=500.0)], "SR", 2)
+    world.run(until=lambda loop: bool(world.engine.ran))
+    world.asked.append(Asked(0.0, "stop-keeping-machines"))
+    loop = world.run(passes=300)
+    assert len(world.standing()) == 2
+    assert not loop.fold.is_finished
+    world.asked.append(Asked(0.0, "stop"))
+    world.start()
+    assert world.run(passes=300).fold.is_finished
+    world.check()
