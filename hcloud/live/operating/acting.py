@@ -24,7 +24,11 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
     if not (desk.finishing or desk.keeps):
         for machine in list(to_launch(desk.fold, now)):
             _intend_launch(desk, machine, now, actions)
-    going = list(to_end(desk.fold, all_of_them=desk.finishing and desk.nothing_runs))
+    going = [
+        machine
+        for machine in to_end(desk.fold, all_of_them=desk.finishing and desk.nothing_runs)
+        if desk.stops or machine.instance not in desk.external  # it ends when what others began there has ended
+    ]
     actions += [partial(end, desk, machine, "") for machine in going]
     if not desk.stops:
         for job in list(to_begin(desk.fold, desk.nodes)):

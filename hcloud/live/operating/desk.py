@@ -25,7 +25,8 @@ class OperatingDesk:
     """The controller's policy (``session``), the sum of its journal (``fold``), and what the engine showed last.
 
     ``troubles`` are what cannot be done at the moment, by what it is about, and ``made`` the decisions since somebody
-    emptied it, both for people; ``closed`` says that no more jobs will come, ``freed`` that somebody left a machine
+    emptied it, both for people; ``over`` are jobs that the engine may forget, ``external`` machines on which somebody
+    else runs something; ``closed`` says that no more jobs will come, ``freed`` that somebody left a machine
     since it was looked whether a job waits for one that cannot be launched.
     """
 
@@ -36,6 +37,7 @@ class OperatingDesk:
     nodes: dict[int, NodePhase] = field(default_factory=dict)
     sightings: dict[str, JobSighting] = field(default_factory=dict)
     over: set[str] = field(default_factory=set)
+    external: set[int] = field(default_factory=set)
     troubles: dict[str, str] = field(default_factory=dict)
     made: list[Decision] = field(default_factory=list)
     closed: bool = False
@@ -117,6 +119,7 @@ class OperatingDesk:
         self.troubles.pop("engine", None)
         self.nodes = dict(view.nodes)
         self.sightings = {s.job: s for s in view.jobs}
+        self.external = {job.instance for job in view.external}
         for line in of_jobs(self.fold, view.jobs, self.nodes, self.progress, now):
             if isinstance(line, Note):
                 self.tell(line)

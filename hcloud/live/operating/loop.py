@@ -14,7 +14,7 @@ from hcloud.errors import HcloudError
 from hcloud.live.operating.acting import intended
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.judging import Judge
-from hcloud.live.operating.seeing import answered, decide_anew, see_machine
+from hcloud.live.operating.seeing import answered, decide_anew, lose_ended, see_machine
 from hcloud.live.operating.terms import Parts, Terms
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.event import Cancelled, ClockTick
@@ -35,7 +35,9 @@ class OperatingLoop:
         self._judge = Judge(self.desk)
         self._looked = -math.inf
         self._told: dict[str, str] = {}
-        self.desk.tell(ControllerStarted(self.desk.now(), __version__))
+        now = self.desk.now()
+        self.desk.tell(ControllerStarted(now, __version__))
+        lose_ended(self.desk, now)
 
     @property
     def fold(self) -> Fold:
@@ -107,6 +109,8 @@ class OperatingLoop:
             job = self.fold.active.get(name)
             if job is not None and not job.is_over:
                 self.desk.happen(Cancelled(now, name))
+                if job.on is None:
+                    self.desk.over.add(name)
 
     def _observe(self, now: float) -> None:
         desk = self.desk
@@ -145,7 +149,7 @@ class OperatingLoop:
         try:
             found = desk.parts.source.new()
         except HcloudError as error:
-            desk.troubles["jobs"] = str(error)
+            desk.troubles["jobs"] = "; ".join(line.strip() for line in str(error).splitlines())
             return NewJobs(closed=desk.closed)
         desk.troubles.pop("jobs", None)
         return found

@@ -141,12 +141,20 @@ def _end_attempts(desk: OperatingDesk, machine: MachineRecord, now: float) -> No
 def _lose(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
     """A machine is gone that the controller still counts on; the reserve is brought back to its size."""
     number = machine.instance
-    if number not in desk.session.instances or (machine.reserved and desk.finishing):
+    if number not in desk.session.instances or desk.finishing:
         return
     jobs = (desk.fold.jobs[name] for name in machine.jobs)
     desk.happen(Lost(now, number, tuple(j.order.id for j in jobs if j.on is None and j.began is None)))
     if machine.reserved:
         desk.happen(Pool(now, desk.fold.setup.pool))
+
+
+def lose_ended(desk: OperatingDesk, now: float) -> None:
+    """Tell the controller of rented machines that were ended when all was over, where it turns out that it was not."""
+    for number in list(desk.session.instances):
+        machine = desk.fold.machines[number]
+        if machine.phase is MachinePhase.GONE and not machine.reserved:
+            _lose(desk, machine, now)
 
 
 def _probe_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, _now: float) -> None:

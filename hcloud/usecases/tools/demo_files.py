@@ -32,10 +32,11 @@ def write_program(folder: Path) -> None:
 
 
 def write_inputs(folder: Path, app: str) -> None:
-    """The trace, whose reports are of ``app``, and the configuration."""
+    """The trace, whose reports are of ``app``, the configuration, and jobs to run."""
     trace = (_demo() / "trace.csv").read_text(encoding="utf-8")
     (folder / "trace.csv").write_text(trace.replace(f",{PROGRAM}\n", f",{app}\n"), encoding="utf-8")
-    shutil.copyfile(_demo() / "hcloud.yaml", folder / "hcloud.yaml")
+    for name in ("hcloud.yaml", "jobs.csv"):
+        shutil.copyfile(_demo() / name, folder / name)
 
 
 def is_measured(profile: Path) -> bool:

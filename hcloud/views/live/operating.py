@@ -71,7 +71,7 @@ def _head(fold: Fold, now: float) -> Iterator[Shown]:
     phases = Counter((m.reserved, m.phase is MachinePhase.READY) for m in fold.standing.values())
     running = sum(job.on is not None for job in fold.active.values())
     reserved = f"{phases[True, True]} of {counted(phases[True, True] + phases[True, False], 'reserved machine')} up"
-    rented = f"{phases[False, True] + phases[False, False]} rented"
+    rented = f"{sum(m.stands for m in fold.standing.values() if not m.reserved)} rented"
     money = f"{format_money(fold.hourly(), CENTS)}/h, {format_money(fold.spent(now), CENTS)} so far"
     asked = f"  ({fold.asked} asked for)" if fold.asked else ""
     yield Text.assemble((fold.setup.strategy, "bold"), f"  {reserved}, {rented}  {money}{asked}")
@@ -125,9 +125,14 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     if bad := [j for j in jobs if j.result not in ("completed", "cancelled")]:
         yield Figures(("job", "result", "why"), [(j.order.id, j.result, _why(j)) for j in bad[:SHOWN_MACHINES]])
     standing = sum(m.stands for m in fold.standing.values())
+<<<<<<< HEAD
     machines = counted(sum(m.launched is not None for m in fold.machines.values()), "machine")
+=======
+    launched = len(fold.rented) + sum(m.launched is not None for m in fold.standing.values())
+    machines = counted(launched, "machine")
+>>>>>>> main
     after = "none left standing" if not standing else f"{counted(standing, 'machine')} still standing"
-    yield f"{machines} used, {after}; {format_money(fold.spent(now), CENTS)} at list price"
+    yield f"{machines} launched, {after}; {format_money(fold.spent(now), CENTS)} at list price"
 
 
 def _why(job: JobRecord) -> str:
