@@ -148,7 +148,7 @@ def test_stopping_what_is_over_changes_nothing(here: Path, capsys: pytest.Captur
     assert main.run(["operate", "drain"]) == 0
     told = capsys.readouterr()
     assert "jobs: 1 completed" in told.out
-    assert "1 machine used" in told.out
+    assert "1 machine launched" in told.out
     assert "no work goes on there" in " ".join(told.err.split())
     assert main.run(["operate", "run"]) == 64
     assert main.run(["operate", "run", "nosuch.csv"]) == 1

@@ -125,12 +125,8 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     if bad := [j for j in jobs if j.result not in ("completed", "cancelled")]:
         yield Figures(("job", "result", "why"), [(j.order.id, j.result, _why(j)) for j in bad[:SHOWN_MACHINES]])
     standing = sum(m.stands for m in fold.standing.values())
-<<<<<<< HEAD
-    machines = counted(sum(m.launched is not None for m in fold.machines.values()), "machine")
-=======
     launched = len(fold.rented) + sum(m.launched is not None for m in fold.standing.values())
     machines = counted(launched, "machine")
->>>>>>> main
     after = "none left standing" if not standing else f"{counted(standing, 'machine')} still standing"
     yield f"{machines} launched, {after}; {format_money(fold.spent(now), CENTS)} at list price"
 
