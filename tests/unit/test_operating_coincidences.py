@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.errors import Call, FileError, HcloudError, UnavailableError
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating.terms import Line
+from hcloud.model.running.job import EngineView, JobPhase
 from hcloud.model.running.note import Asked
 
 
@@ -78,6 +80,29 @@ def test_a_job_that_ended_before_its_machine_did_is_not_lost(tmp_path: Path, aga
     assert loop.fold.jobs["one"].result == "completed"
     assert loop.fold.jobs["two"].result == "lost"
     assert len(world.engine.ran) == 2
+
+
+def test_a_job_of_which_something_still_runs_is_not_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machine is gone, and the engine cannot say for a minute whether its processes are."""
+    world = World.of(tmp_path / "j", [job("one", seconds=50.0, restartable=True)], "OdF", 0)
+    world.run(until=lambda loop: len(world.engine.ran) == 1)
+    look, since = world.engine.look, world.now + 60.0
+
+    def unsure() -> EngineView:
+        view = look()
+        if world.now >= since:
+            return view
+        jobs = (replace(s, phase=JobPhase.UNKNOWN) if s.phase is JobPhase.LOST else s for s in view.jobs)
+        return EngineView(tuple(jobs), view.nodes)
+
+    monkeypatch.setattr(world.engine, "look", unsure)
+    for machine in list(world.cloud.ledger.machines.values()):
+        world.cloud.world.end(machine)
+    world.run(passes=1000)
+    world.check(completed=1)
+    assert [ran.began >= since for ran in world.engine.ran] == [False, True]
 
 
 def test_an_engine_that_cannot_let_a_machine_go_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

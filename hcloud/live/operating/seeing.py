@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from hcloud.control.operating.fold import MachinePhase, MachineRecord
+from hcloud.control.operating.fold import JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until
 from hcloud.errors import ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end
@@ -118,14 +118,27 @@ def _end_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, n
         if answer.error is not None and not isinstance(answer.error, NotCertainError):
             desk.troubles["cloud"] = str(answer.error)
         return
-    if any(job.on == machine.instance for job in desk.fold.active.values()) and not desk.look(now):
-        desk.said("end", machine.instance, now)  # whether its jobs ended before it did is not known yet: asked again
+    if not _attempts_known(desk, machine, now):
+        desk.said("end", machine.instance, now)
         return
     desk.troubles.pop("cloud", None)
     at = answer.found.at
     desk.tell(Ended(now, machine.instance, at.timestamp() if at is not None else None))
     _end_attempts(desk, machine, now)
     _lose(desk, machine, now)
+
+
+def _attempts_known(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
+    """Whether the engine can say what became of all that was begun on a machine that is gone; else it is asked again,
+    since a job may have ended before, or something of it may still run."""
+
+    def begun() -> list[JobRecord]:
+        return [job for job in desk.fold.active.values() if job.on == machine.instance]
+
+    if begun() and not desk.look(now):
+        return False
+    seen = (desk.sightings.get(job.order.id) for job in begun())
+    return not any(one is not None and one.phase is JobPhase.UNKNOWN for one in seen)
 
 
 def _end_attempts(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
