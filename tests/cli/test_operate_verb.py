@@ -137,6 +137,40 @@ def test_leaving_and_stopping_without_a_controller(here: Path, capsys: pytest.Ca
     assert not left()
 
 
+def test_stopping_what_is_over_changes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["operate", "stop"]) == 64
+    assert main.run(["operate", "run"]) == 64
+    jobs({"a": (0, 0.1)})
+    assert main.run(["operate", *RUN]) == 0
+    before = Path(".hcloud/operate/journal.jsonl").read_bytes()
+    capsys.readouterr()
+    assert main.run(["operate", "stop"]) == 0
+    assert main.run(["operate", "drain"]) == 0
+    told = capsys.readouterr()
+    assert "jobs: 1 completed" in told.out
+    assert "1 machine launched" in told.out
+    assert "no work goes on there" in " ".join(told.err.split())
+    assert main.run(["operate", "run"]) == 64
+    assert main.run(["operate", "run", "nosuch.csv"]) == 1
+    assert Path(".hcloud/operate/journal.jsonl").read_bytes() == before
+
+
+def test_a_stop_that_came_too_late_does_not_end_new_work(here: Path) -> None:
+    requests = Path(".hcloud/operate/requests")
+    requests.mkdir(parents=True)
+    (requests / "late.json").write_text('{"what": "stop", "job": ""}')
+    jobs({"a": (0, 0.1)})
+    assert main.run(["operate", *RUN]) == 0
+    assert ledger() == Counter({"begin a": 1, "end a": 1})
+
+
+def test_a_reserve_beyond_the_limits_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Jobs would be placed on machines that may never be launched."""
+    jobs({"a": (0, 0.1)})
+    assert main.run(["operate", "jobs.csv", "--plain", "--pool", "2", "--max-machines", "1"]) == 64
+    assert "--max-machines 1: the reserve alone is 2 machines" in capsys.readouterr().err
+
+
 def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("jobs.csv").write_text("id,command\na,\nb,true\nb,false\n")
     assert main.run(["operate", *RUN]) == 1

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from operating import Killed, World, closed_after, job
+from operating import Killed, World, closed_after, job, setup_of
 
+from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.errors import Call, FileError, HcloudError, UnavailableError
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating.terms import Line
@@ -133,6 +135,18 @@ def test_a_full_journal_brings_no_new_jobs_and_does_not_open_what_was_closed(
         assert loop.desk.finishing
     world.run(passes=300)
     world.check(completed=1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        (SpendingLimits(machines=2, hourly=Decimal("0.20")), ""),
+        (SpendingLimits(machines=1), "--max-machines 1: the reserve alone is 2 machines"),
+        (SpendingLimits(hourly=Decimal("0.19")), "--max-hourly 0.19: the reserve alone is $0.2000/h"),
+    ],
+)
+def test_limits_hold_the_reserve(limits: SpendingLimits, why: str) -> None:
+    assert reserve_beyond(setup_of("HM", 2), lambda name, option: Decimal("0.10"), limits) == why
 
 
 def test_work_whose_machines_are_kept_is_not_finished(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_limits_hold_launches_back_and_say_why(tmp_path: Path) -> None:
     world.run(until=watch)
     world.check(completed=12)
     assert most == 2
-    assert any("are allowed" in one for one in why)
+    assert any(one == "it would bring the machines to $0.3000/h; $0.2000/h are allowed" for one in why)
 
 
 def test_a_cancelled_job_ends_wherever_it_is(tmp_path: Path) -> None:

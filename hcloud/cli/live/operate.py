@@ -89,7 +89,9 @@ def run(
     terminal = session(ctx).terminal
     limits = SpendingLimits(_dollars(max_hourly), _dollars(max_total), max_machines)
     policy = Policy(strategy, pool, plan, tuple(family or ()))
-    asked = OperateRequest(jobs, engine, policy, limits, follow, probe)
+    source = ctx.get_parameter_source("engine")
+    said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
+    asked = OperateRequest(jobs, said, policy, limits, follow, probe)
     with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=compiled)) as operation:
         _work(here, operation, terminal, shown)
 
@@ -265,8 +267,10 @@ def _ask(terminal: Terminal, which: StateFlags, what: str, job: str) -> None:
 
 def _end(terminal: Terminal, where: CloudFlags, shown: Printed, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
-    from hcloud.usecases.live.operate import OperateRequest, ask, operating, works, works_no_more
+    from hcloud.usecases.live.operate import OperateRequest, ask, look, operating, works, works_no_more
     from hcloud.usecases.live.state import state_place
+    from hcloud.views.live.documents import OperatingDocument
+    from hcloud.views.live.operating import outcome_lines
 
     place = state_place(where.state, where.file)
     if works(place):
@@ -274,6 +278,15 @@ def _end(terminal: Terminal, where: CloudFlags, shown: Printed, what: str, *, wa
         if wait:
             with terminal.busy("waiting for the controller"):
                 works_no_more(place)
+        return
+    found = look(place)
+    if found.fold.is_finished:
+        terminal.note(f"{found.directory}: no work goes on there")
+        shown.tell(
+            terminal,
+            lambda: OperatingDocument.of(found.fold, shown.at),
+            lambda: terminal.show(*outcome_lines(found.fold, found.at)),
+        )
         return
     with where.opened(shown.at) as here:
         asked = OperateRequest(asked=what, probe=False)

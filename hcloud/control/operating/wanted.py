@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from hcloud.control.operating.fold import Fold, JobRecord, MachinePhase, MachineRecord
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.job import NodePhase
+from hcloud.policy.facts import Setup
 from hcloud.units import format_money
+
+HOURLY_PLACES = 4
+"""Of dollars an hour: a small machine costs less than a cent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,18 @@ def to_stop(fold: Fold) -> Iterator[JobRecord]:
     return (job for job in fold.active.values() if job.on is not None and (job.leaving or job.is_over))
 
 
+def reserve_beyond(setup: Setup, price: Callable[[str, PurchaseOption], Decimal], limits: SpendingLimits) -> str:
+    """Why the reserve alone is more than is allowed, so that jobs would wait for its last machines for ever; empty
+    where it is not."""
+    names = [setup.types[kind].name for kind in setup.reserve]
+    hourly = sum((price(name, PurchaseOption.ON_DEMAND) for name in names), Decimal(0))
+    if limits.machines is not None and len(names) > limits.machines:
+        return f"--max-machines {limits.machines}: the reserve alone is {len(names)} machines"
+    if limits.hourly is not None and hourly > limits.hourly:
+        return f"--max-hourly {limits.hourly}: the reserve alone is {format_money(hourly, HOURLY_PLACES)}/h"
+    return ""
+
+
 def kept_from_launch(fold: Fold, machine: MachineRecord, hourly: Decimal, limits: SpendingLimits, now: float) -> str:
     """Why a machine of that price may not be launched now; empty where it may."""
     after = fold.hourly() + hourly
@@ -98,7 +115,9 @@ def kept_from_launch(fold: Fold, machine: MachineRecord, hourly: Decimal, limits
     if limits.machines is not None and sum(m.stands for m in fold.standing.values()) >= limits.machines:
         return f"{limits.machines} machines stand, and no more are allowed (--max-machines)"
     if limits.hourly is not None and after > limits.hourly:
-        return f"it would bring the machines to {format_money(after)}/h; {format_money(limits.hourly)}/h are allowed"
+        told = format_money(after, HOURLY_PLACES)
+        return f"it would bring the machines to {told}/h; {format_money(limits.hourly, HOURLY_PLACES)}/h are allowed"
     if limits.total is not None and fold.spent(now) >= limits.total:
-        return f"{format_money(fold.spent(now))} are spent, and {format_money(limits.total)} are allowed (--max-total)"
+        spent = format_money(fold.spent(now), 2)
+        return f"{spent} are spent, and {format_money(limits.total, 2)} are allowed (--max-total)"
     return ""

@@ -149,7 +149,7 @@ class OperatingLoop:
         try:
             found = desk.parts.source.new()
         except HcloudError as error:
-            desk.troubles["jobs"] = str(error)
+            desk.troubles["jobs"] = "; ".join(line.strip() for line in str(error).splitlines())
             return NewJobs(closed=desk.closed)
         desk.troubles.pop("jobs", None)
         return found

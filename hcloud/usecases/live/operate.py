@@ -12,7 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold, rental_of
-from hcloud.control.operating.wanted import SpendingLimits
+from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.control.session import ControlSession
 from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
@@ -100,13 +100,19 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with FileLock(PrivateDirectory(directory)).hold("hcloud operate"):
         known = _unfinished(directory / JOURNAL)
+        if known is None and asked.jobs is None and asked.engine in (None, LOCAL_ENGINE):
+            raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
         origin = _origin(here, asked.engine, known, directory)
         setup = _setup(here, asked.policy, known, directory)
+        if why := reserve_beyond(setup, here.price, asked.limits):
+            raise UsageError(why, hint="--pool N sets how many machines are reserved")
         session, untold = _session(setup, known, kernels(), directory)
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
         world = open_engine(here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began))
         first = world.source.new()
         _check_fits(first.orders, setup)
+        if known is None:
+            _begin_anew(directory)
         journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0)
         workers = Workers()
         try:
@@ -137,14 +143,19 @@ def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
 
 
 def _unfinished(path: Path) -> JournalContents | None:
-    """The journal of work that is not finished; one of work that is, is put aside."""
+    """The journal of work that is not finished."""
     if not path.exists() or not path.stat().st_size:
         return None
     known = read_journal(path)
-    if not fold_of(known).is_finished:
-        return known
-    path.rename(segment(path))
-    return None
+    return None if fold_of(known).is_finished else known
+
+
+def _begin_anew(directory: Path) -> None:
+    """Put a finished journal aside, and forget what was asked of a controller that did not read it any more."""
+    path = directory / JOURNAL
+    if path.exists() and path.stat().st_size:
+        path.rename(segment(path))
+    Requests(directory / REQUESTS).new()
 
 
 def fold_of(known: JournalContents) -> Fold:

@@ -71,7 +71,7 @@ def _head(fold: Fold, now: float) -> Iterator[Shown]:
     phases = Counter((m.reserved, m.phase is MachinePhase.READY) for m in fold.standing.values())
     running = sum(job.on is not None for job in fold.active.values())
     reserved = f"{phases[True, True]} of {counted(phases[True, True] + phases[True, False], 'reserved machine')} up"
-    rented = f"{phases[False, True] + phases[False, False]} rented"
+    rented = f"{sum(m.stands for m in fold.standing.values() if not m.reserved)} rented"
     money = f"{format_money(fold.hourly(), CENTS)}/h, {format_money(fold.spent(now), CENTS)} so far"
     asked = f"  ({fold.asked} asked for)" if fold.asked else ""
     yield Text.assemble((fold.setup.strategy, "bold"), f"  {reserved}, {rented}  {money}{asked}")
