@@ -146,7 +146,8 @@ def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch 
 
 
 def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
-    """A line a decision, and what cannot be done at the moment when that changes."""
+    """A line a decision (none for people where only results are wanted), and what cannot be done at the moment when that
+    changes."""
     from hcloud.store.events import decision_document
     from hcloud.views.live.operating import decision_line
 
@@ -154,7 +155,7 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
     for decision in made:
         if shown.is_json:
             _write_line(terminal, decision_document(decision))
-        else:
+        elif not terminal.quiet:
             terminal.say(decision_line(decision))
     for what, why in loop.new_troubles():
         terminal.warn(f"{what}: {why}")
