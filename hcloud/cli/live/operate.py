@@ -146,8 +146,8 @@ def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch 
 
 
 def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
-    """A line a decision (none for people where only results are wanted), and what cannot be done at the moment when that
-    changes."""
+    """A line a decision (none for people where only results are wanted), and what cannot be done at the moment when
+    that changes."""
     from hcloud.store.events import decision_document
     from hcloud.views.live.operating import decision_line
 
