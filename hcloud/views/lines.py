@@ -106,7 +106,7 @@ def _inner(part: Any, hang: int) -> RenderableType:
 def _table(table: Table) -> Table:
     """The same table with cells that are lines; those at the left edge hang."""
     if table.title is not None:
-        table.title = _inner(table.title, 0)  # type: ignore[assignment]
+        table.title = _inner(table.title, INDENT)  # type: ignore[assignment]
     for number, column in enumerate(table.columns):
         hang = INDENT if number == 0 else 0
         column.header = _inner(column.header, hang)

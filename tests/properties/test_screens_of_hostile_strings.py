@@ -58,6 +58,7 @@ MAKERS: list[Callable[[str], Shown]] = [
 
 @given(st.sampled_from(MAKERS), STRINGS, st.sampled_from([20, 60, 80, 100]))
 @example(MAKERS[3], "[/]", 80)
+@example(MAKERS[-1], f"web{' ' * 90}0 machines to launch, 0 to end", 60)
 def test_nothing_from_outside_begins_a_line_steers_or_is_markup(
     make: Callable[[str], Shown], text: str, width: int
 ) -> None:

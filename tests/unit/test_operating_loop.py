@@ -12,6 +12,7 @@ from operating import World, closed_after, job
 
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
+from hcloud.live.operating import crash_points
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import BelowQos, Latency
 from hcloud.model.running.job import ServiceTarget, TargetKind
@@ -37,12 +38,13 @@ def test_every_job_runs_once_and_no_machine_is_left(tmp_path: Path, strategy: st
     world.check(completed=12)
 
 
-@pytest.mark.parametrize("point", ["operate.noted", "operate.launch", "operate.begin", "operate.end"])
-@pytest.mark.parametrize("time", [1, 2, 5, 9])
+@pytest.mark.parametrize("point", sorted(crash_points.NAMES))
+@pytest.mark.parametrize("time", [1, 2, 5])
 def test_a_controller_killed_at_a_point_is_taken_up(tmp_path: Path, point: str, time: int) -> None:
     world = World.of(tmp_path / "j", TWELVE, "HM", 1)
     world.kill_at = (point, time)
     world.run()
+    assert world.points[point] >= time, "it came to that point"
     world.check(completed=12)
 
 

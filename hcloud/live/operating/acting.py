@@ -9,6 +9,7 @@ from functools import partial
 from hcloud.control.operating.fold import JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import kept_from_launch, key_of, to_begin, to_end, to_launch, to_stop
 from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
+from hcloud.live.operating.crash_points import BEGIN, END, LAUNCH
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.machines import order_of
 from hcloud.model.holdings.live import Machine
@@ -75,7 +76,7 @@ def _launch(desk: OperatingDesk, machine: MachineRecord, *, again: bool) -> None
             parts.engine.let_go(role.instance)
             raise
 
-    parts.crash("operate.launch")
+    parts.crash(LAUNCH)
     desk.do("launch", machine.instance, launched)
 
 
@@ -89,7 +90,7 @@ def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:
     if not desk.say(partial(desk.parts.engine.let_go, number)):
         desk.said("end", number, now)
         return
-    desk.parts.crash("operate.end")
+    desk.parts.crash(END)
     desk.do("end", number, partial(desk.parts.machines.end, known, order))
 
 
@@ -107,7 +108,7 @@ def _begin(desk: OperatingDesk, job: JobRecord, now: float) -> None:
     cores = desk.session.cores_of(name) if name in desk.session.tables.rows else job.order.cores
     place = JobPlace(job.on, job.attempt, cores or job.order.cores, job.order.memory)
     desk.said("begin", name, now)
-    desk.parts.crash("operate.begin")
+    desk.parts.crash(BEGIN)
     desk.do("begin", name, partial(desk.parts.engine.begin, job.order, place))
 
 

@@ -12,6 +12,7 @@ from hcloud.control.operating.happened import taken
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError
 from hcloud.live.operating.acting import intended
+from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.judging import Judge
 from hcloud.live.operating.seeing import answered, decide_anew, lose_ended, see_machine
@@ -65,7 +66,7 @@ class OperatingLoop:
         desk.happen(ClockTick(now))
         actions = intended(desk, now)
         if desk.write():
-            desk.parts.crash("operate.noted")
+            desk.parts.crash(NOTED)
             for action in actions:
                 action()
             if desk.parts.journal.is_long:
