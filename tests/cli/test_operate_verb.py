@@ -17,6 +17,7 @@ import pytest
 
 from hcloud.cli import main
 from hcloud.profiling.machines import ProcessHost
+from hcloud.usecases.live.operate import Requests
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
 
@@ -153,6 +154,16 @@ def test_stopping_what_is_over_changes_nothing(here: Path, capsys: pytest.Captur
     assert main.run(["operate", "run"]) == 64
     assert main.run(["operate", "run", "nosuch.csv"]) == 1
     assert Path(".hcloud/operate/journal.jsonl").read_bytes() == before
+
+
+def test_a_request_outlasts_the_controller_that_read_it_and_was_killed(tmp_path: Path) -> None:
+    path = Requests(tmp_path).put("cancel", "a")
+    killed, second = Requests(tmp_path), Requests(tmp_path)
+    assert [asked.job for asked in killed.new()] == ["a"]
+    assert [asked.job for asked in second.new()] == ["a"]
+    assert path.exists(), "it is not noted yet"
+    assert not second.new()
+    assert not path.exists()
 
 
 def test_a_stop_that_came_too_late_does_not_end_new_work(here: Path) -> None:

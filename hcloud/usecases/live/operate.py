@@ -155,7 +155,7 @@ def _begin_anew(directory: Path) -> None:
     path = directory / JOURNAL
     if path.exists() and path.stat().st_size:
         path.rename(segment(path))
-    Requests(directory / REQUESTS).new()
+    Requests(directory / REQUESTS).clear()
 
 
 def fold_of(known: JournalContents) -> Fold:
@@ -317,10 +317,11 @@ def ask(place: str, what: str, job: str = "") -> str:
 
 
 class Requests:
-    """What other processes ask a controller for: one small file each, read once."""
+    """What other processes ask a controller for: one small file each. It is there until the controller asks for more,
+    when it has noted it; one that is killed in between leaves it to the next."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self._directory, self._read = directory, list[Path]()
 
     def put(self, what: str, job: str = "") -> Path:
         """Ask for something; the file is there until a controller has read it."""
@@ -333,6 +334,7 @@ class Requests:
 
     def new(self) -> Sequence[Asked]:
         """What was asked for since the last call."""
+        self._forget(self._read)
         if not self._directory.is_dir():
             return ()
         found = []
@@ -343,5 +345,14 @@ class Requests:
                     found.append(Asked(0.0, str(told["what"]), str(told.get("job", ""))))
             except (OSError, ValueError):
                 pass  # nobody knows what it said
-            path.unlink(missing_ok=True)
+            self._read.append(path)
         return found
+
+    def clear(self) -> None:
+        """Forget all that was asked for."""
+        self._forget(list(self._directory.glob("*.json")))
+
+    def _forget(self, paths: list[Path]) -> None:
+        for path in paths:
+            path.unlink(missing_ok=True)
+        self._read = []
