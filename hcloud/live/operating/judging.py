@@ -3,7 +3,6 @@ their latency."""
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 from hcloud.control.operating.fold import JobRecord
@@ -21,17 +20,20 @@ class Judge:
     def __init__(self, desk: OperatingDesk) -> None:
         self._desk = desk
         self._below: dict[str, float] = {}
-        self._latency: dict[str, float] = {}
 
     def judge(self, now: float) -> None:
         """Look at all that run."""
         for job in list(self._desk.fold.active.values()):
             seen = self._runs(job)
-            if seen is None:
+            if seen is None:  # what begins anew is judged anew
+                self._below.pop(job.order.id, None)
+                self._desk.measured.pop(job.order.id, None)
                 continue
-            self._measure(job, now)
-            share = self._share(job, seen, now)
-            if self._desk.session.setup.rules.monitor and share is not None:
+            if job.order.target is not None:
+                self._measure(job, now)
+                continue
+            share = None if seen.began is None else performance_until(job.order, seen.began, seen.progress, now)
+            if share is not None:
                 self._compare(job, share, now)
 
     def _runs(self, job: JobRecord) -> JobSighting | None:
@@ -42,10 +44,11 @@ class Judge:
         return seen if stays and runs else None
 
     def _measure(self, job: JobRecord, now: float) -> None:
+        """Ask for its latency now and then."""
         desk, target, name = self._desk, job.order.target, job.order.id
         if target is None or desk.terms.measure is None or desk.busy("latency", name):
             return
-        if now - desk.measured.get(name, -math.inf) >= desk.terms.rhythm.measure:
+        if now - desk.measured.setdefault(name, now) >= desk.terms.rhythm.measure:  # it may be starting still
             desk.measured[name] = now
             desk.do("latency", name, partial(desk.terms.measure, target))
 
@@ -57,22 +60,19 @@ class Judge:
         if job is None or self._runs(job) is None or not isinstance(answer.found, float):
             return
         self._desk.troubles.pop(f"latency of {name}", None)
-        self._latency[name] = answer.found
         self._desk.happen(Latency(now, name, answer.found))
-
-    def _share(self, job: JobRecord, seen: JobSighting, now: float) -> float | None:
-        target, p99 = job.order.target, self._latency.get(job.order.id)
-        if target is not None:
-            return None if p99 is None else performance_of_service(target.milliseconds, p99)
-        return None if seen.began is None else performance_until(job.order, seen.began, seen.progress, now)
+        if job.order.target is not None:
+            self._compare(job, performance_of_service(job.order.target.milliseconds, answer.found), now)
 
     def _compare(self, job: JobRecord, share: float, now: float) -> None:
+        """Below the level at this look and at one so long ago, and not above it between."""
         rules, name = self._desk.session.setup.rules, job.order.id
+        if not rules.monitor:
+            return
         if share >= rules.monitor_level:
             self._below.pop(name, None)
         elif now - self._below.setdefault(name, now) >= rules.patience:
             del self._below[name]
-            self._latency.pop(name, None)
             self._suffers(job, share, now)
 
     def _suffers(self, job: JobRecord, share: float, now: float) -> None:
