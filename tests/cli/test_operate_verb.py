@@ -156,6 +156,18 @@ def test_stopping_what_is_over_changes_nothing(here: Path, capsys: pytest.Captur
     assert Path(".hcloud/operate/journal.jsonl").read_bytes() == before
 
 
+def test_a_damaged_journal_says_how_to_end_its_machines(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs({"a": (0, 0.1)})
+    assert main.run(["operate", *RUN]) == 0
+    journal = Path(".hcloud/operate/journal.jsonl")
+    first, second, *others = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join([first, "x" + second, *others]))
+    assert main.run(["operate", *RUN]) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "line 2 is damaged" in told
+    assert "hcloud gc --lineage LINEAGE" in told
+
+
 def test_a_request_outlasts_the_controller_that_read_it_and_was_killed(tmp_path: Path) -> None:
     path = Requests(tmp_path).put("cancel", "a")
     killed, second = Requests(tmp_path), Requests(tmp_path)

@@ -146,7 +146,11 @@ def _unfinished(path: Path) -> JournalContents | None:
     """The journal of work that is not finished."""
     if not path.exists() or not path.stat().st_size:
         return None
-    known = read_journal(path)
+    try:
+        known = read_journal(path)
+    except InputError as error:
+        hint = "its machines go on: mend that line, or end them by the lineage in line 1: hcloud gc --lineage LINEAGE"
+        raise InputError(str(error), hint=error.hint or hint) from error
     return None if fold_of(known).is_finished else known
 
 
