@@ -19,6 +19,7 @@ from hcloud.model.running.note import (
     Joined,
     Launched,
     Launching,
+    LimitsSet,
     Note,
     NotLaunched,
     PassNoted,
@@ -43,6 +44,7 @@ _NAMES: dict[type, str] = {
     Held: "held",
     Asked: "asked",
     Finished: "finished",
+    LimitsSet: "limits",
     SnapshotTaken: "snapshot",
     PassNoted: "pass",
 }

@@ -19,6 +19,7 @@ from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
 from hcloud.store.journal import read_journal
+from hcloud.usecases.live.operate import fold_of, kept_limits
 
 
 @pytest.fixture(autouse=True)
@@ -155,6 +156,16 @@ def test_limits_hold_launches_back_and_say_why(tmp_path: Path) -> None:
     world.check(completed=12)
     assert most == 2
     assert any(one == "it would bring the machines to $0.3000/h; $0.2000/h are allowed" for one in why)
+
+
+def test_limits_hold_for_whoever_goes_on(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "j", TWELVE, "OdF", 0)
+    world.limits = SpendingLimits(hourly=Decimal("0.30"), machines=9)
+    world.run(until=lambda loop: len(world.engine.ran) >= 2)
+    known = fold_of(read_journal(tmp_path / "j")).limits
+    assert known is not None
+    assert kept_limits(SpendingLimits(), known) == world.limits
+    assert kept_limits(SpendingLimits(machines=3), known) == replace(world.limits, machines=3)
 
 
 def test_a_cancelled_job_ends_wherever_it_is(tmp_path: Path) -> None:

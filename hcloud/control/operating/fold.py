@@ -26,6 +26,7 @@ from hcloud.model.running.note import (
     Joined,
     Launched,
     Launching,
+    LimitsSet,
     Note,
     NotLaunched,
 )
@@ -134,6 +135,7 @@ class FoldImage:
     is_finished: bool
     began: float
     last: float
+    limits: LimitsSet | None = None
 
 
 class Fold:
@@ -153,6 +155,7 @@ class Fold:
         self.spent_before = Decimal(0)
         self.asked = ""
         self.is_finished = False
+        self.limits: LimitsSet | None = None
         self.rented: list[MachineRental] = []
         self.shut: dict[tuple[str, PurchaseOption], float] = {}
         self.began = self.last = started
@@ -178,6 +181,7 @@ class Fold:
             self.is_finished,
             self.began,
             self.last,
+            self.limits,
         )
 
     @classmethod
@@ -192,7 +196,7 @@ class Fold:
         made.shut = {(name, option): until for name, option, until in image.shut}
         made.counted, made.decisions = image.counted, image.decisions
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
-        made.last = image.last
+        made.last, made.limits = image.last, image.limits
         return made
 
     def take(self, entries: Iterable[Event | Decision | Note]) -> None:
@@ -375,6 +379,10 @@ class Fold:
         for machine in self.machines.values():
             if machine.reserved and machine.phase is MachinePhase.GONE and machine.released is None:
                 self._again(machine)
+
+    @_note.register
+    def _(self, entry: LimitsSet) -> None:
+        self.limits = entry
 
     @_note.register
     def _(self, entry: Finished) -> None:

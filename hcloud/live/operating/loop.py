@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
 
@@ -20,7 +21,7 @@ from hcloud.live.operating.terms import Parts, Terms
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.event import Cancelled, ClockTick
 from hcloud.model.running.job import JobOrder, NewJobs
-from hcloud.model.running.note import Asked, ControllerStarted, Finished
+from hcloud.model.running.note import Asked, ControllerStarted, Finished, LimitsSet
 
 WORKER_SECONDS = 0.02
 """Ours: how soon the answer of a worker is looked for."""
@@ -38,7 +39,15 @@ class OperatingLoop:
         self._told: dict[str, str] = {}
         now = self.desk.now()
         self.desk.tell(ControllerStarted(now, __version__))
+        self._note_limits(now)
         lose_ended(self.desk, now)
+
+    def _note_limits(self, now: float) -> None:
+        """Whoever goes on with this work keeps within them, also where nobody says so again."""
+        limits, known = self.desk.terms.limits, self.desk.fold.limits or LimitsSet(now)
+        told = LimitsSet(now, limits.hourly, limits.total, limits.machines)
+        if replace(known, at=now) != told:
+            self.desk.tell(told)
 
     @property
     def fold(self) -> Fold:

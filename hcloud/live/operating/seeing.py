@@ -17,6 +17,7 @@ from hcloud.live.operating.machines import End, NotCertainError, Sight
 from hcloud.live.operating.workers import Answer
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Machine
+from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Interruption, LaunchFailed, Lost, Pool, Quality, Ready
 from hcloud.model.running.job import JobPhase, NodePhase
 from hcloud.model.running.note import AttemptOver, Ended, Joined, Launched, NotLaunched
@@ -74,7 +75,15 @@ def decide_anew(desk: OperatingDesk, now: float) -> None:
     for machine in islice(held_back(desk.fold, now), MOST_ANEW):
         if could_sit_elsewhere(desk.fold, machine):
             why = machine.why or "its launch is held back, and other capacity became free"
-            desk.happen(LaunchFailed(now, machine.instance, why, max(shut_until(desk.fold, machine), now)))
+            made = desk.happen(LaunchFailed(now, machine.instance, why, max(shut_until(desk.fold, machine), now)))
+            if not any(_sits(desk, decision) for decision in made):
+                return  # the policy wants none of what is free
+
+
+def _sits(desk: OperatingDesk, decision: Decision) -> bool:
+    """Whether a job was put on a machine that is there."""
+    placed = decision.action is DecisionAction.PLACE and decision.instance is not None
+    return placed and desk.fold.machines[decision.instance or 0].phase is MachinePhase.READY
 
 
 def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:

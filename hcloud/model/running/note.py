@@ -117,6 +117,16 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitsSet:
+    """How far controllers may go from now on: dollars an hour, dollars in all, machines at a time; None is no limit."""
+
+    at: float
+    hourly: Decimal | None = None
+    total: Decimal | None = None
+    machines: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ControllerStarted:
     """A controller began, or went on, with this journal."""
 
@@ -159,6 +169,7 @@ Note = (
     | Held
     | Asked
     | ControllerStarted
+    | LimitsSet
     | Finished
     | SnapshotTaken
     | PassNoted

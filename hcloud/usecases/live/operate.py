@@ -24,7 +24,7 @@ from hcloud.model.holdings.live import Owner
 from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
 from hcloud.model.running.job import JobOrder
-from hcloud.model.running.note import Asked
+from hcloud.model.running.note import Asked, LimitsSet
 from hcloud.policy.facts import Setup
 from hcloud.store.events import coin_of, decision_document, from_line, to_line
 from hcloud.store.files.crash import crash_from
@@ -104,10 +104,11 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
         origin = _origin(here, asked.engine, known, directory)
         setup = _setup(here, asked.policy, known, directory)
+        fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
+        asked = replace(asked, limits=kept_limits(asked.limits, fold.limits))
         if why := reserve_beyond(setup, here.price, asked.limits):
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         session, untold = _session(setup, known, kernels(), directory)
-        fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
         world = open_engine(here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began))
         first = world.source.new()
         _check_fits(first.orders, setup)
@@ -126,6 +127,17 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         finally:
             workers.close()
             journal.close()
+
+
+def kept_limits(asked: SpendingLimits, known: LimitsSet | None) -> SpendingLimits:
+    """The limits that are asked for, and those that the work was begun with where nothing else is said."""
+    if known is None:
+        return asked
+    return SpendingLimits(
+        known.hourly if asked.hourly is None else asked.hourly,
+        known.total if asked.total is None else asked.total,
+        known.machines if asked.machines is None else asked.machines,
+    )
 
 
 def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
