@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
+from hcloud.model.running.event import UNKNOWN, Arrival
 from hcloud.profiling.machines import ProcessHost
+from hcloud.readers.bundle import bundled
+from hcloud.store.journal import read_journal
 from hcloud.usecases.live.operate import Requests
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
@@ -207,3 +210,13 @@ def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.C
     assert not (here / ".hcloud" / "operate" / "journal.jsonl").exists()
     assert main.run(["operate", "run", "nosuch.csv"]) == 1
     assert main.run(["operate", "run", "jobs.csv", "--engine", "nosuch"]) == 64
+
+
+def test_a_job_of_a_profiled_application_has_its_estimated_vector(here: Path) -> None:
+    Path("hcloud.yaml").write_text(f"profiles: {{folder: {bundled('profiles')}}}\n")
+    Path("jobs.csv").write_text("id,command,cores,memory,app\na,true,0.5,32Mi,sort\nb,true,0.5,32Mi,\n")
+    assert main.run(["operate", *RUN]) == 0
+    events = read_journal(here / ".hcloud" / "operate" / "journal.jsonl").events
+    vectors = {e.job: e.vector for e in events if isinstance(e, Arrival)}
+    assert vectors["b"] == UNKNOWN
+    assert vectors["a"] != UNKNOWN

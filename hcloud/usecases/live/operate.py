@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import Owner
 from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
+from hcloud.model.running.event import UNKNOWN
 from hcloud.model.running.job import JobOrder
 from hcloud.model.running.note import Asked, LimitsSet
 from hcloud.policy.facts import Setup
@@ -36,6 +38,7 @@ from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, EngineParts, JobsAsked, open_engine
 from hcloud.usecases.live.operate_setup import Policy, setup_for
+from hcloud.usecases.workloads.profiled import vector_of
 
 DIRECTORY, JOURNAL, REQUESTS = "operate", "journal.jsonl", "requests"
 NAMED = 5
@@ -254,11 +257,17 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
 
     owner = Owner(origin.lineage, here.loaded.config.live.project, setup.digest.removeprefix("sha256:")[:12])
     zones: dict[str, Sequence[str]] = {}
+
+    @cache
+    def estimated(app: str) -> tuple[int, ...]:
+        return vector_of(here.loaded, app) or UNKNOWN
+
     return Terms(
         owner,
         price=here.price,
         zones=lambda name: zones.setdefault(name, here.loaded.config.live.zones or here.cloud.zones(name)),
         coin=coin_of,
+        vector=lambda order: estimated(order.app),
         limits=replace(asked.limits, cores=_cores_here(here)),
         rhythm=rhythm_of(here),
         probe=world.probe if asked.probe else None,

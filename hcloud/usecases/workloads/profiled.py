@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from hcloud.classify.matrix import Matrix
 from hcloud.errors import InputError, UsageError
-from hcloud.model.measured.profile import Aspect
+from hcloud.model.measured.profile import Aspect, Profile
 from hcloud.model.workload import Jobs, Modelled, Workload
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, ApplicationNeed, fit_jobs, need_of
 from hcloud.readers.applications.profiles import load_corpus
@@ -35,16 +35,28 @@ def with_profiles(loaded: Loaded, workload: Workload) -> Workload:
     if not profiles:
         names = ", ".join(workload.apps[:NAMED]) or "none: add a column app"
         raise InputError(f"{folder}: holds no profile of an application of this workload ({names})")
-    options = options_of(Solver.RIDGE, None)
-    corpus = _corpus(section.corpus, loaded)
-    needs: list[ApplicationNeed] = [need_of(p, estimate_of(p, corpus, options)) for p in profiles]
-    fitted = fit_jobs(workload, needs)
+    fitted = fit_jobs(workload, _needs(loaded, profiles))
     rest = len(workload) - fitted.profiled
     if not rest:
         return fitted.jobs
     told = Modelled(counted(rest, "job"), f"{NO_PROFILE}: {_names(fitted.unprofiled)}", KEY)
     origin = fitted.jobs.provenance
     return replace(fitted.jobs, provenance=replace(origin, modelled=(*origin.modelled, told)))
+
+
+def vector_of(loaded: Loaded, app: str) -> tuple[int, ...] | None:
+    """The estimated vector of an application; None where no folder is named, or where that has no profile of it. An
+    estimate takes a second or so."""
+    section = loaded.config.profiles
+    if section.folder is None or not app:
+        return None
+    profiles = [p for p in load_corpus(loaded.resolve(section.folder)) if p.app == app]
+    return next((need.vector for need in _needs(loaded, profiles)), None)
+
+
+def _needs(loaded: Loaded, profiles: Sequence[Profile]) -> list[ApplicationNeed]:
+    options, corpus = options_of(Solver.RIDGE, None), _corpus(loaded.config.profiles.corpus, loaded)
+    return [need_of(p, estimate_of(p, corpus, options)) for p in profiles]
 
 
 def _names(apps: tuple[str, ...]) -> str:
