@@ -13,7 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from hcloud.control.operating.fold import Fold, MachinePhase
+from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.records import MachinePhase
 from hcloud.control.session import ControlSession
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.operating.loop import OperatingLoop

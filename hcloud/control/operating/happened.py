@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from hcloud.control.operating.fold import Fold, JobRecord, MachinePhase
+from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.records import JobRecord, MachinePhase
 from hcloud.model.running.event import Arrival, Cancelled, Completion, Event, Failed, Progress
 from hcloud.model.running.job import JobOrder, JobPhase, JobSighting, NodePhase
 from hcloud.model.running.note import AttemptOver, JobTaken, Note

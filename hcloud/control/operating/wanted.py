@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from hcloud.control.operating.fold import Fold, JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.job import NodePhase
 from hcloud.policy.facts import Setup

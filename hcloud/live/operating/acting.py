@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from hcloud.control.operating.fold import JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import kept_from_launch, key_of, to_begin, to_end, to_launch, to_stop
 from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.crash_points import BEGIN, END, LAUNCH

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from hcloud.control.operating.fold import Fold, MachineRecord
+from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import never_begun, of_jobs
+from hcloud.control.operating.records import MachineRecord
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError
 from hcloud.live.operating.terms import Line, Parts, Terms

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from hcloud.control.operating.fold import JobRecord
 from hcloud.control.operating.happened import performance_of_service, performance_until
+from hcloud.control.operating.records import JobRecord
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.decision import DecisionAction

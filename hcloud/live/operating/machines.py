@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hcloud.control.operating.fold import MachineRecord
+from hcloud.control.operating.records import MachineRecord
 from hcloud.control.ports import Clock, Compute
 from hcloud.errors import HcloudError, NotFoundError
 from hcloud.live.applying.ending import GROWTH

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from hcloud.control.operating.fold import JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until
 from hcloud.errors import ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end

@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
-from hcloud.control.operating.fold import Fold, rental_of
+from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.records import rental_of
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.control.session import ControlSession
 from hcloud.errors import EvidenceError, InputError, StaleError, UsageError

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from hcloud.control.operating.fold import JOB_STATES, RESULTS, MachinePhase
+from hcloud.control.operating.records import JOB_STATES, RESULTS, MachinePhase
 from hcloud.live.applying.outcome import ApplyResult
 from hcloud.model.holdings.state import Deed, RememberedState, State
 from hcloud.model.running.decision import Decision, Declined

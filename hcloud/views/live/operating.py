@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud.control.operating.fold import RESULTS, Fold, JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.units import counted, format_money

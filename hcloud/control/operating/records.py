@@ -1,0 +1,112 @@
+"""A machine and a job of live work as their journal tells of them, and what a machine costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.report import MachineRental
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.job import JobOrder
+
+HOUR = Decimal(3600)
+ADDRESS = "operate"
+"""Where reports count machines of live work."""
+JOB_STATES = ("queued", "placed", "running")
+RESULTS = ("completed", "failed", "lost", "cancelled", "refused")
+"""How a job ended; ``lost``: with its machine."""
+
+
+class MachinePhase(StrEnum):
+    """How far a machine is: decided, ordered (the answer may be lost), there, ready for jobs, to be ended, gone."""
+
+    WANTED = "wanted"
+    ORDERED = "ordered"
+    STARTING = "starting"
+    READY = "ready"
+    ENDING = "ending"
+    GONE = "gone"
+
+
+@dataclass(slots=True)
+class MachineRecord:
+    """A machine by its number. Times are seconds since 1970; ``idle_until`` is when it is given back if nobody takes
+    it; ``why`` says what it waits for, or what ended it."""
+
+    instance: int
+    type_name: str
+    option: PurchaseOption
+    reserved: bool
+    wanted_at: float
+    phase: MachinePhase = MachinePhase.WANTED
+    key: str = ""
+    zone: str = ""
+    id: str = ""
+    hourly: Decimal | None = None
+    ordered_at: float | None = None
+    launched: float | None = None
+    joined: float | None = None
+    released: float | None = None
+    ended: float | None = None
+    idle_until: float | None = None
+    not_before: float = 0.0
+    failures: int = 0
+    orders: int = 0
+    quality: float | None = None
+    why: str = ""
+    jobs: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is, or may be, there and charged for."""
+        return self.phase not in (MachinePhase.WANTED, MachinePhase.GONE)
+
+
+@dataclass(slots=True)
+class JobRecord:
+    """A job. ``instance`` is where it is wanted (None: it is queued, or over), ``on`` where its present attempt was
+    begun (None: it was not); ``leaving`` says that this attempt is to end so that another may begin. ``result`` says
+    how it ended: completed, failed, cancelled, lost, refused."""
+
+    order: JobOrder
+    came: float
+    instance: int | None = None
+    attempt: int = 0
+    on: int | None = None
+    leaving: bool = False
+    began: float | None = None
+    ended: float | None = None
+    code: int | None = None
+    result: str = ""
+    out_of_memory: bool = False
+    performance: float | None = None
+    decision: Decision | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens to it."""
+        return bool(self.result)
+
+    @property
+    def state(self) -> str:
+        """Where it is in a word: one of JOB_STATES, or how it ended."""
+        return self.result or ("running" if self.on is not None else "queued" if self.instance is None else "placed")
+
+
+def rental_of(machine: MachineRecord) -> MachineRental | None:
+    """What a machine is charged for; None for one that its cloud never had."""
+    if machine.launched is None:
+        return None
+    end = None if machine.ended is None else int(machine.ended)
+    where = (machine.type_name, machine.zone, machine.option)
+    return MachineRental(machine.id, ADDRESS, *where, int(machine.launched), end)
+
+
+def cost_of(machine: MachineRecord, now: float) -> Decimal:
+    """Dollars for a machine until ``now`` or its end: its price an hour times whole seconds since its launch."""
+    if machine.hourly is None or machine.launched is None:
+        return Decimal(0)
+    until = machine.ended if machine.ended is not None else now
+    return machine.hourly * max(int(until) - int(machine.launched), 0) / HOUR
