@@ -156,6 +156,9 @@ def test_stopping_what_is_over_changes_nothing(here: Path, capsys: pytest.Captur
     assert "no work goes on there" in " ".join(told.err.split())
     assert main.run(["operate", "run"]) == 64
     assert main.run(["operate", "run", "nosuch.csv"]) == 1
+    Path("jobs.csv").write_text("id,command\na,true\n")
+    assert main.run(["operate", "run", "jobs.csv", "--pool", "5000"]) == 64
+    assert "the reserve needs" in capsys.readouterr().err
     assert Path(".hcloud/operate/journal.jsonl").read_bytes() == before
 
 
@@ -209,6 +212,9 @@ def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.C
     assert "no machine holds b (64 cores" in capsys.readouterr().err
     assert not (here / ".hcloud" / "operate" / "journal.jsonl").exists()
     assert main.run(["operate", "run", "nosuch.csv"]) == 1
+    Path("jobs.csv").write_text("id,command\na,true\n")
+    assert main.run(["operate", "run", "jobs.csv", "--pool", "5000"]) == 64
+    assert "the reserve needs" in capsys.readouterr().err
     assert main.run(["operate", "run", "jobs.csv", "--engine", "nosuch"]) == 64
 
 

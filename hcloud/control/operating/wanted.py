@@ -98,6 +98,8 @@ def reserve_beyond(setup: Setup, price: Callable[[str, PurchaseOption], Decimal]
     where it is not."""
     names = [setup.types[kind].name for kind in setup.reserve]
     hourly = sum((price(name, PurchaseOption.ON_DEMAND) for name in names), Decimal(0))
+    if limits.cores is not None and setup.reserved_cores > limits.cores:
+        return f"the reserve needs {setup.reserved_cores / 1000:g} cores, and there are {limits.cores / 1000:g}"
     if limits.machines is not None and len(names) > limits.machines:
         return f"--max-machines {limits.machines}: the reserve alone is {len(names)} machines"
     if limits.hourly is not None and hourly > limits.hourly:
@@ -105,20 +107,34 @@ def reserve_beyond(setup: Setup, price: Callable[[str, PurchaseOption], Decimal]
     return ""
 
 
-def kept_from_launch(fold: Fold, machine: MachineRecord, hourly: Decimal, limits: SpendingLimits, now: float) -> str:
-    """Why a machine of that price may not be launched now; empty where it may."""
-    after = fold.hourly() + hourly
-    cores = sum(t.cores for m in fold.standing.values() for t in fold.setup.types if m.stands and t.name == m.type_name)
-    more = next(t.cores for t in fold.setup.types if t.name == machine.type_name)
-    if limits.cores is not None and cores + more > limits.cores:
-        taken = f"{cores / 1000:g} of {limits.cores / 1000:g} cores are taken"
-        return f"{taken}; there is no room for another {machine.type_name}"
-    if limits.machines is not None and sum(m.stands for m in fold.standing.values()) >= limits.machines:
-        return f"{limits.machines} machines stand, and no more are allowed (--max-machines)"
-    if limits.hourly is not None and after > limits.hourly:
-        told = format_money(after, HOURLY_PLACES)
-        return f"it would bring the machines to {told}/h; {format_money(limits.hourly, HOURLY_PLACES)}/h are allowed"
-    if limits.total is not None and fold.spent(now) >= limits.total:
-        spent = format_money(fold.spent(now), 2)
-        return f"{spent} are spent, and {format_money(limits.total, 2)} are allowed (--max-total)"
-    return ""
+class Allowance:
+    """What limits leave for further launches, with what stands and what is launched meanwhile counted once."""
+
+    def __init__(self, fold: Fold, limits: SpendingLimits, now: float) -> None:
+        standing = [machine for machine in fold.standing.values() if machine.stands]
+        self._sizes = {t.name: t.cores for t in fold.setup.types}
+        self._limits, self._machines, self._hourly = limits, len(standing), fold.hourly()
+        self._cores = sum(self._sizes[machine.type_name] for machine in standing)
+        self._spent = Decimal(0) if limits.total is None else fold.spent(now)
+
+    def keeps(self, type_name: str, hourly: Decimal) -> str:
+        """Why a machine of that type and price may not be launched now; empty where it may."""
+        limits, after = self._limits, self._hourly + hourly
+        if limits.cores is not None and self._cores + self._sizes[type_name] > limits.cores:
+            taken = f"{self._cores / 1000:g} of {limits.cores / 1000:g} cores are taken"
+            return f"{taken}; there is no room for another {type_name}"
+        if limits.machines is not None and self._machines >= limits.machines:
+            return f"{limits.machines} machines stand, and no more are allowed (--max-machines)"
+        if limits.hourly is not None and after > limits.hourly:
+            told, allowed = (format_money(dollars, HOURLY_PLACES) for dollars in (after, limits.hourly))
+            return f"it would bring the machines to {told}/h; {allowed}/h are allowed"
+        if limits.total is not None and self._spent >= limits.total:
+            spent = format_money(self._spent, 2)
+            return f"{spent} are spent, and {format_money(limits.total, 2)} are allowed (--max-total)"
+        return ""
+
+    def take(self, type_name: str, hourly: Decimal) -> None:
+        """One more is launched."""
+        self._machines += 1
+        self._hourly += hourly
+        self._cores += self._sizes[type_name]

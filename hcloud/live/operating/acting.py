@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
-from hcloud.control.operating.wanted import kept_from_launch, key_of, to_begin, to_end, to_launch, to_stop
+from hcloud.control.operating.wanted import Allowance, key_of, to_begin, to_end, to_launch, to_stop
 from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.crash_points import BEGIN, END, LAUNCH
 from hcloud.live.operating.desk import OperatingDesk
@@ -23,8 +23,9 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
     """What is to be done once the journal has it; the notes of it are told here."""
     actions: list[Action] = []
     if not (desk.finishing or desk.keeps):
+        allowance = Allowance(desk.fold, desk.terms.limits, now)
         for machine in list(to_launch(desk.fold, now)):
-            _intend_launch(desk, machine, now, actions)
+            actions += _intended_launch(desk, machine, allowance, now)
     going = [
         machine
         for machine in to_end(desk.fold, all_of_them=desk.finishing and desk.nothing_runs)
@@ -41,23 +42,25 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
     return actions
 
 
-def _intend_launch(desk: OperatingDesk, machine: MachineRecord, now: float, actions: list[Action]) -> None:
+def _intended_launch(
+    desk: OperatingDesk, machine: MachineRecord, allowance: Allowance, now: float
+) -> tuple[Action, ...]:
+    """The order of a machine, where it may be made now; what holds it back is noted."""
     number, terms = machine.instance, desk.terms
     if desk.busy("launch", number) or desk.busy("end", number) or not desk.may_say("launch", number, now):
-        return
-    if machine.phase is MachinePhase.WANTED:
-        hourly = terms.price(machine.type_name, machine.option)
-        if why := kept_from_launch(desk.fold, machine, hourly, terms.limits, now):
-            if machine.why != why:
-                desk.tell(Held(now, number, why))
-            return
-        zones = terms.zones(machine.type_name)
-        zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
-        where = (machine.type_name, zone, machine.option)
-        desk.tell(Launching(now, number, key, *where, hourly, machine.reserved))
-        actions.append(partial(_launch, desk, machine, again=False))
-    else:
-        actions.append(partial(_launch, desk, machine, again=True))
+        return ()
+    if machine.phase is not MachinePhase.WANTED:
+        return (partial(_launch, desk, machine, again=True),)
+    hourly = terms.price(machine.type_name, machine.option)
+    if why := allowance.keeps(machine.type_name, hourly):
+        if machine.why != why:
+            desk.tell(Held(now, number, why))
+        return ()
+    allowance.take(machine.type_name, hourly)
+    zones = terms.zones(machine.type_name)
+    zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
+    desk.tell(Launching(now, number, key, machine.type_name, zone, machine.option, hourly, machine.reserved))
+    return (partial(_launch, desk, machine, again=False),)
 
 
 def _launch(desk: OperatingDesk, machine: MachineRecord, *, again: bool) -> None:

@@ -109,7 +109,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         origin = _origin(here, asked.engine, known, directory)
         setup = _setup(here, asked.policy, known, directory)
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
-        asked = replace(asked, limits=kept_limits(asked.limits, fold.limits))
+        limits = replace(kept_limits(asked.limits, fold.limits), cores=_cores_here(here))
+        asked = replace(asked, limits=limits)
         if why := reserve_beyond(setup, here.price, asked.limits):
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         session, untold = _session(setup, known, kernels(), directory)
@@ -269,7 +270,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         zones=lambda name: zones.setdefault(name, here.loaded.config.live.zones or here.cloud.zones(name)),
         coin=coin_of,
         vector=lambda order: estimated(order.app),
-        limits=replace(asked.limits, cores=_cores_here(here)),
+        limits=asked.limits,
         rhythm=rhythm_of(here),
         probe=world.probe if asked.probe else None,
         measure=measure,
