@@ -25,6 +25,7 @@ from hcloud.units import counted
 SORT = "a file of jobs"
 _YAML = (".yaml", ".yml", ".json")
 _NEEDED = ("id", "command")
+_CALLED = {",": "comma", ";": "semicolon", "\t": "tab"}
 _TAIL = 1 << 16  # ours: so much of what was read is compared each time
 _NAMES = 1000  # ours: of so many names beside a missing one a likely one is looked for
 
@@ -169,7 +170,7 @@ class _Table:
                     self._head(cells, line, reading)
                 elif len(cells) > len(self.header):
                     said = f"{counted(len(cells), 'cell')} for {counted(len(self.header), 'column')}"
-                    reading.note(line, "", said, "put a cell that holds a comma in double quotes")
+                    reading.note(line, "", said, f"put a cell that holds a {_CALLED[self._delimiter]} in double quotes")
                 elif any(cell.strip() for cell in cells):
                     yield line, dict(zip(self.header, cells, strict=False))
                 line = before + reader.line_num + 1

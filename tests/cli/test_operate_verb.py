@@ -226,3 +226,11 @@ def test_a_job_of_a_profiled_application_has_its_estimated_vector(here: Path) ->
     vectors = {e.job: e.vector for e in events if isinstance(e, Arrival)}
     assert vectors["b"] == UNKNOWN
     assert vectors["a"] != UNKNOWN
+
+
+def test_a_strategy_that_rents_nothing_gets_the_whole_machine(here: Path) -> None:
+    jobs({"a": (0, 0.1)})
+    assert main.run(["operate", "run", "jobs.csv", "--plain", "--no-probe", "-s", "SR"]) == 0
+    setup = read_journal(here / ".hcloud" / "operate" / "journal.jsonl").setup
+    cores = len(os.sched_getaffinity(0))
+    assert setup.reserved_cores == cores // (setup.large.cores // 1000) * setup.large.cores

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.policy.facts import Setup, TypeFacts
+from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.usecases.live.decide import StreamMarket, make_setup
@@ -69,7 +70,8 @@ def _planned(here: LiveGround, policy: Policy, path: Path) -> Setup:
 
 def _own_machine(here: LiveGround, policy: Policy) -> Setup:
     """The types of this machine. The large one is the largest of which two fit, so that one can be reserved and one
-    rented; half of what fits is reserved where nothing is said. What has no room beside the reserve is not rented."""
+    rented; half of what fits is reserved where nothing is said, and all of it where nothing is ever rented. What has no
+    room beside the reserve is not rented."""
     from hcloud.providers.local.settings import TYPES
 
     cores, memory = (float(quota.limit or 0) for quota in here.cloud.quotas(min(TYPES)))
@@ -80,7 +82,9 @@ def _own_machine(here: LiveGround, policy: Policy) -> Setup:
     large = max((at for at, n in enumerate(names) if fitting[n] > 1), default=0)
     strategy = load_strategy(policy.strategy or STRATEGY)
     reserves = strategy.follows("reserved")
-    usual = max(fitting[names[large]] // 2, 1) if reserves else 0
+    rules = compose(strategy, large)
+    rents = rules.mapping != MAP_RESERVED
+    usual = max(fitting[names[large]] // (2 if rents else 1), 1) if reserves else 0
     pool = usual if policy.pool is None else policy.pool
     if reserves != (pool > 0):
         raise UsageError(
@@ -91,5 +95,4 @@ def _own_machine(here: LiveGround, policy: Policy) -> Setup:
     types = tuple(
         TypeFacts(n, TYPES[n].vcpus * 1000, int(TYPES[n].memory_gib * 1024), LOCAL_START, LOCAL_PRIOR) for n in names
     )
-    rules = compose(strategy, large)
     return Setup(strategy.name, strategy.digest(), rules, rents_whole_servers(strategy), pool, None, types)
