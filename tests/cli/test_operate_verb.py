@@ -201,6 +201,9 @@ def test_a_reserve_beyond_the_limits_is_refused(here: Path, capsys: pytest.Captu
 
 
 def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["status"], ["explain", "--job", "a"]):
+        assert main.run(["operate", *words]) == 64
+        assert "nothing was ever operated there" in capsys.readouterr().err
     Path("jobs.csv").write_text("id,command\na,\nb,true\nb,false\n")
     assert main.run(["operate", *RUN]) == 1
     told = capsys.readouterr().err

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from hcloud.usecases.live.operate import Operation
     from hcloud.views.console import Terminal, Watch
 
+FEW_JOBS_BYTES = 64 << 10
+"""Ours: of so large a file, a thousand jobs or so, plain Python decides in less time than compiling takes."""
 _Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Return when it is done, or at once.")]
 
 
@@ -76,7 +78,10 @@ def run(
     max_machines: Annotated[int | None, typer.Option(min=1, help="Most machines at a time.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Go on when all jobs are over: more will come.")] = False,
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Measure rented machines for a second.")] = True,
-    compiled: Annotated[bool, typer.Option("--compiled/--plain", help="Plain starts faster, decides slower.")] = True,
+    compiled: Annotated[
+        bool | None,
+        typer.Option("--compiled/--plain", help="Plain starts faster, decides slower; else by the number of jobs."),
+    ] = None,
     where: LocalByDefault,
     shown: Printed,
 ) -> None:
@@ -92,7 +97,8 @@ def run(
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
     asked = OperateRequest(jobs, said, policy, limits, follow, probe)
-    with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=compiled)) as operation:
+    quick = _is_worth_compiling(jobs) if compiled is None else compiled
+    with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
         _work(here, operation, terminal, shown)
 
 
@@ -110,6 +116,14 @@ def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
         return load_compiled(SESSION) if compiled else plain()
 
     return load
+
+
+def _is_worth_compiling(jobs: Path | None) -> bool:
+    """Whether there are many jobs, or it was compiled before: then it starts as fast."""
+    from hcloud.sim.kernels.compiled import SESSION, is_first_use
+
+    many = jobs is None or (jobs.is_file() and jobs.stat().st_size > FEW_JOBS_BYTES)
+    return many or not is_first_use(SESSION)
 
 
 def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Printed) -> None:
@@ -221,12 +235,12 @@ def explain(
 ) -> None:
     """Why a job went where it went, what else was considered, and what happened to it."""
     from hcloud.usecases.deciding.explain_job import explain_job
-    from hcloud.usecases.live.operate import JOURNAL, directory_at
+    from hcloud.usecases.live.operate import journal_at
     from hcloud.views.live.decision import show_story
     from hcloud.views.live.documents import StoryDocument
 
     terminal = session(ctx).terminal
-    story = explain_job(directory_at(which.place) / JOURNAL, job)
+    story = explain_job(journal_at(which.place), job)
     shown.tell(terminal, lambda: StoryDocument.of(story, shown.at), lambda: show_story(story, terminal))
 
 

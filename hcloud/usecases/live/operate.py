@@ -285,15 +285,20 @@ def _cores_here(here: LiveGround) -> int | None:
     return None if cores is None else int(cores * 1000)
 
 
+def journal_at(place: str) -> Path:
+    """The journal of live work beside the state at a place; UsageError where there is none."""
+    path = directory_at(place) / JOURNAL
+    if not path.exists():
+        raise UsageError(f"{path.parent}: nothing was ever operated there", hint="hcloud operate jobs.csv")
+    return path
+
+
 def look(place: str) -> Seen:
     """Live work as its journal tells it; UsageError where there is none. Changes nothing."""
-    directory = directory_at(place)
-    path = directory / JOURNAL
-    if not path.exists():
-        raise UsageError(f"{directory}: nothing was ever operated there", hint="hcloud operate jobs.csv")
+    path = journal_at(place)
     known = read_journal(path)
     fold = fold_of(known)
-    return Seen(fold, known.live, FileLock(PrivateDirectory(directory)).holder(), directory, fold.last)
+    return Seen(fold, known.live, FileLock(PrivateDirectory(path.parent)).holder(), path.parent, fold.last)
 
 
 def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
