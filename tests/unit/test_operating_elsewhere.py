@@ -11,6 +11,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from operating import World, closed_after
 
 from hcloud.errors import InputError, UsageError
 from hcloud.fake.clock import FakeClock
@@ -24,7 +25,6 @@ from hcloud.store.exchange import JobExchange
 from hcloud.store.journal import read_journal
 from hcloud.store.line_schemas import order_schema
 from hcloud.usecases.live.decide import replay
-from tests.operating import World, closed_after
 
 
 @pytest.fixture(autouse=True)
