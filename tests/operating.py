@@ -310,7 +310,7 @@ class World:
         )
         machines = Machines(self.cloud, self.cloud.clock, WaitLimits(ended=30.0, first_poll=0.5), self.rhythm.settled)
         there = self.engine, self.source, machines, self._file, self.cloud.clock, AtOnce()
-        parts = Parts(*there, self._requests, self._renew, self.crash)
+        parts = Parts(*there, self._requests, self._renew, crash=self.crash)
         self.loop = OperatingLoop(session, fold, parts, terms)
         return self.loop
 
