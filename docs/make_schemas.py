@@ -10,7 +10,7 @@ from hcloud.model.json_text import DIALECT
 from hcloud.readers.configuration.config import config_schema
 from hcloud.readers.rules import rules_schema
 from hcloud.store.diff_codec import difference_schema, verdict_schema
-from hcloud.store.line_schemas import decision_schema, event_schema
+from hcloud.store.line_schemas import decision_schema, event_schema, order_schema
 from hcloud.store.plan_file import changes_schema, explanation_schema, plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.states.codec import state_schema
@@ -71,6 +71,7 @@ def schemas() -> Mapping[str, Mapping[str, object]]:
         "event": event_schema(),
         "explanation": explanation_schema(),
         "hcloud": config_schema(),
+        "order": order_schema(),
         "plan": plan_schema(),
         "policy-check": verdict_schema(),
         "purchase": purchase_schema(),

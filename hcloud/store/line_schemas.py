@@ -92,5 +92,27 @@ def decision_schema() -> Schema:
     return {"$schema": DIALECT, "title": "a decision, a line of hcloud decide", **line}
 
 
+_ATTEMPT: Mapping[str, Schema] = {"job": _TEXT, "attempt": {"type": "integer", "minimum": 1}}
+_MACHINE: Mapping[str, Schema] = {"instance": _INSTANCE, "machine": _TEXT, "zone": _TEXT}
+_SIZE: Mapping[str, Schema] = {"cores": _number(0, 1e6), "memory_gib": _number(0, 1e6)}
+_ORDERS: Mapping[str, Mapping[str, Schema]] = {
+    "hear": {"events": _TEXT},
+    "begin": {**_ATTEMPT, **_MACHINE, **_SIZE},
+    "stop": _ATTEMPT,
+    "resize": {**_ATTEMPT, "cores": _SIZE["cores"]},
+    "leave": _MACHINE,
+}
+"""What the line of each order has, beside its time."""
+
+
+def order_schema() -> Schema:
+    """A line of the file of orders (see hcloud.store.exchange)."""
+    lines = [
+        _closed({"at": _TIME, "order": {"const": name}, **keys}, ["at", "order", *keys])
+        for name, keys in _ORDERS.items()
+    ]
+    return {"$schema": DIALECT, "title": "an order, a line of orders.jsonl", "oneOf": lines}
+
+
 def _closed(properties: Schema, required: list[str]) -> Schema:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

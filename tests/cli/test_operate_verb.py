@@ -20,7 +20,7 @@ from hcloud.model.running.event import UNKNOWN, Arrival
 from hcloud.profiling.machines import ProcessHost
 from hcloud.readers.bundle import bundled
 from hcloud.store.journal import read_journal
-from hcloud.usecases.live.operate import Requests
+from hcloud.usecases.live.operate_requests import Requests
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
 

@@ -67,8 +67,10 @@ class LocalByDefault(CloudFlags):
 def run(
     ctx: typer.Context,
     *,
-    jobs: Annotated[Path | None, typer.Argument(help="Jobs to run, CSV or YAML; else go on with those begun.")] = None,
-    engine: Annotated[str, typer.Option(help="What runs jobs: local, or slurm.")] = "local",
+    jobs: Annotated[
+        Path | None, typer.Argument(help="Jobs to run, CSV or YAML (engine none: events); else go on.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="What runs jobs: local, slurm, or none.")] = "local",
     strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM or a file.")] = None,
     pool: Annotated[int | None, typer.Option(min=0, help="Reserved machines.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Strategy and reserve of a plan.")] = None,
@@ -264,12 +266,20 @@ def stop(
     ctx: typer.Context,
     *,
     keep_machines: Annotated[bool, typer.Option("--keep-machines", help="End the jobs, and no machine.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="End machines whatever the engine says of their jobs.")
+    ] = False,
     wait: _Wait = True,
     where: LocalByDefault,
     shown: Printed,
 ) -> None:
     """End all jobs, then every machine."""
-    what = "stop-keeping-machines" if keep_machines else "stop"
+    from hcloud.errors import UsageError
+    from hcloud.live.operating.desk import FORCED, KEEPING
+
+    if force and keep_machines:
+        raise UsageError("--force ends machines, and --keep-machines keeps them", hint="leave one of them out")
+    what = FORCED if force else KEEPING if keep_machines else "stop"
     _end(session(ctx).terminal, where, shown, what, wait=wait)
 
 

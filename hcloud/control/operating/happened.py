@@ -54,8 +54,10 @@ def outcome(job: JobRecord, seen: JobSighting, at: float, *, machine_is_up: bool
 
 
 def performance(order: JobOrder, seen: JobSighting) -> float:
-    """The share of its performance in isolation that a batch job had, by the time it was expected to take; 1 where
-    nobody expected anything, and for a service, which is judged by its latency."""
+    """The share of its performance in isolation that a job had: as its engine knows it, or for a batch job by the time
+    it was expected to take; 1 where nobody knows or expected anything."""
+    if seen.performance is not None:
+        return seen.performance
     if order.expect is None or order.kind is JobKind.SERVICE or seen.began is None or seen.ended is None:
         return 1.0
     return min(order.expect / max(seen.ended - seen.began, order.expect, 1e-9), 1.0)
@@ -69,11 +71,6 @@ def performance_until(order: JobOrder, began: float, progress: float | None, now
     ran = max(now - began, 1e-9)
     done = order.expect if progress is None else order.expect * progress
     return min(done / ran, 1.0)
-
-
-def performance_of_service(milliseconds: float, p99: float) -> float:
-    """The share of its target that a service keeps: 1 where its latency is at most what it is to be."""
-    return min(milliseconds / max(p99, 1e-9), 1.0)
 
 
 def never_begun(

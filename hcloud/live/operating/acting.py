@@ -28,7 +28,7 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
             actions += _intended_launch(desk, machine, allowance, now)
     going = [
         machine
-        for machine in to_end(desk.fold, all_of_them=desk.finishing and desk.nothing_runs)
+        for machine in to_end(desk.fold, all_of_them=desk.finishing and (desk.nothing_runs or desk.forced))
         if desk.stops or machine.instance not in desk.external  # it ends when what others began there has ended
     ]
     actions += [partial(end, desk, machine, "") for machine in going]
@@ -90,7 +90,7 @@ def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:
         return
     machine.why = machine.why or why
     known, order = replace(machine), order_of(machine, desk.terms.owner, "")
-    if not desk.say(partial(desk.parts.engine.let_go, number)):
+    if not desk.say(partial(desk.parts.engine.let_go, number)) and not desk.forced:
         desk.said("end", number, now)
         return
     desk.parts.crash(END)

@@ -15,10 +15,10 @@ from hcloud.errors import HcloudError
 from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Pool, Ready
-from hcloud.model.running.job import JobPhase, JobSighting, NodePhase
+from hcloud.model.running.job import JobPhase, JobSighting, NodePhase, Told
 from hcloud.model.running.note import Note, PassNoted
 
-KEEPING = "stop-keeping-machines"
+KEEPING, FORCED = "stop-keeping-machines", "stop-by-force"
 
 
 @dataclass
@@ -27,8 +27,8 @@ class OperatingDesk:
 
     ``troubles`` are what cannot be done at the moment, by what it is about, and ``made`` the decisions since somebody
     emptied it, both for people; ``over`` are jobs that the engine may forget, ``external`` machines on which somebody
-    else runs something; ``closed`` says that no more jobs will come, ``freed`` that somebody left a machine
-    since it was looked whether a job waits for one that cannot be launched.
+    else runs something, ``told`` what the engine measured; ``closed`` says that no more jobs will come, ``freed`` that
+    somebody left a machine since it was looked whether a job waits for one that cannot be launched.
     """
 
     session: ControlSession
@@ -49,6 +49,7 @@ class OperatingDesk:
     scores: dict[int, float] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     measured: dict[str, float] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
     _said: dict[tuple[str, object], float] = field(default_factory=dict)
 
     def now(self) -> float:
@@ -121,6 +122,7 @@ class OperatingDesk:
         self.nodes = dict(view.nodes)
         self.sightings = {s.job: s for s in view.jobs}
         self.external = {job.instance for job in view.external}
+        self.told += view.told
         for line in of_jobs(self.fold, view.jobs, self.nodes, self.progress, now):
             if isinstance(line, Note):
                 self.tell(line)
@@ -151,7 +153,12 @@ class OperatingDesk:
     @property
     def stops(self) -> bool:
         """Whether somebody asked to end the jobs."""
-        return self.fold.asked in ("stop", KEEPING)
+        return self.fold.asked in ("stop", KEEPING, FORCED)
+
+    @property
+    def forced(self) -> bool:
+        """Whether machines are to end whatever the engine says, or does not say, of their jobs."""
+        return self.fold.asked == FORCED
 
     @property
     def finishing(self) -> bool:

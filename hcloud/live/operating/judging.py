@@ -3,15 +3,16 @@ their latency."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
-from hcloud.control.operating.happened import performance_of_service, performance_until
+from hcloud.control.operating.happened import performance_until
 from hcloud.control.operating.records import JobRecord
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import BelowQos, Latency
-from hcloud.model.running.job import JobPhase, JobSighting
+from hcloud.model.running.job import JobPhase, JobSighting, Told
 
 
 class Judge:
@@ -22,7 +23,10 @@ class Judge:
         self._below: dict[str, float] = {}
 
     def judge(self, now: float) -> None:
-        """Look at all that run."""
+        """Look at all that run, and at what others measured."""
+        told, self._desk.told = self._desk.told, []
+        for event in told:
+            self._hear(event, now)
         for job in list(self._desk.fold.active.values()):
             seen = self._runs(job)
             if seen is None:  # what begins anew is judged anew
@@ -35,6 +39,20 @@ class Judge:
             share = None if seen.began is None else performance_until(job.order, seen.began, seen.progress, now)
             if share is not None:
                 self._compare(job, share, now)
+
+    def _hear(self, event: Told, now: float) -> None:
+        """What was measured elsewhere; of what is over, or gone, nothing follows."""
+        desk = self._desk
+        if isinstance(event, BelowQos | Latency):
+            job = desk.fold.active.get(event.job)
+            if job is None or self._runs(job) is None:
+                return
+            if isinstance(event, BelowQos):
+                self._suffers(job, event.performance, now)
+                return
+        elif event.instance not in desk.session.instances:
+            return
+        desk.happen(replace(event, at=now))
 
     def _runs(self, job: JobRecord) -> JobSighting | None:
         """What is seen of a job's present attempt, where it runs and is to stay."""
@@ -62,7 +80,7 @@ class Judge:
         self._desk.troubles.pop(f"latency of {name}", None)
         self._desk.happen(Latency(now, name, answer.found))
         if job.order.target is not None:
-            self._compare(job, performance_of_service(job.order.target.milliseconds, answer.found), now)
+            self._compare(job, job.order.target.kept_at(answer.found), now)
 
     def _compare(self, job: JobRecord, share: float, now: float) -> None:
         """Below the level at this look and at one so long ago, and not above it between."""

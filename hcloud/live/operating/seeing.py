@@ -145,9 +145,9 @@ def _attempts_known(desk: OperatingDesk, machine: MachineRecord, now: float) -> 
         return [job for job in desk.fold.active.values() if job.on == machine.instance]
 
     if begun() and not desk.look(now):
-        return False
+        return desk.forced
     seen = (desk.sightings.get(job.order.id) for job in begun())
-    return not any(one is not None and one.phase is JobPhase.UNKNOWN for one in seen)
+    return desk.forced or not any(one is not None and one.phase is JobPhase.UNKNOWN for one in seen)
 
 
 def _end_attempts(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
@@ -191,6 +191,7 @@ def _check_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord,
 def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
     """What the cloud shows beside what should stand: what it leaves out is asked about, what nobody wants is ended."""
     wanted = {m.key: m for m in desk.fold.standing.values() if m.stands}
+    desk.parts.shown({m.instance: sight.machines[m.key] for m in wanted.values() if m.key in sight.machines})
     settled = sight.asked - desk.terms.rhythm.settled
     for machine in wanted.values():
         there = machine.phase in (MachinePhase.STARTING, MachinePhase.READY)

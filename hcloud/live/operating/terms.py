@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
@@ -14,7 +14,7 @@ from hcloud.control.session import ControlSession
 from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.workers import Workers
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import Owner
+from hcloud.model.holdings.live import Machine, Owner
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import UNKNOWN, Event
 from hcloud.model.running.job import JobOrder, ServiceTarget
@@ -73,7 +73,7 @@ class Terms:
 
 @dataclass(slots=True)
 class Parts:
-    """Everything that the loop needs of the world."""
+    """Everything that the loop needs of the world. ``shown`` is told the machines that the cloud has, by number."""
 
     engine: Engine
     source: JobSource
@@ -83,4 +83,5 @@ class Parts:
     workers: Workers
     requests: Callable[[], Sequence[Asked]] = field(default=lambda: ())
     renew: Callable[[ControlSession, Fold], None] = field(default=lambda session, fold: None)
+    shown: Callable[[Mapping[int, Machine]], None] = field(default=lambda machines: None)
     crash: Crash = field(default=lambda name: None)

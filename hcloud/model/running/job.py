@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hcloud.model.running.event import BelowQos, Latency, Quality, Sample
 from hcloud.model.workload import JobKind
+
+Told = BelowQos | Latency | Quality | Sample
+"""What whoever runs the jobs may have measured."""
 
 
 class TargetKind(StrEnum):
@@ -26,6 +30,10 @@ class ServiceTarget:
     probe: str
     milliseconds: float
     server: str = ""
+
+    def kept_at(self, p99: float) -> float:
+        """The share of it that a service keeps: 1 where its latency is at most what it is to be."""
+        return min(self.milliseconds / max(p99, 1e-9), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +72,8 @@ class JobPhase(StrEnum):
 @dataclass(frozen=True, slots=True)
 class JobSighting:
     """What an engine tells of one attempt of a job: ``began`` and ``ended`` in seconds since 1970, the share of its
-    work that it says is done (None: it says nothing), its exit code where it ended, and whether it ended because its
-    memory was used up."""
+    work that it says is done (None: it says nothing), its exit code where it ended, whether it ended because its memory
+    was used up, and the share of its performance in isolation that it had, where the engine knows that."""
 
     job: str
     attempt: int
@@ -75,6 +83,7 @@ class JobSighting:
     code: int | None = None
     progress: float | None = None
     out_of_memory: bool = False
+    performance: float | None = None
 
 
 class NodePhase(StrEnum):
@@ -110,11 +119,13 @@ class ExternalJob:
 @dataclass(frozen=True, slots=True)
 class EngineView:
     """All that an engine tells at one moment: every attempt of a job that it knows of, and each machine by its number
-    (those that it never heard of are left out), and what others began on our machines."""
+    (those that it never heard of are left out), what others began on our machines, and what was measured since it was
+    last asked."""
 
     jobs: tuple[JobSighting, ...] = ()
     nodes: tuple[tuple[int, NodePhase], ...] = ()
     external: tuple[ExternalJob, ...] = ()
+    told: tuple[Told, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

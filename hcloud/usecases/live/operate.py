@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +26,9 @@ from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
 from hcloud.model.running.event import UNKNOWN
 from hcloud.model.running.job import JobOrder
-from hcloud.model.running.note import Asked, LimitsSet
+from hcloud.model.running.note import LimitsSet
 from hcloud.policy.facts import Setup
-from hcloud.store.events import coin_of, decision_document, from_line, to_line
+from hcloud.store.events import coin_of, decision_document, to_line
 from hcloud.store.files.crash import crash_from
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
@@ -38,7 +37,8 @@ from hcloud.store.live_journal import LiveJournalFile, segment
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.fake_machines import executed
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, EngineParts, JobsAsked, open_engine
+from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, ORDERS, EngineParts, JobsAsked, open_engine
+from hcloud.usecases.live.operate_requests import Requests
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 from hcloud.usecases.workloads.profiled import vector_of
 
@@ -46,8 +46,6 @@ DIRECTORY, JOURNAL, REQUESTS = "operate", "journal.jsonl", "requests"
 NAMED = 5
 """Jobs that a message names."""
 ANSWER_SECONDS, LOOK_SECONDS = 5.0, 0.2  # ours
-ASKS = ("drain", "stop", "stop-keeping-machines", "cancel")
-"""What a running controller can be asked for."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
 FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
 
@@ -115,7 +113,9 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         if why := reserve_beyond(setup, here.price, asked.limits):
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         session, untold = _session(setup, known, kernels(), directory)
-        world = open_engine(here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began))
+        world = open_engine(
+            here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began, known is not None)
+        )
         first = world.source.new()
         _check_fits(first.orders, setup)
         if known is None:
@@ -178,6 +178,7 @@ def _begin_anew(directory: Path) -> None:
     path = directory / JOURNAL
     if path.exists() and path.stat().st_size:
         path.rename(segment(path))
+    (directory / ORDERS).unlink(missing_ok=True)
     Requests(directory / REQUESTS).clear()
 
 
@@ -248,7 +249,8 @@ def _parts(
     def renew(session: ControlSession, fold: Fold) -> None:
         journal.renew(header_line(session.setup, origin), Before(session.snapshot(), fold.image()), fold.last)
 
-    return Parts(world.engine, world.source, machines, journal, here.clock, workers, requests.new, renew, crash)
+    there = world.engine, world.source, machines, journal, here.clock, workers
+    return Parts(*there, requests.new, renew, world.shown, crash)
 
 
 def rhythm_of(here: LiveGround) -> Rhythm:
@@ -266,12 +268,20 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
     def estimated(app: str) -> tuple[int, ...]:
         return vector_of(here.loaded, app) or UNKNOWN
 
+    def vector(order: JobOrder) -> tuple[int, ...]:
+        told = world.arrivals.get(order.id)
+        return estimated(order.app) if told is None else told.vector
+
+    def coin(job: str) -> float:
+        told = world.arrivals.get(job)
+        return coin_of(job) if told is None else told.coin
+
     return Terms(
         owner,
         price=here.price,
         zones=lambda name: zones.setdefault(name, here.loaded.config.live.zones or here.cloud.zones(name)),
-        coin=coin_of,
-        vector=lambda order: estimated(order.app),
+        coin=coin,
+        vector=vector,
         limits=asked.limits,
         rhythm=rhythm_of(here),
         probe=world.probe if asked.probe else None,
@@ -348,45 +358,3 @@ def ask(place: str, what: str, job: str = "") -> str:
     if path.exists():
         return f"{what}{about}: noted; no controller works there now, the next one does it: hcloud operate run"
     return f"{what}{about}: the controller has it"
-
-
-class Requests:
-    """What other processes ask a controller for: one small file each. It is there until the controller asks for more,
-    when it has noted it; one that is killed in between leaves it to the next."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory, self._read = directory, list[Path]()
-
-    def put(self, what: str, job: str = "") -> Path:
-        """Ask for something; the file is there until a controller has read it."""
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._directory / f"{uuid4().hex}.json"
-        fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps({"what": what, "job": job}))
-        fresh.rename(path)
-        return path
-
-    def new(self) -> Sequence[Asked]:
-        """What was asked for since the last call."""
-        self._forget(self._read)
-        if not self._directory.is_dir():
-            return ()
-        found = []
-        for path in sorted(self._directory.glob("*.json"), key=lambda p: p.stat().st_mtime_ns):
-            try:
-                told = from_line(path.read_text())
-                if told.get("what") in ASKS:
-                    found.append(Asked(0.0, str(told["what"]), str(told.get("job", ""))))
-            except (OSError, ValueError):
-                pass  # nobody knows what it said
-            self._read.append(path)
-        return found
-
-    def clear(self) -> None:
-        """Forget all that was asked for."""
-        self._forget(list(self._directory.glob("*.json")))
-
-    def _forget(self, paths: list[Path]) -> None:
-        for path in paths:
-            path.unlink(missing_ok=True)
-        self._read = []

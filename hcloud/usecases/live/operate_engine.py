@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud.control.ports import Engine, JobSource
 from hcloud.errors import UsageError
+from hcloud.model.holdings.live import Machine
+from hcloud.model.running.event import Arrival
 from hcloud.model.running.job import NewJobs
 
 if TYPE_CHECKING:
     from hcloud.usecases.live.ground import LiveGround
 
-LOCAL_ENGINE, SLURM_ENGINE = "local", "slurm"
-SPOOL, OUTPUT = "machines", "output"
+LOCAL_ENGINE, SLURM_ENGINE, NO_ENGINE = "local", "slurm", "none"
+SPOOL, OUTPUT, ORDERS = "machines", "output", "orders.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
-    """What runs jobs, where they come from, and (where it can) how a machine of it is probed: its quality 0..1."""
+    """What runs jobs, where they come from, (where it can) how a machine of it is probed: its quality 0..1, what takes
+    a look at the machines that the cloud has, and what those who tell of jobs say of each."""
 
     engine: Engine
     source: JobSource
     probe: Callable[[int], float | None] | None = None
+    shown: Callable[[Mapping[int, Machine]], None] = field(default=lambda machines: None)
+    arrivals: Mapping[str, Arrival] = field(default_factory=dict)
 
 
 class NoMoreJobs:
@@ -37,12 +42,13 @@ class NoMoreJobs:
 
 @dataclass(frozen=True, slots=True)
 class JobsAsked:
-    """Which jobs are to be run: a file (None: no more than are known), whether it is followed, and when the work began,
-    which times of the file are counted from."""
+    """Which jobs are to be run: a file (None: no more than are known), whether it is followed, when the work began,
+    which times of the file are counted from, and whether it goes on now."""
 
     path: Path | None = None
     follow: bool = False
     began: float = 0.0
+    goes_on: bool = False
 
 
 def open_engine(here: LiveGround, name: str, directory: Path, jobs: JobsAsked) -> EngineParts:
@@ -51,7 +57,10 @@ def open_engine(here: LiveGround, name: str, directory: Path, jobs: JobsAsked) -
         return _local(here, directory, jobs)
     if name == SLURM_ENGINE:
         return _slurm(here, jobs)
-    raise UsageError(f"--engine {name}: there is no such engine", hint=f"{LOCAL_ENGINE} or {SLURM_ENGINE}")
+    if name == NO_ENGINE:
+        return _exchange(here, directory, jobs)
+    names = f"{LOCAL_ENGINE}, {SLURM_ENGINE} or {NO_ENGINE}"
+    raise UsageError(f"--engine {name}: there is no such engine", hint=names)
 
 
 def _local(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts:
@@ -83,6 +92,19 @@ def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:
         raise UsageError(f"{conf}: its nodes are {kind}, and the cloud is {here.selection}", hint=hint)
     engine = SlurmEngine(site, SlurmCommands(conf), here.clock)
     return EngineParts(engine, engine)
+
+
+def _exchange(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts:
+    """Nothing of hcloud's own: somebody else runs the jobs, and tells of them in a file of events."""
+    from hcloud.store.exchange import JobExchange
+
+    if here.is_local:
+        raise UsageError(
+            f"--engine {NO_ENGINE} keeps machines of a cloud, and the cloud is this machine",
+            hint="--cloud aws, gcp, azure or fake; or --engine local, which runs the jobs itself",
+        )
+    made = JobExchange(jobs.path, directory / ORDERS, here.clock, jobs.goes_on)
+    return EngineParts(made, made, shown=made.shown, arrivals=made.arrivals)
 
 
 def _source(jobs: JobsAsked) -> JobSource:
