@@ -35,6 +35,7 @@ from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journal import Before, JournalContents, LiveOrigin, header_line, read_journal
 from hcloud.store.live_journal import LiveJournalFile, segment
 from hcloud.usecases.live.decide import Kernels, replay
+from hcloud.usecases.live.fake_machines import executed
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, ORDERS, OUTPUT, EngineParts, JobsAsked, open_engine
 from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory_at, lock_of_work
@@ -124,7 +125,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
-            yield Operation(loop, directory, origin, known is not None)
+            with executed(here):
+                yield Operation(loop, directory, origin, known is not None)
         finally:
             workers.close()
             journal.close()
