@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -58,10 +58,13 @@ def _number(path: Path) -> int:
 
 
 class LiveJournalFile:
-    """Adds lines behind the ``whole`` bytes that a journal has; after ``long`` bytes it wants to begin anew."""
+    """Adds lines behind the ``whole`` bytes that a journal has; after ``long`` bytes it wants to begin anew. ``check``
+    raises LockedError where it is somebody else's by now."""
 
-    def __init__(self, path: Path, whole: int, long: int = LONG) -> None:
+    def __init__(self, path: Path, whole: int, long: int = LONG, check: Callable[[], None] = lambda: None) -> None:
         self._path, self._whole, self._long = path, whole, long
+        self._check = check
+        _drop_twin(path)
         self._file = FileIO(path, "r+" if path.exists() else "x+")
         self._file.truncate(whole)
         self._file.seek(whole)
@@ -77,6 +80,7 @@ class LiveJournalFile:
         Killed at any point there is one journal, the old or the new one. HcloudError where the disk does not take it:
         then the old one goes on.
         """
+        self._check()
         data, name = snapshot_bytes(before), segment(self._path, "json")
         fresh = self._path.with_suffix(".new")
         first = entry_line(SnapshotTaken(at, name.name, sha256(data).hexdigest())) + entry_line(PassNoted(at))
@@ -101,6 +105,7 @@ class LiveJournalFile:
 
     def append_text(self, text: str) -> None:
         """Add whole lines as they are."""
+        self._check()
         data = text.encode()
         try:
             if self._file.write(data) != len(data):
@@ -118,6 +123,14 @@ class LiveJournalFile:
     def close(self) -> None:
         """Let go of it."""
         self._file.close()
+
+
+def _drop_twin(path: Path) -> None:
+    """A controller that was killed while its journal began anew may have left a second name of it, as a segment that
+    would grow with it."""
+    for other in path.parent.glob(f"{path.stem}.*{path.suffix}") if path.exists() else ():
+        if other.samefile(path):
+            other.unlink()
 
 
 def _written(path: Path, data: bytes) -> None:

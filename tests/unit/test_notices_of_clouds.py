@@ -12,6 +12,7 @@ from hcloud.errors import Call, DeniedError
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.world import MAINTENANCE_NOTICE_SECONDS
 from hcloud.live.operating.leaving import HEEDED_SECONDS
+from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.holdings.live import Notice
 
 TOLD = 40
@@ -83,6 +84,11 @@ def test_a_cloud_that_does_not_let_us_see_notices_is_worked_with_all_the_same(
 
     monkeypatch.setattr(world.cloud, "notices", denied)
     said: set[str] = set()
-    world.run(until=lambda loop: said.update(loop.desk.troubles.values()) or False)
+
+    def listen(loop: OperatingLoop) -> bool:
+        said.update(loop.desk.troubles.values())
+        return False
+
+    world.run(until=listen)
     world.check(completed=1)
     assert any("DescribeInstanceStatus" in why for why in said)

@@ -11,7 +11,7 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import never_begun, of_jobs
 from hcloud.control.operating.records import MachineRecord
 from hcloud.control.session import ControlSession
-from hcloud.errors import HcloudError
+from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.holdings.live import Notice
 from hcloud.model.running.decision import Decision
@@ -28,9 +28,9 @@ class OperatingDesk:
 
     ``troubles`` are what cannot be done at the moment, by what it is about, and ``made`` the decisions since somebody
     emptied it, both for people; ``over`` are jobs that the engine may forget, ``external`` machines on which somebody
-    else runs something, ``told`` what the engine measured; ``closed`` says that no more jobs will come, ``freed`` that
-    somebody left a machine since it was looked whether a job waits for one that cannot be launched; ``notices`` are
-    about machines that their cloud takes away.
+    else runs something, ``passed_by`` jobs that the engine places by itself, ``told`` what it measured; ``closed`` says
+    that no more jobs will come, ``freed`` that somebody left a machine since it was looked whether a job waits for one
+    that cannot be launched; ``notices`` are about machines that their cloud takes away.
     """
 
     session: ControlSession
@@ -41,6 +41,7 @@ class OperatingDesk:
     sightings: dict[str, JobSighting] = field(default_factory=dict)
     over: set[str] = field(default_factory=set)
     external: set[int] = field(default_factory=set)
+    passed_by: tuple[str, ...] = ()
     troubles: dict[str, str] = field(default_factory=dict)
     made: list[Decision] = field(default_factory=list)
     closed: bool = False
@@ -83,6 +84,8 @@ class OperatingDesk:
             return True
         try:
             self.parts.journal.append([*self.unwritten, PassNoted(self.fold.last)])
+        except LockedError:
+            raise  # another controller works here by now
         except HcloudError as error:
             self.troubles["journal"] = f"no new jobs are taken: {error}"
             return False
@@ -125,6 +128,7 @@ class OperatingDesk:
         self.nodes = dict(view.nodes)
         self.sightings = {s.job: s for s in view.jobs}
         self.external = {job.instance for job in view.external}
+        self.passed_by = view.passed_by
         self.told += view.told
         for line in of_jobs(self.fold, view.jobs, self.nodes, self.progress, now):
             if isinstance(line, Note):

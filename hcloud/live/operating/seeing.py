@@ -55,6 +55,7 @@ def _welcome(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
     if probe is not None and not machine.reserved and number not in desk.scores:
         desk.do("probe", number, partial(probe, number))
         return
+    desk.refused.pop(machine.type_name, None)
     desk.tell(Joined(now, number))
     if not machine.reserved:
         desk.happen(Ready(now, number, now - machine.ordered_at if machine.ordered_at is not None else None))
@@ -113,7 +114,6 @@ def _launch_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord
     if isinstance(answer.found, Machine):
         launched = answer.found.launched
         desk.tell(Launched(now, number, answer.found.id, launched.timestamp() if launched is not None else now))
-        desk.refused.pop(machine.type_name, None)
         desk.troubles.pop("cloud", None)
     elif isinstance(answer.error, _OPEN):
         desk.troubles["cloud"] = str(answer.error)

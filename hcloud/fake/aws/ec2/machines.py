@@ -238,7 +238,7 @@ def spot_request(machine: Rented) -> Wire:
 def scheduled(machine: Rented) -> list[Wire]:
     """The events that are scheduled for a machine."""
     at = machine.detail.get(MAINTAINED)
-    if not isinstance(at, float):
+    if not isinstance(at, float) or machine.asked_to_end is not None:
         return []
     what = {"Code": "instance-retirement", "Description": "The instance is running on degraded hardware"}
     return [{"InstanceEventId": f"instance-event-{machine.id[2:]}", **what, "NotBefore": moment(at)}]
