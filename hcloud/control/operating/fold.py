@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import singledispatchmethod
 
@@ -19,6 +19,7 @@ from hcloud.model.running.note import (
     Beginning,
     ControllerStarted,
     Ended,
+    EstimateFitted,
     Finished,
     Held,
     JobTaken,
@@ -53,11 +54,13 @@ class FoldImage:
     began: float
     last: float
     limits: LimitsSet | None = None
+    fitted: list[EstimateFitted] = field(default_factory=list)
 
 
 class Fold:
     """The sum of a journal, line by line. ``decisions`` are the last few; a type of which a launch failed is ``shut``
-    until a moment; ``rented`` is every rental that is over."""
+    until a moment; ``rented`` is every rental that is over, ``fitted`` what is estimated of applications by what
+    was seen of them."""
 
     def __init__(self, setup: Setup, started: float = 0.0) -> None:
         self.setup = setup
@@ -73,6 +76,7 @@ class Fold:
         self.asked = ""
         self.is_finished = False
         self.limits: LimitsSet | None = None
+        self.fitted: dict[str, EstimateFitted] = {}
         self.rented: list[MachineRental] = []
         self.shut: dict[tuple[str, PurchaseOption], float] = {}
         self.began = self.last = started
@@ -99,6 +103,7 @@ class Fold:
             self.began,
             self.last,
             self.limits,
+            list(self.fitted.values()),
         )
 
     @classmethod
@@ -114,6 +119,7 @@ class Fold:
         made.counted, made.decisions = image.counted, image.decisions
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
         made.last, made.limits = image.last, image.limits
+        made.fitted = {one.app: one for one in image.fitted}
         return made
 
     def take(self, entries: Iterable[Event | Decision | Note]) -> None:
@@ -300,6 +306,10 @@ class Fold:
     @_note.register
     def _(self, entry: LimitsSet) -> None:
         self.limits = entry
+
+    @_note.register
+    def _(self, entry: EstimateFitted) -> None:
+        self.fitted[entry.app] = entry
 
     @_note.register
     def _(self, entry: Finished) -> None:
