@@ -25,6 +25,7 @@ from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.terms import Line, Parts, Rhythm, Teachable, Terms
 from hcloud.live.operating.workers import AtOnce
 from hcloud.live.site import WaitLimits
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import TAG_ADDRESS, Owner
 from hcloud.model.running.job import (
     EngineView,
@@ -246,6 +247,8 @@ class World:
     kill_number: int = 0
     long: int = LONG
     passed: int = 0
+    origin: LiveOrigin = ORIGIN
+    price: Callable[[str, PurchaseOption], Decimal] = field(default=lambda name, option: Decimal("0.10"))
 
     @classmethod
     def of(
@@ -288,7 +291,7 @@ class World:
         if known is None:
             session = ControlSession(self.setup, plain())
             self._file = TornJournal(self.path, 0, self.crash, self.long)
-            self._file.append_text(header_line(self.setup, ORIGIN))
+            self._file.append_text(header_line(self.setup, self.origin))
         else:
             session, decided = replay(known, plain())
             assert tuple(decided[: len(known.decisions)]) == known.decisions
@@ -297,7 +300,7 @@ class World:
         zones = self.cloud.world.semantics.zones
         terms = Terms(
             Owner(LINEAGE, "test", "0" * 12),
-            price=lambda name, option: Decimal("0.10"),
+            price=self.price,
             zones=lambda name: zones,
             coin=coin_of,
             limits=self.limits,
@@ -317,7 +320,7 @@ class World:
         """Begin the journal anew; killed before, within or after."""
         assert self._file is not None
         self.crash("journal.renewing")
-        self._file.renew(header_line(self.setup, ORIGIN), Before(session.snapshot(), fold.image()), fold.last)
+        self._file.renew(header_line(self.setup, self.origin), Before(session.snapshot(), fold.image()), fold.last)
         self.crash("journal.renewed")
 
     def _requests(self) -> list[Asked]:

@@ -219,7 +219,8 @@ class Renting:
         config = self.directory / "hcloud.yaml"
         config.write_text("live: {project: shop}", encoding="utf-8")
         loaded = load_config(config)
-        ground = LiveGround(loaded, selection, place, cloud, self.store, self.rig.fake.clock, self.now().date())
+        beside, clock = self.directory / ".hcloud", self.rig.fake.clock
+        ground = LiveGround(loaded, selection, place, cloud, self.store, clock, self.now().date(), beside)
         ground.book = self.book()
         return report_of_live(ground, ReportRequest(loaded, self.now(), span, "team"))
 

@@ -65,7 +65,7 @@ MpiDefault=none
 SwitchType=switch/none
 NodeName=other-0 NodeAddr=127.0.0.1 Port={other} CPUs=1 RealMemory=1024 State=UNKNOWN
 PartitionName=other Nodes=other-0 Default=YES State=UP
-Include {home}/hcloud.conf
+Include hcloud.conf
 """
 
 
@@ -206,15 +206,17 @@ def _is_free(port: int) -> bool:
 
 
 @contextmanager
-def cluster(home: Path, groups: tuple[NodeGroup, ...] = GROUPS, *, keep: int = 300) -> Iterator[Cluster]:
+def cluster(
+    home: Path, groups: tuple[NodeGroup, ...] = GROUPS, *, keep: int = 300, store: str = ""
+) -> Iterator[Cluster]:
     """A cluster with hcloud's partition and one of somebody else; nothing of it outlasts the context. ``keep`` is how
-    long slurmctld remembers jobs that ended."""
+    long slurmctld remembers jobs that ended, ``store`` where machines of a fake cloud read their secrets."""
     with free_ports(PORTS) as first:
-        yield from _running(home, groups, first, keep)
+        yield from _running(home, groups, first, keep, store)
 
 
-def _running(home: Path, groups: tuple[NodeGroup, ...], first: int, keep: int) -> Iterator[Cluster]:
-    site = SlurmSite(home / "hcloud", groups, first_port=first + 2, spin_up=15, shut_down=2, command=OURS)
+def _running(home: Path, groups: tuple[NodeGroup, ...], first: int, keep: int, store: str) -> Iterator[Cluster]:
+    site = SlurmSite(home / "hcloud", groups, first_port=first + 2, spin_up=15, shut_down=2, store=store, command=OURS)
     made = Cluster(home, site, first, {})
     _write(made, keep)
     try:

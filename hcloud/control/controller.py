@@ -313,9 +313,9 @@ def _move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
 
 
 def reclassify(c: Control, number: int, vector: Ints, performance: float, now: float) -> None:
-    """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that follows.
-    Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may be moved
-    for the old estimate's sake."""
+    """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that
+    follows. Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may
+    be moved for the old estimate's sake."""
     job, place = c.jobs[number], c.jobs[number].server
     if place >= 0:
         unseat(c, number)  # its server forgets the old vector

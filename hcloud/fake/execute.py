@@ -3,8 +3,9 @@ is sent to a fake is then run with the rights of whoever started the fake."""
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 from hcloud.control.ports import Clock, Host, Size
@@ -43,24 +44,37 @@ class Executor:
     ``detail["console"]``, and ends what is asked to end. Use as a context; at its end nothing runs any more.
 
     No script is given more cores than this machine has; where this machine cannot limit, neither can a script be.
+    ``dress`` makes of user data the script that runs.
     """
 
     def __init__(
-        self, ledger: Ledger, clock: Clock, host: Host, size_of: Callable[[str], Size] = usual_size, name: str = "fake"
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        host: Host,
+        size_of: Callable[[str], Size] = usual_size,
+        dress: Callable[[str], str] = str,
     ) -> None:
-        self._ledger, self._clock, self._host, self._size_of, self._name = ledger, clock, host, size_of, name
+        self._ledger, self._clock, self._host, self._size_of, self._dress = ledger, clock, host, size_of, dress
         self._begun: dict[str, str] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Executor:
-        self._begun = {m.id: "" for m in self._ledger.live(self._clock.now())}  # those of an earlier process
+        self._begun = self._known({m.id: _name_of(m) for m in self._ledger.live(self._clock.now())})
         self._thread.start()
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._over.set()
         self._thread.join()
+        self._leave()
+
+    def _known(self, earlier: Mapping[str, str]) -> dict[str, str]:
+        """Those of an earlier process run nothing any more."""
+        return dict.fromkeys(earlier, "")
+
+    def _leave(self) -> None:
         self._host.end([name for name in self._begun.values() if name])
 
     def _watch(self) -> None:
@@ -84,17 +98,37 @@ class Executor:
                         found.detail["console"] = self._host.console(name)
         if over:
             self._host.end([self._begun[identity] for identity in over])
-            self._begun.update(dict.fromkeys(over, ""))
+            for identity in over:
+                del self._begun[identity]
 
     def _begin(self, machine: Rented) -> None:
         script = str(machine.detail.get("start_up", ""))
-        name = f"{self._name}-{len(self._begun)}" if script else ""
+        name = _name_of(machine) if script else ""
         self._begun[machine.id] = name
         if not script:
             return
         size, there = self._size_of(machine.instance_type), self._host.size()
         try:
-            self._host.start([name], script, Size(min(size.vcpus, there.vcpus), min(size.memory_gib, there.memory_gib)))
+            fits = Size(min(size.vcpus, there.vcpus), min(size.memory_gib, there.memory_gib))
+            self._host.start([name], self._dress(script), fits)
         except HcloudError as error:
             with self._ledger.held():
                 machine.detail["console"] = f"the fake could not start it: {error}\n"
+
+
+class LastingExecutor(Executor):
+    """The same with machines that outlast the context, as those of a cloud do; the next one over the same ledger and
+    host goes on with them."""
+
+    def _known(self, earlier: Mapping[str, str]) -> dict[str, str]:
+        there = self._host.started(set(earlier.values()))
+        self._host.end(self._host.alive() - there)
+        return {identity: name for identity, name in earlier.items() if name in there}
+
+    def _leave(self) -> None:
+        self.settle()
+
+
+def _name_of(machine: Rented) -> str:
+    """A name for a folder; an id may have slashes."""
+    return re.sub(r"[^A-Za-z0-9.-]", "-", machine.id)

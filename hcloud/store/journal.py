@@ -155,6 +155,17 @@ def read_journal(path: Path) -> JournalContents:
     return JournalContents(setup, tuple(lines), whole, torn, live, before)
 
 
+def read_header(path: Path) -> tuple[Setup, LiveOrigin | None]:
+    """The first line of a journal alone. Raises InputError where it is none."""
+    for _, raw in _lines(path):
+        try:
+            document = from_line(raw.decode())
+            return _setup(document), _live(document)
+        except (EventError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: line 1 is damaged: {error}") from None
+    raise InputError(f"{path}: holds no journal, not even the first line of one")
+
+
 def _before(path: Path, taken: SnapshotTaken) -> Before:
     """What a snapshot beside a journal holds; InputError where it is not there, or not what was written."""
     beside = path.with_name(Path(taken.file).name)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from io import FileIO
 from pathlib import Path
 
-from hcloud.errors import HcloudError
+from hcloud.errors import HcloudError, InputError
 from hcloud.model.running.decision import Entry
 from hcloud.model.running.note import Note, PassNoted, SnapshotTaken
-from hcloud.store.journal import Before, entry_line, snapshot_bytes
+from hcloud.store.journal import Before, JournalContents, entry_line, read_header, read_journal, snapshot_bytes
 
 LONG = 32 << 20
 """Ours: bytes of a journal after which it begins anew with a snapshot; replaying so many takes some seconds."""
@@ -26,11 +28,43 @@ def segment(path: Path, suffix: str = "jsonl") -> Path:
     return found
 
 
-class LiveJournalFile:
-    """Adds lines behind the ``whole`` bytes that a journal has; after ``long`` bytes it wants to begin anew."""
+def read_whole(path: Path) -> JournalContents:
+    """A journal from the beginning of its work: with all that was put aside before it. Raises InputError where a part
+    is damaged or missing."""
+    parts = [read_journal(path)]
+    while parts[0].before is not None:
+        path = _part_before(path, parts[0])
+        parts.insert(0, read_journal(path))
+    last, lines = parts[-1], tuple(line for part in parts for line in part.lines if not isinstance(line, SnapshotTaken))
+    return last if len(parts) == 1 else replace(last, lines=lines, before=None)
 
-    def __init__(self, path: Path, whole: int, long: int = LONG) -> None:
+
+def _part_before(path: Path, journal: JournalContents) -> Path:
+    """Where the part of the same work is that was put aside last before this one. A crash may have left one part under
+    two names."""
+    number = _number(path) or sys.maxsize
+    earlier = [p for p in path.parent.glob(f"{path.stem.partition('.')[0]}.*.jsonl") if 0 < _number(p) < number]
+    for found in sorted(earlier, key=_number, reverse=True):
+        if not found.samefile(path) and read_header(found)[1] == journal.live:
+            return found
+    hint = "bring back the file that was put aside: its name has the next lower number"
+    raise InputError(f"{path}: goes on from work whose first part is missing", hint=hint)
+
+
+def _number(path: Path) -> int:
+    """The number in the name of a part that was put aside; 0 for the one that goes on."""
+    number = path.stem.rpartition(".")[2]
+    return int(number) if number.isdecimal() else 0
+
+
+class LiveJournalFile:
+    """Adds lines behind the ``whole`` bytes that a journal has; after ``long`` bytes it wants to begin anew. ``check``
+    raises LockedError where it is somebody else's by now."""
+
+    def __init__(self, path: Path, whole: int, long: int = LONG, check: Callable[[], None] = lambda: None) -> None:
         self._path, self._whole, self._long = path, whole, long
+        self._check = check
+        _drop_twin(path)
         self._file = FileIO(path, "r+" if path.exists() else "x+")
         self._file.truncate(whole)
         self._file.seek(whole)
@@ -46,6 +80,7 @@ class LiveJournalFile:
         Killed at any point there is one journal, the old or the new one. HcloudError where the disk does not take it:
         then the old one goes on.
         """
+        self._check()
         data, name = snapshot_bytes(before), segment(self._path, "json")
         fresh = self._path.with_suffix(".new")
         first = entry_line(SnapshotTaken(at, name.name, sha256(data).hexdigest())) + entry_line(PassNoted(at))
@@ -70,6 +105,7 @@ class LiveJournalFile:
 
     def append_text(self, text: str) -> None:
         """Add whole lines as they are."""
+        self._check()
         data = text.encode()
         try:
             if self._file.write(data) != len(data):
@@ -87,6 +123,14 @@ class LiveJournalFile:
     def close(self) -> None:
         """Let go of it."""
         self._file.close()
+
+
+def _drop_twin(path: Path) -> None:
+    """A controller that was killed while its journal began anew may have left a second name of it, as a segment that
+    would grow with it."""
+    for other in path.parent.glob(f"{path.stem}.*{path.suffix}") if path.exists() else ():
+        if other.samefile(path):
+            other.unlink()
 
 
 def _written(path: Path, data: bytes) -> None:

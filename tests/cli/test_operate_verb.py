@@ -114,13 +114,36 @@ def test_two_controllers_and_a_stop(here: Path, capsys: pytest.CaptureFixture[st
         time.sleep(0.05)
     assert main.run(["operate", *RUN]) == 5
     assert "is locked" in capsys.readouterr().err
-    assert main.run(["operate", "cancel", "nobody"]) == 64
+    assert main.run(["operate", "cancel", "nobody"]) == 0
+    assert "not known yet" in capsys.readouterr().err
     assert main.run(["operate", "cancel", "a"]) == 0
     assert main.run(["operate", "stop"]) == 0
     out, err = running.communicate(timeout=30)
     assert "2 cancelled" in out, (out, err)
     assert not left()
     assert ledger() == Counter({"begin a": 1, "begin b": 1})
+
+
+def test_a_keeper_that_hangs_cannot_keep_machines_from_being_ended_by_force(here: Path) -> None:
+    jobs({"a": (0, 300)})
+    running = controller(*RUN)
+    until = time.monotonic() + 30
+    while not ledger():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    mine = str(here / ".hcloud" / "operate" / "machines").encode()
+    keepers = [int(p.parent.name) for p in Path("/proc").glob("[0-9]*/cmdline") if mine in p.read_bytes()]
+    assert keepers
+    for pid in keepers:
+        os.kill(pid, signal.SIGSTOP)
+    assert main.run(["operate", "stop", "--no-wait"]) == 0
+    time.sleep(1.0)
+    assert running.poll() is None, "it cannot say that its job ended"
+    assert main.run(["operate", "stop", "--force"]) == 0
+    out, err = running.communicate(timeout=60)
+    assert "none left standing" in out, (out, err)
+    assert not left()
+    assert ledger() == Counter({"begin a": 1})
 
 
 def test_leaving_and_stopping_without_a_controller(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from simulating import Row, excerpt, jobs_of, setting_of, tasks_in, with_spot, w
 from hcloud.cli.main import run as cli
 from hcloud.errors import UsageError
 from hcloud.model.running.event import Cancelled, LaunchFailed, Lost, Pool, Ready
-from hcloud.planning.reports.quality import journeys_of
+from hcloud.planning.reports.journeys import journeys_of
 from hcloud.policy.codes import LOST
 from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import load_cloud, parse_cloud

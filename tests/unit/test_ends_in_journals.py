@@ -11,7 +11,8 @@ from hcloud.cli.main import run
 from hcloud.control.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Cancelled, Completion, Event, Failed, LaunchFailed, Lost, Ready
-from hcloud.planning.reports.quality import journeys_of, qualities
+from hcloud.planning.reports.journeys import journeys_of
+from hcloud.planning.reports.quality import qualities
 from hcloud.store.journal import save_journal
 from hcloud.usecases.deciding.explain_job import explain_job
 

@@ -10,15 +10,8 @@ from simulating import excerpt, setting_of, tasks_in, with_spot
 
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import UNKNOWN, Arrival, BelowQos, Completion, Event, Interruption, Ready
-from hcloud.planning.reports.quality import (
-    SERVICE,
-    Journey,
-    JourneyBuilder,
-    journeys_of,
-    qualities,
-    quality_of,
-    span_of,
-)
+from hcloud.planning.reports.journeys import SERVICE, Journey, JourneyBuilder, journeys_of
+from hcloud.planning.reports.quality import qualities, quality_of, span_of
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import RunOutcome, run
@@ -142,6 +135,6 @@ def test_demand_and_use_are_integrals_over_the_arrivals() -> None:
 def test_no_job_is_no_quality() -> None:
     assert journeys_of([]) == ()
     empty = quality_of("none", [])
-    assert (empty.jobs, empty.kept, empty.p5, empty.wait_p95) == (0, 0.0, None, None)
+    assert (empty.jobs, empty.kept, empty.p5, empty.wait_p95) == (0, None, None, None)
     assert span_of([], 0, 0.0, 60).utilisation is None
     assert Journey("a", SERVICE, 1, 0.0, began=0.0, ended=0.0, performance=1.0).reached == 1.0

@@ -47,6 +47,7 @@ def config_(
     where: CloudFlags,
 ) -> None:
     """Print what to add to slurm.conf, or write it with --out: nodes, partition, settings and the programs."""
+    from hcloud.providers.slurm.config import INCLUDE
     from hcloud.usecases.live.slurm import FOLDER, SiteChoice, conf_of, write_files
 
     place = (out or conf_of(None).parent).absolute()
@@ -62,7 +63,7 @@ def config_(
         return
     for path in write_files(site, place):
         terminal.note(f"written: {path}")
-    terminal.note(f"next: add to the end of slurm.conf:  Include {place}/hcloud.conf")
+    terminal.note(f"next: add to the end of {place}/slurm.conf:  {INCLUDE}")
     terminal.note("then: restart slurmctld, and hcloud slurm check")
 
 

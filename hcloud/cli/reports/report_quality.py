@@ -69,13 +69,18 @@ def quality(
 def accuracy(
     ctx: typer.Context,
     *,
-    plan: Annotated[Path, typer.Option("--plan", help="The plan whose predictions are judged.")],
+    plan: Annotated[
+        Path | None, typer.Option("--plan", help="The plan whose predictions are judged; else those of a live journal.")
+    ] = None,
     journal: Annotated[Path | None, typer.Option("--journal", help="What happened; else what is rented now.")] = None,
     month: Annotated[str | None, typer.Option("--month", help="A calendar month (UTC) of what is rented.")] = None,
     where: CloudFlags,
     shown: QualityPrinted,
 ) -> None:
-    """What a plan predicted beside what happened, with the error; other prices, demand and mix told apart."""
+    """What a plan predicted beside what happened, with the error; other prices, demand and mix told apart.
+
+    Of the journal of live work also what was expected at each decision: waits, run times, quality of machines.
+    """
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.reports.report import ReportRequest
     from hcloud.views.reports import documents
@@ -88,17 +93,24 @@ def accuracy(
     _print(
         terminal,
         shown,
-        (f"Accuracy of {made.plan}", accuracy_sections(made)),
+        (f"Accuracy of {made.plan or made.source}", accuracy_sections(made)),
         (lambda: documents.AccuracyDocument.of(made, asked.at), lambda: documents.accuracy_csv(made)),
     )
 
 
-def _compared(plan: Path, journal: Path | None, live: tuple[str | None, str | None], asked: ReportRequest) -> Accuracy:
+def _compared(
+    plan: Path | None, journal: Path | None, live: tuple[str | None, str | None], asked: ReportRequest
+) -> Accuracy:
     from dataclasses import replace
 
-    from hcloud.usecases.reports.accuracy import accuracy_of_journal, accuracy_of_live
+    from hcloud.usecases.reports.accuracy import accuracy_of_decisions, accuracy_of_journal, accuracy_of_live
     from hcloud.usecases.reports.report import RequestedPeriod
 
+    if plan is None and journal is None:
+        raise UsageError("what is judged is not said", hint="--plan PLAN, --journal JOURNAL of live work, or both")
+    if plan is None:
+        assert journal is not None
+        return accuracy_of_decisions(journal)
     if journal is not None:
         return accuracy_of_journal(plan, journal, asked)
     from hcloud.usecases.live.ground import CloudSelection, opened

@@ -293,7 +293,9 @@ class Fold:
 
     @_note.register
     def _(self, entry: Asked) -> None:
-        if entry.what != "cancel":
+        if entry.what == "cancel":
+            self.known.add(entry.job)  # one that did not come yet is never taken
+        else:
             self.asked = "" if entry.what == "go-on" else entry.what
 
     @_note.register

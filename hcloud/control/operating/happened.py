@@ -73,11 +73,6 @@ def performance_until(order: JobOrder, began: float, progress: float | None, now
     return min(done / ran, 1.0)
 
 
-def performance_of_service(milliseconds: float, p99: float) -> float:
-    """The share of its target that a service keeps: 1 where its latency is at most what it is to be."""
-    return min(milliseconds / max(p99, 1e-9), 1.0)
-
-
 def never_begun(
     fold: Fold, seen: Iterable[JobSighting], under_way: Callable[[str], bool], at: float
 ) -> Iterator[AttemptOver]:

@@ -11,7 +11,7 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import never_begun, of_jobs
 from hcloud.control.operating.records import MachineRecord
 from hcloud.control.session import ControlSession
-from hcloud.errors import HcloudError
+from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Pool, Ready
@@ -83,6 +83,8 @@ class OperatingDesk:
             return True
         try:
             self.parts.journal.append([*self.unwritten, PassNoted(self.fold.last)])
+        except LockedError:
+            raise  # another controller works here by now
         except HcloudError as error:
             self.troubles["journal"] = f"no new jobs are taken: {error}"
             return False

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from hcloud.control.operating.happened import performance_of_service, performance_until
+from hcloud.control.operating.happened import performance_until
 from hcloud.control.operating.records import JobRecord
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.learning import Learner
@@ -82,7 +82,7 @@ class Judge:
         self._desk.troubles.pop(f"latency of {name}", None)
         self._desk.happen(Latency(now, name, answer.found))
         if job.order.target is not None:
-            self._compare(job, performance_of_service(job.order.target.milliseconds, answer.found), now)
+            self._compare(job, job.order.target.kept_at(answer.found), now)
 
     def _compare(self, job: JobRecord, share: float, now: float) -> None:
         """Below the level at this look and at one so long ago, and not above it between."""

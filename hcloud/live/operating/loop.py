@@ -11,7 +11,7 @@ from hcloud import __version__
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import taken
 from hcloud.control.session import ControlSession
-from hcloud.errors import HcloudError
+from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.acting import intended
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
@@ -102,6 +102,8 @@ class OperatingLoop:
         try:
             self.desk.parts.renew(self.desk.session, self.desk.fold)
             self.desk.troubles.pop("snapshot", None)
+        except LockedError:
+            raise
         except HcloudError as error:
             self.desk.troubles["snapshot"] = str(error)
 
@@ -152,6 +154,8 @@ class OperatingLoop:
         self._cancel(found.cancelled, now)
         while self._coming and self._coming[0][0] <= now and not desk.fold.asked:
             order = heappop(self._coming)[2]
+            if order.id in desk.fold.known:
+                continue
             fitted = desk.fold.fitted.get(order.app)
             vector = desk.terms.vector(order) if fitted is None else fitted.vector
             note, arrival = taken(order, vector, desk.terms.coin(order.id), now)

@@ -51,6 +51,7 @@ def _welcome(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
     if probe is not None and not machine.reserved and number not in desk.scores:
         desk.do("probe", number, partial(probe, number))
         return
+    desk.refused.pop(machine.type_name, None)
     desk.tell(Joined(now, number))
     if not machine.reserved:
         desk.happen(Ready(now, number, now - machine.ordered_at if machine.ordered_at is not None else None))
@@ -109,7 +110,6 @@ def _launch_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord
     if isinstance(answer.found, Machine):
         launched = answer.found.launched
         desk.tell(Launched(now, number, answer.found.id, launched.timestamp() if launched is not None else now))
-        desk.refused.pop(machine.type_name, None)
         desk.troubles.pop("cloud", None)
     elif isinstance(answer.error, _OPEN):
         desk.troubles["cloud"] = str(answer.error)
@@ -169,6 +169,16 @@ def _lose(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
     desk.happen(Lost(now, number, tuple(j.order.id for j in jobs if j.on is None and j.began is None)))
     if machine.reserved:
         desk.happen(Pool(now, desk.fold.setup.pool))
+        if machine.joined is None:
+            _wait_with_the_next(desk, machine, now)
+
+
+def _wait_with_the_next(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
+    """Where a machine of the reserve was paid for and never became ready, the one in its place may not either."""
+    until = desk.not_before(machine, now)
+    fresh = (m for m in desk.fold.standing.values() if m.reserved and m.phase is MachinePhase.WANTED)
+    for one in [m for m in fresh if m.wanted_at == now and not m.orders]:
+        desk.tell(NotLaunched(now, one.instance, "the machine before it never became ready for jobs", until))
 
 
 def lose_ended(desk: OperatingDesk, now: float) -> None:

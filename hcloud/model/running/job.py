@@ -31,6 +31,10 @@ class ServiceTarget:
     milliseconds: float
     server: str = ""
 
+    def kept_at(self, p99: float) -> float:
+        """The share of it that a service keeps: 1 where its latency is at most what it is to be."""
+        return min(self.milliseconds / max(p99, 1e-9), 1.0)
+
 
 @dataclass(frozen=True, slots=True)
 class JobOrder:

@@ -81,13 +81,13 @@ Items = Mapping[tuple[str, str], Item]
 @dataclass(frozen=True, slots=True)
 class Accuracy:
     """Figures of a plan beside those of a source over ``hours``, and why the dollars of an hour differ from those of
-    the plan's mix."""
+    the plan's mix. Without a plan (its name is empty) they are what a controller expected when it decided."""
 
     plan: str
     source: str
     hours: Decimal
     figures: tuple[ComparedFigure, ...]
-    effects: CostEffects
+    effects: CostEffects | None
     notes: tuple[str, ...] = ()
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, site_text
 
 CONF, LUA, PROLOG, TASK_PROLOG = "hcloud.conf", "job_submit.lua", "hcloud-prolog", "hcloud-task-prolog"
+INCLUDE = f"Include {CONF}"
+"""Without a path, or machines that get slurm.conf from slurmctld would not get this file."""
 PROGRAMS = {"ResumeProgram": "resume", "SuspendProgram": "suspend", "ResumeFailProgram": "resume-failed"}
 NEVER = 365 * 86_400
 """Slurm's own idle time before it ends a node: hcloud decides that, and -1 would switch all power saving off."""
@@ -17,6 +19,8 @@ CONTROLLER_PARAMETERS = (
     "power_save_interval=2",
     "power_save_min_interval=1",
 )
+CONFIGLESS = "enable_configless"
+"""With it slurmctld gives slurm.conf, and what it includes by a name without a path, to machines that have none."""
 RESERVED_WEIGHT, ON_DEMAND_WEIGHT = 1, 100
 
 
@@ -24,7 +28,7 @@ def files(site: SlurmSite, place: str) -> Mapping[str, str]:
     """Every file by its name, as it is to stand in the folder ``place`` (that of slurm.conf)."""
     programs = {f"hcloud-{verb}": _program(site, verb, place) for verb in PROGRAMS.values()}
     own = {CONF: conf(site, place), LUA: lua(site), PROLOG: prolog(site)}
-    if site.first_port is not None:
+    if site.is_marked:
         own[TASK_PROLOG] = _TASK_PROLOG.replace("{folder}", shlex.quote(str(site.folder)))
     return {**own, FILE_NAME: site_text(site), **programs}
 
@@ -32,7 +36,7 @@ def files(site: SlurmSite, place: str) -> Mapping[str, str]:
 def conf(site: SlurmSite, place: str) -> str:
     """The lines to include at the end of slurm.conf."""
     lines = [
-        "# Written by 'hcloud slurm config'. Add to the end of slurm.conf:  Include " + f"{place}/{CONF}",
+        f"# Written by 'hcloud slurm config'. Add to the end of slurm.conf:  {INCLUDE}",
         *(f"{name}={value}" for name, value in settings(site, place).items()),
         *_nodes(site),
     ]
@@ -45,7 +49,7 @@ def settings(site: SlurmSite, place: str) -> Mapping[str, str]:
         "JobSubmitPlugins": "lua",
         "PrologSlurmctld": f"{place}/{PROLOG}",
         **{name: f"{place}/hcloud-{verb}" for name, verb in PROGRAMS.items()},
-        "SlurmctldParameters": ",".join(CONTROLLER_PARAMETERS),
+        "SlurmctldParameters": ",".join((*CONTROLLER_PARAMETERS, *((CONFIGLESS,) if site.store else ()))),
         "PrivateData": "cloud",
         "ReturnToService": "2",
         "JobRequeue": "0",
@@ -55,7 +59,7 @@ def settings(site: SlurmSite, place: str) -> Mapping[str, str]:
         "SuspendRate": "0",
         "TreeWidth": "65533",
     }
-    if site.first_port is not None:
+    if site.is_marked:
         found["TaskProlog"] = f"{place}/{TASK_PROLOG}"
     if excluded := [names for group in site.groups if (names := _range(site, group, reserved=True))]:
         found["SuspendExcNodes"] = ",".join(excluded)
@@ -71,7 +75,8 @@ def _nodes(site: SlurmSite) -> Iterator[str]:
                 continue
             name = _range(site, group, reserved=reserved)
             names.append(name)
-            where = "" if port is None else f" NodeAddr=127.0.0.1 Port=[{port}-{port + count - 1}]"
+            address = " NodeAddr=127.0.0.1" if site.is_marked else ""  # else told when it registers
+            where = "" if port is None else f"{address} Port=[{port}-{port + count - 1}]"
             port = None if port is None else port + count
             yield (
                 f"NodeName={name} CPUs={group.vcpus} RealMemory={group.memory} State=CLOUD"

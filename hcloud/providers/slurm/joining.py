@@ -32,6 +32,7 @@ until controller="$({controller})" && [ -n "$controller" ]; do sleep 2; done
 printf %s "$munge_key" | base64 -d > /etc/munge/munge.key
 chown munge: /etc/munge/munge.key
 unset munge_key
+umask 022
 systemctl restart munge 2>/dev/null || {{ mkdir -p /run/munge; chown munge: /run/munge; \\
   setpriv --reuid munge --regid munge --init-groups munged; }}
 export SLURM_CONF=/run/slurm/conf/slurm.conf
@@ -54,7 +55,7 @@ while sleep {every}; do
 done
 """
 _READS = {
-    "aws": "aws ssm get-parameter --with-decryption --query Parameter.Value --output text --name {name}/{what}",
+    "aws": "aws ssm get-parameter --with-decryption --query Parameter.Value --output text --name /{name}/{what}",
     "gcp": "gcloud --quiet secrets versions access latest --secret {name}-{what}",
     "azure": "az login --identity >/dev/null && "
     "az keyvault secret show --vault-name {name} --name slurm-{what} --query value --output tsv",
@@ -78,6 +79,6 @@ def script(site: SlurmSite, node: str, conf: Path | None) -> str:
 def reading(store: str, what: str) -> str:
     """The command that reads a secret from a store; UsageError for a store there is not."""
     cloud, _, name = store.partition(":")
-    if cloud not in _READS or not name:
+    if cloud not in _READS or not name.strip("/"):
         raise UsageError(f"{store}: is no store of secrets", hint=f"{', '.join(f'{c}:NAME' for c in _READS)}")
-    return _READS[cloud].format(name=shlex.quote(name), what=what)
+    return _READS[cloud].format(name=shlex.quote(name.strip("/")), what=what)

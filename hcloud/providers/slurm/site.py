@@ -39,7 +39,8 @@ class SlurmSite:
     """``folder`` is where claims of nodes and begins of jobs are noted; slurmctld's user writes there too.
     ``first_port`` is for nodes that are processes of this machine: each slurmd has a port of its own; None elsewhere.
     ``spin_up`` is how long a machine may take until it has joined, ``shut_down`` until it is gone. ``store`` is where
-    machines of a cloud read munge's key and slurmctld's address: aws:NAME, gcp:NAME or azure:VAULT."""
+    machines of a cloud read munge's key and slurmctld's address: aws:NAME, gcp:NAME or azure:VAULT. With both the
+    machines are those of a fake cloud, which run here and join as those of the cloud do."""
 
     folder: Path
     groups: tuple[NodeGroup, ...] = ()
@@ -50,6 +51,11 @@ class SlurmSite:
     shut_down: int = 30
     store: str = ""
     command: tuple[str, ...] = (sys.executable, "-m", "hcloud")
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether what runs on a machine is known by a mark: machines of this machine share its processes."""
+        return self.first_port is not None and not self.store
 
     def stem(self, type_name: str, *, reserved: bool) -> str:
         """What the names of nodes of a type begin with; the reserve has names of its own."""

@@ -35,12 +35,13 @@ from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journal import Before, JournalContents, LiveOrigin, header_line, read_journal
 from hcloud.store.live_journal import LiveJournalFile, segment
 from hcloud.usecases.live.decide import Kernels, replay
+from hcloud.usecases.live.fake_machines import executed
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, ORDERS, EngineParts, JobsAsked, open_engine
-from hcloud.usecases.live.operate_requests import Requests
+from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, ORDERS, OUTPUT, EngineParts, JobsAsked, open_engine
+from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory_at, lock_of_work
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 
-DIRECTORY, JOURNAL, REQUESTS = "operate", "journal.jsonl", "requests"
+JOURNAL, REQUESTS = "journal.jsonl", "requests"
 NAMED = 5
 """Jobs that a message names."""
 ANSWER_SECONDS, LOOK_SECONDS = 5.0, 0.2  # ours
@@ -85,11 +86,6 @@ class Seen:
     at: float
 
 
-def directory_at(place: str) -> Path:
-    """The directory of live work, beside the state at a place."""
-    return Path(".hcloud" if "://" in place else place).resolve() / DIRECTORY
-
-
 @contextmanager
 def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Kernels]) -> Iterator[Operation]:
     """Open live work, alone: LockedError where another controller has it.
@@ -99,7 +95,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     """
     directory = here.beside.resolve() / DIRECTORY
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with FileLock(PrivateDirectory(directory)).hold("hcloud operate"):
+    lock = FileLock(PrivateDirectory(directory))
+    with lock.hold("hcloud operate"):
         known = _unfinished(directory / JOURNAL)
         if known is None and asked.jobs is None and asked.engine in (None, LOCAL_ENGINE):
             raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
@@ -118,7 +115,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         _check_fits(first.orders, setup)
         if known is None:
             _begin_anew(directory)
-        journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0)
+        journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0, check=lock.check)
         workers = Workers()
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
@@ -127,7 +124,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
-            yield Operation(loop, directory, origin, known is not None)
+            with executed(here):
+                yield Operation(loop, directory, origin, known is not None)
         finally:
             workers.close()
             journal.close()
@@ -171,10 +169,15 @@ def _unfinished(path: Path) -> JournalContents | None:
 
 
 def _begin_anew(directory: Path) -> None:
-    """Put a finished journal aside, and forget what was asked of a controller that did not read it any more."""
-    path = directory / JOURNAL
+    """Put a finished journal and the output of its jobs aside, and forget what was asked of a controller that did not
+    read it any more."""
+    path, output = directory / JOURNAL, directory / OUTPUT
     if path.exists() and path.stat().st_size:
-        path.rename(segment(path))
+        aside = segment(path)
+        path.rename(aside)
+        if output.is_dir() and any(output.iterdir()):
+            output.rename(output.with_name(f"{OUTPUT}{aside.suffixes[0]}"))
+            output.mkdir()
     (directory / ORDERS).unlink(missing_ok=True)
     Requests(directory / REQUESTS).clear()
 
@@ -333,8 +336,8 @@ def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
 
 def works(place: str) -> bool:
     """Whether a controller works there now."""
-    directory = directory_at(place)
-    return directory.is_dir() and FileLock(PrivateDirectory(directory)).holder() is not None
+    lock = lock_of_work(place)
+    return lock is not None and lock.holder() is not None
 
 
 def works_no_more(place: str) -> None:
@@ -344,18 +347,19 @@ def works_no_more(place: str) -> None:
 
 
 def ask(place: str, what: str, job: str = "") -> str:
-    """Ask a controller for something; what became of it in a sentence. UsageError for a job that is not there."""
-    directory = directory_at(place)
+    """Ask a controller for something; what became of it in a sentence. UsageError for a job that is over."""
+    directory, about = directory_at(place), f" {job}" if job else ""
     if job:
-        known = look(place).fold.jobs.get(job)
-        if known is None or known.is_over:
-            state = f"is over already ({known.result})" if known else "is not known"
+        found = look(place).fold
+        known = found.jobs.get(job)
+        if found.is_finished or (known is not None and known.is_over):
+            state = f"is over already ({known.result})" if known else "is not known, and the work is over"
             raise UsageError(f"job {job} {state}", hint="hcloud operate status")
+        about += "" if known or job in found.known else " (not known yet: it is not taken when it comes)"
     path = Requests(directory / REQUESTS).put(what, job)
     until = time.monotonic() + ANSWER_SECONDS
     while path.exists() and time.monotonic() < until and works(place):
         time.sleep(LOOK_SECONDS / 10)
-    about = f" {job}" if job else ""
     if path.exists():
         return f"{what}{about}: noted; no controller works there now, the next one does it: hcloud operate run"
     return f"{what}{about}: the controller has it"

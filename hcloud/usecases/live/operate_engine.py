@@ -85,8 +85,9 @@ def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:
         raise UsageError(f"--engine {SLURM_ENGINE}: jobs come by sbatch, and not from {jobs.path}", hint="leave it out")
     conf = conf_of(None).absolute()
     site = site_beside(conf)
-    if here.is_local != (site.first_port is not None):
-        kind = "processes of this machine" if site.first_port is not None else "machines of a cloud"
+    if here.is_local != site.is_marked or (site.first_port is not None and not (here.is_local or here.is_rehearsal)):
+        kinds = {True: "processes of this machine", False: "machines of a fake cloud"}
+        kind = "machines of a cloud" if site.first_port is None else kinds[site.is_marked]
         hint = "hcloud slurm config writes nodes for another cloud"
         raise UsageError(f"{conf}: its nodes are {kind}, and the cloud is {here.selection}", hint=hint)
     engine = SlurmEngine(site, SlurmCommands(conf), here.clock)

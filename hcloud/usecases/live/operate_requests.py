@@ -1,4 +1,4 @@
-"""What other processes ask a controller of live work for."""
+"""Where live work is, who works there, and what others ask its controller for."""
 
 from __future__ import annotations
 
@@ -10,9 +10,23 @@ from uuid import uuid4
 from hcloud.live.operating.desk import FORCED, KEEPING
 from hcloud.model.running.note import Asked
 from hcloud.store.events import from_line
+from hcloud.store.files.lock import FileLock
+from hcloud.store.files.private_directory import PrivateDirectory
 
+DIRECTORY = "operate"
 ASKS = ("drain", "stop", KEEPING, FORCED, "cancel")
 """What a running controller can be asked for."""
+
+
+def directory_at(place: str) -> Path:
+    """The directory of live work, beside the state at a place."""
+    return Path(".hcloud" if "://" in place else place).resolve() / DIRECTORY
+
+
+def lock_of_work(place: str) -> FileLock | None:
+    """The lock that a controller holds while it works; None where nothing was ever operated."""
+    directory = directory_at(place)
+    return FileLock(PrivateDirectory(directory)) if directory.is_dir() else None
 
 
 class Requests:

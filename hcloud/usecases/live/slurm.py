@@ -26,7 +26,9 @@ FIRST_PORT = 17_911
 _TYPE = re.compile(r"(?P<name>[^=]+)=(?P<vcpus>\d+)x(?P<gib>\d+(?:\.\d+)?)(?::(?P<reserved>\d+)\+(?P<on_demand>\d+))?")
 WRITTEN = "Written by 'hcloud slurm config'"
 _PARTITION = re.compile(r"[A-Za-z0-9_-]{1,64}")
-LOCAL = "local"
+LOCAL, FAKE = "local", "fake"
+FAKE_STORE = "aws:hcloud-slurm"
+"""Where machines of a fake cloud read their secrets, unless something else is said."""
 PROGRAMS: Mapping[str, Callable[[SlurmSite, SlurmCommands, Sequence[str]], tuple[str, ...]]] = {
     "resume": power.resume,
     "suspend": power.suspend,
@@ -98,12 +100,14 @@ class SiteChoice:
             raise UsageError(
                 f"--partition {self.partition}: is no name of a partition", hint="letters, digits, - and _"
             )
-        here = self.cloud == LOCAL
-        own = self.planned or (groups_of_this_machine(os.cpu_count() or 1) if here else ())
+        local, fake = self.cloud == LOCAL, (self.cloud or "").partition(":")[0] == FAKE
+        here = local or fake
+        own = self.planned or (groups_of_this_machine(os.cpu_count() or 1) if local else ())
         groups = tuple(group_of(text) for text in self.types) or own
         if not groups:
             raise UsageError("no types of machines are named", hint=SAY_TYPES)
-        site = SlurmSite(self.folder.absolute(), groups, self.partition, store=self.store)
+        store = self.store or (FAKE_STORE if fake else "")
+        site = SlurmSite(self.folder.absolute(), groups, self.partition, store=store)
         spin_up, shut_down = LOCAL_SECONDS if here else CLOUD_SECONDS
         return replace(site, first_port=FIRST_PORT if here else None, spin_up=spin_up, shut_down=shut_down)
 
@@ -201,8 +205,7 @@ def _settings(site: SlurmSite, conf: Path, found: Mapping[str, str]) -> CheckRes
         return CheckResult("settings", CheckStatus.OK, "slurm.conf has what hcloud needs")
     details = tuple(f"{m.line}   # now: {m.found or 'not set'}; {m.why}" for m in absent)
     status = CheckStatus.ERROR if any(m.needed for m in absent) else CheckStatus.WARNING
-    line = f"Include {conf.parent / config.CONF}"
-    hint = f"add to the end of {conf}: {line}; then restart slurmctld"
+    hint = f"add to the end of {conf}: {config.INCLUDE}; then restart slurmctld"
     return CheckResult("settings", status, f"{len(absent)} settings are not as hcloud needs them", details, hint)
 
 

@@ -13,6 +13,7 @@ from hcloud.model.files import HEAD, check_sort
 from hcloud.model.holdings.state import Intent, IntentResult, LockInfo, RememberedState, State
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import crash_from
+from hcloud.usecases.live.operate_requests import lock_of_work
 
 DIRECTORY = ".hcloud"
 PLACES = "a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX"
@@ -92,7 +93,12 @@ def push(where: str, data: bytes, name: str, *, force: bool) -> RememberedState:
 
 
 def unlock(where: str, lock: str) -> LockInfo:
-    """Take a lock away from its holder; UsageError where nobody holds it, or by another id."""
+    """Take the lock of a state, or of the live work beside it, away from its holder; UsageError where nobody holds it,
+    or by another id."""
+    beside = lock_of_work(where)
+    held = beside.holder() if beside is not None else None
+    if beside is not None and held is not None and held.id == lock:
+        return beside.force(lock)
     return open_store(where).unlock(lock)
 
 

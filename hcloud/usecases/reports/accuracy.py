@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from hcloud.errors import UsageError
+from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.plans.operation import Band
 from hcloud.model.plans.plan import OWNED, Plan
 from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, effects, items_of
-from hcloud.planning.reports.quality import CapacityUse, GroupQuality, JourneyBuilder, quality_of, span_of
+from hcloud.planning.reports.journeys import JourneyBuilder
+from hcloud.planning.reports.quality import CapacityUse, GroupQuality, quality_of, span_of
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
-from hcloud.store.journal import read_journal
+from hcloud.sim.kernels.compiled import kernels
+from hcloud.store.live_journal import read_whole
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
+from hcloud.usecases.reports.estimates import estimates_of
 from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
 from hcloud.usecases.reports.report import ReportRequest, report_of_plan
 from hcloud.usecases.workloads.sources import open_prices
@@ -38,14 +41,31 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     missing, UsageError for a plan of several places."""
     plan = load_plan(plan_file)
     actual = report_of_journal(journal, asked, _place(plan, plan_file))
-    told = read_journal(journal)
-    follower = JourneyBuilder().follow(told.entries)
+    told = read_whole(journal)
+    follower = JourneyBuilder().follow(told.lines)
     journeys = tuple(follower.journeys.values())
     step = max(plan.step_seconds, LEAST_STEP)
     counted = plan.workload.window
     window = None if counted is None else (counted.start - counted.first, counted.end - counted.first)
     span = span_of(journeys, told.setup.reserved_cores, follower.last, step, window)
-    return _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
+    found = _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
+    if told.live is None:
+        return found
+    own = estimates_of(told, kernels(len(told.events)))
+    return replace(found, figures=(*found.figures, *own.figures), notes=(*found.notes, *own.notes))
+
+
+def accuracy_of_decisions(journal: Path) -> Accuracy:
+    """What the controller of live work expected at each decision beside what happened. Raises UsageError for a journal
+    of a simulation, EvidenceError where nothing was estimated."""
+    told = read_whole(journal)
+    if told.live is None:
+        raise UsageError(f"{journal}: is no journal of live work", hint="--plan PLAN compares it with a plan")
+    own = estimates_of(told, kernels(len(told.events)))
+    if not own.figures:
+        raise EvidenceError(f"{journal}: no job waited, and no machine was probed: there is nothing to compare")
+    hours = Decimal(repr(round(max(e.at for e in told.events) - told.events[0].at, 3))) / SECONDS_PER_HOUR
+    return Accuracy("", journal.name, max(hours, Decimal("0.0003")), own.figures, None, own.notes)
 
 
 def accuracy_of_live(plan_file: Path, actual: Report, asked: ReportRequest) -> Accuracy:

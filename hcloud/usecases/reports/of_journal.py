@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,9 +16,10 @@ from hcloud.model.holdings.live import Commitment
 from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.planning.reports.reserved import INSTANCES
 from hcloud.readers.configuration.config import Loaded
-from hcloud.store.journal import read_journal
+from hcloud.store.journal import LiveOrigin
+from hcloud.store.live_journal import read_whole
 from hcloud.units import HOURS_PER_YEAR
-from hcloud.usecases.reports.rented import JournalRentals, is_dated, rented_in
+from hcloud.usecases.reports.rented import JournalRentals, is_dated, rented_in, rented_live
 from hcloud.usecases.reports.report import (
     ReportRequest,
     counterfactuals,
@@ -45,17 +46,19 @@ class JournalPricing:
 
 def report_of_journal(path: Path, asked: ReportRequest, place: JournalPricing) -> Report:
     """Everything a journal rented, its pool bought as a commitment. Raises EvidenceError where a price is missing."""
-    journal = read_journal(path)
+    journal = read_whole(path)
+    live = journal.live
     dated = is_dated(journal.setup, journal.entries)
     if asked.span.end is not None or (dated and asked.span.start is not None):
         raise UsageError("a journal is reported from its beginning to its end", hint="leave out --to (and --from)")
     origin = 0 if dated else midnight(asked.span.start or asked.at.date())
-    told = rented_in(journal.setup, journal.entries, origin)
-    provider, region = _where(asked.loaded, place)
+    told = rented_in(journal.setup, journal.entries, origin) if live is None else rented_live(journal)
+    provider, region = _where(asked.loaded, place if live is None else _stated_or_own(place, live))
     there = in_places(asked.loaded, [(provider, region)])
     book, said = open_prices(there, asked.at.date())
     tariff = Tariff(book, provider, region, listed=listed_prices(there, asked.at.date()))
-    held = _pool(told, tariff, place.commitment)
+    bought = live is None or place.commitment is not None
+    held = _pool(told, tariff, place.commitment) if bought else ()
     rows = charges(told.rented, held, tariff, told.period)
     return Report(
         source=ReportSource.JOURNAL,
@@ -65,7 +68,7 @@ def report_of_journal(path: Path, asked: ReportRequest, place: JournalPricing) -
         holdings=tuple(holding_of(c, region) for c in held),
         counterfactuals=counterfactuals(told.rented, tariff, told.period),
         price_day=oldest_price(rows, tariff),
-        notes=(*said, *_notes(told, provider, region, dated=dated)),
+        notes=(*said, *_notes(told, provider, region, dated=dated, bought=bought)),
         team_tag=asked.team_tag,
     )
 
@@ -78,6 +81,17 @@ def _where(loaded: Loaded, place: JournalPricing) -> tuple[Provider, str]:
     market = next((m for m in loaded.config.markets if m.provider == provider), None)
     regions = market.regions if market is not None else ()
     return provider, place.region or (regions or (CLOUDS[provider].home_region,))[0]
+
+
+def _stated_or_own(place: JournalPricing, live: LiveOrigin) -> JournalPricing:
+    """Where live work was, unless another place is stated."""
+    if place.provider is None and live.cloud not in list(Provider):
+        raise UsageError(
+            f"machines of {live.cloud} cost nothing: there is nothing to report",
+            hint="--provider and --region price them as those of a cloud, where it has types of these names",
+        )
+    region = live.region if place.provider in (None, live.cloud) else None
+    return replace(place, provider=place.provider or live.cloud, region=place.region or region)
 
 
 def _pool(told: JournalRentals, tariff: Tariff, wanted: str | None) -> tuple[Commitment, ...]:
@@ -126,11 +140,13 @@ def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:
     return min(usual, key=lambda o: (o.key.payment is not Payment.ALL, o.term_cost))
 
 
-def _notes(told: JournalRentals, provider: Provider, region: str, *, dated: bool) -> Sequence[str]:
+def _notes(told: JournalRentals, provider: Provider, region: str, *, dated: bool, bought: bool) -> Sequence[str]:
     found = [f"priced in {provider} {region}"]
     if not dated:
         day = datetime.fromtimestamp(told.period.start, UTC).date()
         found.append(f"the journal's clock starts at 0, read as {day} (--from)")
-    if told.pool:
+    if told.pool and not bought:
+        found.append("a live journal does not say what is committed: the reserve is charged on demand (--commitment)")
+    elif told.pool:
         found.append("the reserved pool is bought when the journal begins; its upfront payment is billed there")
     return found

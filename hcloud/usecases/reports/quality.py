@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hcloud.errors import EvidenceError
-from hcloud.planning.reports.quality import QualityReport, journeys_of, qualities
-from hcloud.store.journal import read_journal
+from hcloud.model.workload import JobKind
+from hcloud.planning.reports.journeys import SERVICE, Journey, journeys_of
+from hcloud.planning.reports.quality import QualityReport, qualities
+from hcloud.store.live_journal import read_whole
 from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
 from hcloud.usecases.reports.report import is_journal
@@ -30,15 +33,37 @@ def _of_plan(path: Path) -> QualityReport:
 
 
 def _of_journal(path: Path) -> QualityReport:
-    journal = read_journal(path)
-    journeys = journeys_of(journal.entries)
+    journal = read_whole(path)
+    journeys = journeys_of(journal.lines)
     if not journeys:
         raise EvidenceError(f"{path}: no job came in this journal", hint="events of kind arrival say what came")
-    notes = ["a job that may not be interrupted is treated as a service"] if journal.setup.rules.spot == 0 else []
-    if any(j.kind == "service" and j.ended is not None and j.tail is None for j in journeys):
-        notes.append("services without reported tail latency count by their performance, without their wait")
+    spot = journal.setup.rules.spot
+    said = _of_work(journeys) if journal.live is not None else _of_run(journeys, without_spot=spot == 0)
+    notes = list(said)
     failed, cancelled, lost = (sum(getattr(j, how) for j in journeys) for how in ("failed", "cancelled", "lost"))
     if failed or cancelled or lost:
         ended = f"{counted(failed, 'job')} failed, {cancelled:,} cancelled, {lost:,} lost with their machine"
         notes.append(f"{ended}; what failed by itself or was cancelled does not count against the quality kept")
     return QualityReport(path.name, journal.setup.strategy, qualities(journeys), notes=tuple(notes))
+
+
+def _of_run(journeys: Sequence[Journey], *, without_spot: bool) -> Iterator[str]:
+    if without_spot:
+        yield "a job that may not be interrupted is treated as a service"
+    if any(j.kind == SERVICE and j.ended is not None and j.tail is None for j in journeys):
+        yield "services without reported tail latency count by their performance, without their wait"
+
+
+def _of_work(journeys: Sequence[Journey]) -> Iterator[str]:
+    """What the quality of live work rests on."""
+    orders = [j.order for j in journeys if j.order is not None]
+    batch = [o for o in orders if o.kind is JobKind.BATCH]
+    if any(o.expect is not None for o in batch):
+        yield "batch: seconds expected over seconds from submission to end"
+    if any(o.target is not None for o in orders):
+        yield "services: the target over the latency that was measured, at most 1, in the mean of all measurements"
+    silent = sum(o.expect is None for o in batch) + sum(
+        j.kind == SERVICE and not j.kept_target for j in journeys if j.order is not None
+    )
+    if silent:
+        yield f"{counted(silent, 'job')} not judged: no 'expect' was stated, or no latency measured"

@@ -9,12 +9,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from hcloud.control.operating.records import rental_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental, Period
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Event, Ready
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.policy.facts import Setup
+from hcloud.store.journal import JournalContents
+from hcloud.usecases.live.operate import fold_of
 
 _EXACT = 1e-6  # what is left of the differences of two times
 _RESERVED, _LAUNCH_FAILED = "reserved server", "launch-failed"
@@ -45,6 +48,17 @@ def rented_in(setup: Setup, entries: tuple[Event | Decision, ...], origin: int) 
     period = Period(origin + math.floor(begins), origin + max(math.ceil(ends), math.floor(begins) + 1))
     pool = _pool(setup, entries, origin, period)
     return JournalRentals((*pool, *_launched(entries, origin)), period, _committed(setup, entries))
+
+
+def rented_live(journal: JournalContents) -> JournalRentals:
+    """The same of live work: each machine from when its cloud says that it began to when it ended."""
+    fold = fold_of(journal)
+    standing = (rental_of(machine) for machine in fold.standing.values())
+    rented = (*fold.rented, *(rental for rental in standing if rental is not None))
+    begins = min((r.start for r in rented), default=math.floor(fold.began))
+    ends = max((r.end for r in rented if r.end is not None), default=begins)
+    period = Period(min(begins, math.floor(fold.began)), max(ends, math.ceil(fold.last), begins + 1))
+    return JournalRentals(rented, period, _committed(journal.setup, journal.entries))
 
 
 def _committed(setup: Setup, entries: Iterable[Event | Decision]) -> dict[str, int]:

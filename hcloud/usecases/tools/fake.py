@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from hcloud.control.ports import Size
 from hcloud.errors import MissingExtraError, UsageError, did_you_mean
@@ -16,6 +16,9 @@ from hcloud.fake.semantics import semantics_of
 from hcloud.fake.server import FakeServer, SizedCloud
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.safe_yaml import load_yaml
+
+if TYPE_CHECKING:
+    from hcloud.profiling.machines import ProcessHost
 
 OURS = "HYC_LIVE__"
 
@@ -70,13 +73,14 @@ def up(
 
 
 @contextmanager
-def executing(cloud: SizedCloud) -> Iterator[None]:
-    """The start-up scripts of a fake's machines run as processes of this machine, in the size of their type."""
+def executing(cloud: SizedCloud, dress: Callable[[str], str] = str) -> Iterator[ProcessHost]:
+    """The start-up scripts of a fake's machines run as processes of this machine, in the size of their type; ``dress``
+    makes of user data the script that runs."""
     from hcloud.fake.execute import Executor
     from hcloud.profiling.machines import passing_host
 
-    with passing_host() as host, Executor(cloud.ledger, cloud.clock, host, size_of(cloud)):
-        yield
+    with passing_host() as host, Executor(cloud.ledger, cloud.clock, host, size_of(cloud), dress):
+        yield host
 
 
 def size_of(cloud: SizedCloud) -> Callable[[str], Size]:

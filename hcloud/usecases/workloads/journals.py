@@ -10,14 +10,14 @@ import numpy as np
 
 from hcloud.model.files import sort_of
 from hcloud.model.running.event import UNKNOWN, Arrival
-from hcloud.model.running.note import JobTaken
 from hcloud.model.workload import JobKind, Jobs, Workload
-from hcloud.planning.reports.quality import BATCH, SERVICE, Journey, JourneyBuilder
+from hcloud.planning.reports.journeys import BATCH, SERVICE, Journey, journeys_of
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile, open_source
-from hcloud.store.journal import JournalContents, read_journal
+from hcloud.store.journal import JournalContents
+from hcloud.store.live_journal import read_whole
 
 FORMAT = "journal"
 _KINDS = {BATCH: JobKind.BATCH, SERVICE: JobKind.SERVICE}
@@ -31,7 +31,7 @@ def read_trace(
         source = open_source(path)
         found = sort_of(source.head)
         if found is not None and found.name == "a journal":
-            return jobs_of_journal(read_journal(path), source, options)
+            return jobs_of_journal(read_whole(path), source, options)
     return read_workload(path, fmt, options, progress)
 
 
@@ -42,19 +42,18 @@ def jobs_of_journal(journal: JournalContents, source: TraceFile, options: Worklo
     is of the last time; kind and application are those of its order. An application has the vector of its first job.
     """
     arrivals = [entry for entry in journal.events if isinstance(entry, Arrival)]
-    journeys = list(JourneyBuilder().follow(journal.entries).journeys.values())
-    orders = {line.order.id: line.order for line in journal.lines if isinstance(line, JobTaken)}
-    named = [orders[j.job].app if j.job in orders else j.app for j in journeys]
+    journeys = list(journeys_of(journal.lines))
+    named = [j.app for j in journeys]
     apps = sorted(set(named) - {""})
     draft = Draft(
         source.name,
         FORMAT,
         source.digest(),
         np.array([j.arrived for j in journeys]),
-        np.array([_work(j, anew=journal.live is not None) for j in journeys]),
+        np.array([_work(j) for j in journeys]),
         cores=np.array([a.ask / 1000 for a in arrivals]),
         memory=np.array([a.memory / 1024 for a in arrivals]),
-        kind=np.array([orders[j.job].kind if j.job in orders else _KINDS[j.kind] for j in journeys], np.int8),
+        kind=np.array([_KINDS[j.kind] for j in journeys], np.int8),
         app=np.array([apps.index(app) if app else -1 for app in named], np.int32),
         apps=tuple(apps),
         ids=np.array([j.job.encode() for j in journeys]),
@@ -72,10 +71,9 @@ def _leave_out(draft: Draft, journeys: list[Journey]) -> None:
     draft.keep(ended[began], "had not ended when the journal did")
 
 
-def _work(journey: Journey, *, anew: bool) -> float:
-    ran = sum(stay.ran for stay in (journey.stays[-1:] if anew else journey.stays))
+def _work(journey: Journey) -> float:
     share = 1.0 if journey.performance is None or journey.kind == SERVICE else journey.performance
-    return float(ran * share)
+    return journey.ran * share
 
 
 def _vectors(arrivals: Iterable[Arrival], apps: Iterable[str]) -> dict[str, tuple[int, ...]]:

@@ -27,6 +27,7 @@ from hcloud.views.document import (
     From,
     Keys,
     Moment,
+    NoText,
     Number,
     Part,
     Share,
@@ -201,7 +202,8 @@ _Sure = Annotated[Any, BeforeValidator(_rounded), WithJsonSchema(NUMBER)]
 class _Quality(Part):
     group: Text
     jobs: Whole
-    kept: _Sure
+    judged: Whole
+    kept: _Figure
     p5: _Figure
     median: _Figure
     wait_p50: _Figure
@@ -212,6 +214,9 @@ class _Quality(Part):
     moves: Whole
     enlarged: Whole
     interrupted: Whole
+    failed: Whole
+    cancelled: Whole
+    lost: Whole
     refused: Whole
     unfinished: Whole
 
@@ -271,11 +276,11 @@ class AccuracyDocument(Document, title="hcloud report accuracy"):
 
     report: Annotated[Text, *_kind("accuracy")]
     currency: Currency
-    plan: Text
+    plan: NoText
     source: Text
     hours: Amount
     figures: list[_Compared]
-    effects: _Effects
+    effects: _Effects | None
     notes: list[Text]
 
 
@@ -289,7 +294,7 @@ def quality_csv(report: QualityReport) -> Written:
 def accuracy_csv(accuracy: Accuracy) -> Written:
     """A row a figure, then a row an effect."""
     rows = [_cells(_Compared.model_validate(one)) for one in accuracy.figures]
-    for name in ("price", "volume", "mix"):
+    for name in ("price", "volume", "mix") if accuracy.effects is not None else ():
         rows.append([f"effect of {name}", "$/h", "", "", "", plain(getattr(accuracy.effects, name)), "", ""])
     return csv_document(tuple(_Compared.model_fields), rows)
 

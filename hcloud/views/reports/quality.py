@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hcloud.planning.reports.quality import QualityReport
 
 NONE = "-"
+_ENDS = "failed", "cancelled", "lost", "refused", "unfinished"
 UNITS = {"$/h": "$/h", "$/month": "$/month", "share": "%", "s": "s", "vCPU": "vCPU"}
 
 
@@ -26,11 +27,16 @@ def quality_sections(report: QualityReport) -> tuple[PageSection, ...]:
         return (_predicted(report, report.operation),)
     whole = report.groups[0]
     words = (
-        f"journal {report.name}, strategy {report.strategy}: {percent(whole.kept)} of"
-        f" {whole.judged:,} jobs kept 95 % of their performance, wait p95 {_seconds(whole.wait_p95)},"
-        f" {whole.below:,} violations"
+        f"journal {report.name}, strategy {report.strategy}: {_kept(whole)},"
+        f" wait p95 {_seconds(whole.wait_p95)}, {whole.below:,} violations"
     )
     return (PageSection("Quality", (words,), tables=(_got(report.groups), _done(report.groups)), notes=report.notes),)
+
+
+def _kept(whole: GroupQuality) -> str:
+    if whole.kept is None:
+        return "quality of no job known"
+    return f"{percent(whole.kept)} of {whole.judged:,} jobs kept 95 % of their performance"
 
 
 def _got(groups: tuple[GroupQuality, ...]) -> Figures:
@@ -53,9 +59,9 @@ def _got(groups: tuple[GroupQuality, ...]) -> Figures:
 
 
 def _done(groups: tuple[GroupQuality, ...]) -> Figures:
-    names = ("jobs of", "violations", "moves", "enlarged", "interrupted", "refused", "unfinished")
+    names = ("jobs of", "violations", "moves", "enlarged", "interrupted", *_ENDS)
     rows = [
-        (g.group, *(f"{n:,}" for n in (g.below, g.moves, g.enlarged, g.interrupted, g.refused, g.unfinished)))
+        (g.group, *(f"{n:,}" for n in (g.below, g.moves, g.enlarged, g.interrupted, *(getattr(g, e) for e in _ENDS))))
         for g in groups
     ]
     return Figures(names, rows, frozenset(range(1, len(names))))
@@ -96,15 +102,19 @@ def _band(band: Band | None, factor: float) -> str:
 
 def accuracy_sections(accuracy: Accuracy) -> tuple[PageSection, ...]:
     """What was predicted beside what happened, and why the dollars differ."""
-    first = accuracy.figures[0]
+    span = format_span(float(accuracy.hours) * 3600)
+    first, effects = accuracy.figures[0], accuracy.effects
+    if effects is None:
+        words = f"journal {accuracy.source}, {span}: means of what was expected at decisions, and of what happened"
+        return (PageSection("Accuracy", (words,), tables=(_compared(accuracy.figures),), notes=accuracy.notes),)
     words = (
         f"plan {accuracy.plan} against {accuracy.source},"
-        f" {format_span(float(accuracy.hours) * 3600)}: {amount(first.predicted, first.unit)} predicted,"
+        f" {span}: {amount(first.predicted, first.unit)} predicted,"
         f" {amount(first.actual, first.unit)} actual ({_error(first)})"
     )
     return (
         PageSection("Accuracy", (words,), tables=(_compared(accuracy.figures),), notes=accuracy.notes),
-        PageSection("Why the dollars differ", (_said(accuracy.effects),), tables=(_effects(accuracy.effects),)),
+        PageSection("Why the dollars differ", (_said(effects),), tables=(_effects(effects),)),
     )
 
 

@@ -1,0 +1,127 @@
+"""What holds live work up or gets in its way: late words, clocks, locks, machines that never come."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from operating import World, closed_after, job
+
+from hcloud.cli import main
+from hcloud.errors import LockedError, UnavailableError, UnknownOutcomeError
+from hcloud.live.operating.loop import OperatingLoop
+from hcloud.model.running.note import Asked, NotLaunched
+from hcloud.providers.slurm.client import SlurmCommands
+from hcloud.store.files.lock import FileLock
+from hcloud.store.files.private_directory import PrivateDirectory
+from hcloud.store.journal import read_journal
+from hcloud.store.live_journal import LiveJournalFile, segment
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with closed_after(monkeypatch):
+        yield
+
+
+def test_a_job_that_is_cancelled_before_it_comes_is_never_taken_not_even_after_a_restart(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "j", [job("now", seconds=5.0), job("later", seconds=5.0, submit=50.0)], "SR", 1)
+    world.asked.append(Asked(0.0, "cancel", "later"))
+    world.run(until=lambda loop: bool(loop.fold.jobs))
+    world.start()
+    loop = world.run()
+    world.check(completed=1)
+    assert list(loop.fold.jobs) == ["now"]
+    assert [ran.job for ran in world.engine.ran] == ["now"]
+
+
+def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp_path: Path) -> None:
+    orders = [job(f"j{n}", cores=2, seconds=20.0, submit=4.0 * n, restartable=n % 2 == 0) for n in range(8)]
+    world = World.of(tmp_path / "j", orders, "HM", 1)
+    backs = [6, 3]
+
+    def back(loop: OperatingLoop) -> bool:
+        if backs and len(loop.fold.jobs) >= backs[-1]:
+            world.cloud.clock.advance(-3600.0)
+            backs.pop()
+        return False
+
+    world.run(passes=20_000, until=back)
+    assert not backs
+    world.check(completed=8)
+    times = [entry.at for entry in read_journal(world.path).lines]
+    assert times == sorted(times), "time never falls in a journal"
+
+
+def test_a_reserve_that_never_becomes_ready_is_tried_less_and_less_often(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "SR", 1)
+    world.rhythm = world.rhythm.__class__(period=5.0, look=5.0, join=60.0, settled=0.0, first_backoff=60.0, again=2.0)
+    world.engine.join_after = 1e9
+    begins = world.now
+    with pytest.raises(AssertionError, match="not done"):
+        world.run(passes=720)
+    made = sorted(machine.made_at - begins for machine in world.cloud.ledger.machines.values())
+    waits = [later - earlier for earlier, later in pairwise(made)]
+    assert waits == sorted(waits)
+    assert len(made) < 9, "in an hour, at 60 seconds each, it would be fifty"
+    world.engine.join_after = 5.0
+    world.run()
+    world.check(completed=1)
+    whys = {line.why for line in read_journal(world.path).lines if isinstance(line, NotLaunched)}
+    assert whys == {"the machine before it never became ready for jobs"}
+
+
+def test_a_second_name_that_a_killed_renewal_left_does_not_grow_with_the_journal(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text("one\n")
+    os.link(path, segment(path))
+    (tmp_path / "journal.2.jsonl").write_text("an older one\n")
+    journal = LiveJournalFile(path, 4)
+    journal.append_text("two\n")
+    journal.close()
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {
+        "journal.jsonl": "one\ntwo\n",
+        "journal.2.jsonl": "an older one\n",
+    }
+
+
+def test_who_lost_the_lock_writes_nothing_more(tmp_path: Path) -> None:
+    directory = tmp_path / ".hcloud" / "operate"
+    directory.mkdir(parents=True)
+    lock = FileLock(PrivateDirectory(directory))
+    journal = LiveJournalFile(directory / "journal.jsonl", 0, check=lock.check)
+    with lock.hold("hcloud operate") as held:
+        journal.append_text("mine\n")
+        assert main.run(["state", "force-unlock", held.id, "--state", str(tmp_path / ".hcloud"), "--json"]) == 0
+        with pytest.raises(LockedError, match="taken away"):
+            journal.append_text("not mine\n")
+    journal.close()
+    assert (directory / "journal.jsonl").read_text() == "mine\n"
+
+
+def test_a_lock_of_another_id_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = tmp_path / ".hcloud" / "operate"
+    directory.mkdir(parents=True)
+    lock = FileLock(PrivateDirectory(directory))
+    with lock.hold("hcloud operate"):
+        assert main.run(["state", "force-unlock", "nobody", "--state", str(tmp_path / ".hcloud"), "--json"]) == 64
+        lock.check()
+    assert "not locked" in capsys.readouterr().err
+
+
+def test_a_command_of_slurm_that_hangs_is_given_up_and_what_it_would_change_is_not_known(tmp_path: Path) -> None:
+    for name in ("squeue", "scontrol"):
+        command = tmp_path / name
+        command.write_text("#!/bin/sh\nexec sleep 60\n")
+        command.chmod(0o755)
+    commands = SlurmCommands(None, path=f"{tmp_path}:{os.environ['PATH']}", seconds=0.3)
+    begun = time.monotonic()
+    with pytest.raises(UnavailableError, match="did not answer within"):
+        commands.jobs()
+    with pytest.raises(UnknownOutcomeError, match="may have been done"):
+        commands.update_node("hc-small-1", state="resume")
+    assert time.monotonic() - begun < 20
