@@ -63,8 +63,7 @@ class FoldImage:
 
 class Fold:
     """The sum of a journal, line by line. ``decisions`` are the last few; a type of which a launch failed is ``shut``
-    until a moment; ``rented`` is every rental that is over, ``fitted`` what is estimated of applications by what
-    was seen of them."""
+    until a moment; ``rented`` is every rental that is over, ``fitted`` what was seen that applications are like."""
 
     def __init__(self, setup: Setup, started: float = 0.0) -> None:
         self.setup = setup
