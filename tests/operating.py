@@ -151,6 +151,9 @@ class FakeEngine:
     def resize(self, job: str, attempt: int, cores: int) -> None:
         self.resized.append((job, cores))
 
+    def warn(self, instance: int, why: str) -> None:
+        self.leaving.add(instance)
+
     def let_go(self, instance: int) -> None:
         pass
 

@@ -17,7 +17,8 @@ from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.judging import Judge
 from hcloud.live.operating.learning import Learner
-from hcloud.live.operating.seeing import answered, decide_anew, lose_ended, see_machine
+from hcloud.live.operating.losing import lose_ended
+from hcloud.live.operating.seeing import answered, decide_anew, see_machine
 from hcloud.live.operating.terms import Parts, Terms
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.event import Cancelled, ClockTick
