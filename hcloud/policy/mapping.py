@@ -266,7 +266,7 @@ class Dynamic(MappingRule, of="mapping", name="dynamic", mapping=MAP_DYNAMIC):
     @staticmethod
     def _offer(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> str:
         level, needed = percent(1 - setup.rules.guarantee), quality(facts.needed)
-        offered = quality(facts.needed + order.margin * SCALE)
+        offered = f"quality {quality(facts.needed + order.margin * SCALE)}"
         how = f"reaches {offered} in {level} of samples" if facts.measured else f"is expected to reach {offered}"
         return f"{Dynamic._pool(setup, facts)}; on-demand {fitting(setup, facts)} {how}, the job needs {needed}"
 

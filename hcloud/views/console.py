@@ -53,6 +53,11 @@ class Terminal:
         plain = not color or bool(os.environ.get("NO_COLOR"))
         return cls(_console(sys.stdout, plain), _console(sys.stderr, plain), quiet)
 
+    @property
+    def lines(self) -> int:
+        """How many lines a screen of it has."""
+        return self.out.height
+
     def show(self, *results: Shown | Figures) -> None:
         """Print results for people on stdout: lines, tables of them, and figures as they fit."""
         for result in results:

@@ -20,6 +20,8 @@ from hcloud.units import counted, format_money
 if TYPE_CHECKING:
     from hcloud.control.operating.fold import Fold
     from hcloud.live.operating.loop import OperatingLoop
+    from hcloud.model.running.alternatives import CostComparison
+    from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.live.ground import LiveGround
     from hcloud.usecases.live.operate import Operation
     from hcloud.views.console import Terminal, Watch
@@ -130,8 +132,8 @@ def _is_worth_compiling(jobs: Path | None) -> bool:
 
 def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Printed) -> None:
     """Pass after pass until nothing is left to do, or somebody asks to leave."""
-    from hcloud.views.live.documents import OperatingDocument
-    from hcloud.views.live.operating import operating_screen, outcome_lines
+    from hcloud.views.live.documents import operating_document
+    from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines
 
     loop, clock = operation.loop, here.clock
     if operation.goes_on:
@@ -141,7 +143,8 @@ def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Pri
         while more and not stop():
             more = loop.step()
             if watch is not None:
-                watch(operating_screen(loop.fold, loop.desk.troubles, clock.now()))
+                seen = Moment(clock.now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
+                watch(operating_screen(loop.fold, seen))
             else:
                 _tell(loop, terminal, shown)
             if more and not stop():
@@ -149,12 +152,21 @@ def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Pri
     if stop():
         _left(loop.fold, terminal)
         raise typer.Exit(stop.exit_code)
+    with terminal.busy("simulating other strategies"):
+        found = _compared(operation.directory, here.loaded, shown, at_end=True)
     if shown.is_json:
-        _write_line(terminal, OperatingDocument.of(loop.fold, shown.at))
+        _write_line(terminal, operating_document(loop.fold, shown.at, found))
     else:
-        terminal.show(*outcome_lines(loop.fold, clock.now()))
+        terminal.show(*outcome_lines(loop.fold, clock.now()), *compared_lines(found))
     if any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
         raise typer.Exit(1)
+
+
+def _compared(directory: Path, loaded: Loaded, shown: Printed, *, at_end: bool) -> CostComparison:
+    from hcloud.usecases.live.compared import compared
+    from hcloud.usecases.live.operate import JOURNAL
+
+    return compared(directory / JOURNAL, loaded, shown.at.date(), at_end=at_end)
 
 
 def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch | None]:
@@ -200,14 +212,16 @@ def status(
     ctx: typer.Context,
     *,
     watch: Annotated[bool, typer.Option("--watch", help="Again every second, while a controller works.")] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Also what SR and OdF would have cost so far.")] = False,
     which: StateFlags,
     shown: Printed,
 ) -> None:
     """Machines, queue and last decisions of the controller, as its journal tells them; asks no cloud."""
     from hcloud.live.clock import SystemClock
+    from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.live.operate import look
-    from hcloud.views.live.documents import OperatingDocument
-    from hcloud.views.live.operating import operating_screen, who_works
+    from hcloud.views.live.documents import operating_document
+    from hcloud.views.live.operating import Moment, compared_lines, operating_screen, who_works
 
     terminal, clock = session(ctx).terminal, SystemClock()
     with terminal.screen() if watch and not shown.is_json else nullcontext() as draw:
@@ -215,14 +229,19 @@ def status(
             found = look(which.place)
             if draw is None:
                 break
-            draw([*operating_screen(found.fold, {}, clock.now()), who_works(found.fold, found.holder)])
+            seen = Moment(clock.now(), lines=terminal.lines)
+            draw([*operating_screen(found.fold, seen), who_works(found.fold, found.holder)])
             if found.holder is None:
                 break
             clock.sleep(1.0)
+    others = _compared(found.directory, load_config(which.file), shown, at_end=False) if compare else None
+    beside = () if others is None else compared_lines(others)
     shown.tell(
         terminal,
-        lambda: OperatingDocument.of(found.fold, shown.at),
-        lambda: terminal.show(*operating_screen(found.fold, {}, clock.now()), who_works(found.fold, found.holder)),
+        lambda: operating_document(found.fold, shown.at, others),
+        lambda: terminal.show(
+            *operating_screen(found.fold, Moment(clock.now())), *beside, who_works(found.fold, found.holder)
+        ),
     )
 
 
@@ -293,7 +312,7 @@ def _end(terminal: Terminal, where: CloudFlags, shown: Printed, what: str, *, wa
     """Ask the controller for it; where none works, be the controller that does it."""
     from hcloud.usecases.live.operate import OperateRequest, ask, look, operating, works, works_no_more
     from hcloud.usecases.live.state import state_place
-    from hcloud.views.live.documents import OperatingDocument
+    from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import outcome_lines
 
     place = state_place(where.state, where.file)
@@ -308,7 +327,7 @@ def _end(terminal: Terminal, where: CloudFlags, shown: Printed, what: str, *, wa
         terminal.note(f"{found.directory}: no work goes on there")
         shown.tell(
             terminal,
-            lambda: OperatingDocument.of(found.fold, shown.at),
+            lambda: operating_document(found.fold, shown.at),
             lambda: terminal.show(*outcome_lines(found.fold, found.at)),
         )
         return

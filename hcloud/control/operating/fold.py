@@ -12,7 +12,8 @@ from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRec
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.event import Cancelled, Completion, Event, Failed, LaunchFailed, Quality
+from hcloud.model.running.event import Cancelled, Completion, Event, Failed, Latency, LaunchFailed, Quality
+from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import (
     Asked,
     AttemptOver,
@@ -53,6 +54,9 @@ class FoldImage:
     began: float
     last: float
     limits: LimitsSet | None = None
+    judged: int = 0
+    kept: int = 0
+    core_seconds_before: float = 0.0
 
 
 class Fold:
@@ -73,6 +77,9 @@ class Fold:
         self.asked = ""
         self.is_finished = False
         self.limits: LimitsSet | None = None
+        self.judged = self.kept = 0
+        self.core_seconds_before = 0.0
+        self._cores = {t.name: t.cores / 1000 for t in setup.types}
         self.rented: list[MachineRental] = []
         self.shut: dict[tuple[str, PurchaseOption], float] = {}
         self.began = self.last = started
@@ -99,6 +106,9 @@ class Fold:
             self.began,
             self.last,
             self.limits,
+            self.judged,
+            self.kept,
+            self.core_seconds_before,
         )
 
     @classmethod
@@ -114,6 +124,7 @@ class Fold:
         made.counted, made.decisions = image.counted, image.decisions
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
         made.last, made.limits = image.last, image.limits
+        made.judged, made.kept, made.core_seconds_before = image.judged, image.kept, image.core_seconds_before
         return made
 
     def take(self, entries: Iterable[Event | Decision | Note]) -> None:
@@ -259,6 +270,13 @@ class Fold:
             self.active.pop(entry.job, None)
 
     @_note.register
+    def _(self, entry: Latency) -> None:
+        job = self.jobs[entry.job]
+        if job.order.target is not None:
+            job.looks += 1
+            job.kept_looks += job.order.target.kept_at(entry.p99)
+
+    @_note.register
     def _(self, entry: Completion) -> None:
         self.jobs[entry.job].performance = entry.performance
         self._over(self.jobs[entry.job], "completed", entry.at)
@@ -319,6 +337,7 @@ class Fold:
     def _gone(self, machine: MachineRecord, ended: float) -> None:
         machine.phase, machine.ended, machine.idle_until = MachinePhase.GONE, ended, None
         self.spent_before += cost_of(machine, ended)
+        self.core_seconds_before += self._core_seconds(machine, ended)
         if (rental := rental_of(machine)) is not None:
             self.rented.append(rental)
         self.standing.pop(machine.instance, None)
@@ -327,6 +346,7 @@ class Fold:
         job.result = result
         job.ended = job.ended if job.ended is not None else at
         self.counted[result] = self.counted.get(result, 0) + 1
+        self._judge(job)
         self.queue.pop(job.order.id, None)
         if job.instance is not None:
             self.machines[job.instance].jobs.pop(job.order.id, None)
@@ -334,9 +354,31 @@ class Fold:
         if job.on is None:
             del self.active[job.order.id]
 
+    def _judge(self, job: JobRecord) -> None:
+        """Whether a job that is over kept its quality of service; one that failed by itself says nothing of it."""
+        gone = job.result in ("lost", "refused")
+        if job.result in ("failed", "cancelled") or (job.reached is None and not gone):
+            return
+        self.judged += 1
+        self.kept += not gone and (job.reached or 0.0) >= KEPT
+
+    def kept_so_far(self) -> tuple[int, int]:
+        """How many jobs kept their quality of service, of how many of which that is known: those that are over, and
+        services that run."""
+        running = [r for job in self.active.values() if not job.is_over and (r := job.reached) is not None]
+        return self.kept + sum(r >= KEPT for r in running), self.judged + len(running)
+
     def spent(self, now: float) -> Decimal:
         """Dollars for all machines so far, each from its launch to its end."""
         return self.spent_before + sum((cost_of(m, now) for m in self.standing.values()), Decimal(0))
+
+    def _core_seconds(self, machine: MachineRecord, until: float) -> float:
+        lasted = 0.0 if machine.launched is None else max(until - machine.launched, 0.0)
+        return lasted * self._cores.get(machine.type_name, 0.0)
+
+    def core_seconds(self, now: float) -> float:
+        """Seconds times vCPUs of all machines so far, each from its launch to its end."""
+        return self.core_seconds_before + sum(self._core_seconds(m, now) for m in self.standing.values())
 
     def hourly(self) -> Decimal:
         """Dollars an hour of all that stands or may stand."""

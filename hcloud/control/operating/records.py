@@ -10,6 +10,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.job import JobOrder
+from hcloud.model.workload import JobKind
 
 HOUR = Decimal(3600)
 ADDRESS = "operate"
@@ -68,7 +69,8 @@ class MachineRecord:
 class JobRecord:
     """A job. ``instance`` is where it is wanted (None: it is queued, or over), ``on`` where its present attempt was
     begun (None: it was not); ``leaving`` says that this attempt is to end so that another may begin. ``result`` says
-    how it ended: completed, failed, cancelled, lost, refused."""
+    how it ended: completed, failed, cancelled, lost, refused. ``kept_looks`` is the sum of the shares of its target
+    that a service kept at so many ``looks``."""
 
     order: JobOrder
     came: float
@@ -83,6 +85,22 @@ class JobRecord:
     out_of_memory: bool = False
     performance: float | None = None
     decision: Decision | None = None
+    looks: int = 0
+    kept_looks: float = 0.0
+
+    @property
+    def reached(self) -> float | None:
+        """The share of what was promised that it reached, as reports have it: a service what it kept of its target in
+        the mean of all looks so far, a batch job the seconds expected over those from its submission to its end. None
+        where nothing was promised, or nothing is known yet."""
+        if self.order.kind is JobKind.SERVICE:
+            return self.kept_looks / self.looks if self.looks else None
+        if self.order.expect is None or self.performance is None or self.ended is None or self.began is None:
+            return None
+        took = self.ended - min(self.order.submit, self.began)
+        return (
+            min(self.performance * (self.ended - self.began) / took, self.performance) if took > 0 else self.performance
+        )
 
     @property
     def is_over(self) -> bool:

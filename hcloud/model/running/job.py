@@ -12,6 +12,10 @@ Told = BelowQos | Latency | Quality | Sample
 """What whoever runs the jobs may have measured."""
 
 
+KEPT = 0.95
+"""The share of its performance in isolation that a job keeps, as everywhere (thesis section 3.5.1)."""
+
+
 class TargetKind(StrEnum):
     """How the quality of service of a job is judged, beside the time a batch job was expected to take."""
 
@@ -119,13 +123,14 @@ class ExternalJob:
 @dataclass(frozen=True, slots=True)
 class EngineView:
     """All that an engine tells at one moment: every attempt of a job that it knows of, and each machine by its number
-    (those that it never heard of are left out), what others began on our machines, and what was measured since it was
-    last asked."""
+    (those that it never heard of are left out), what others began on our machines, what was measured since it was last
+    asked, and the jobs of ours that it places by itself."""
 
     jobs: tuple[JobSighting, ...] = ()
     nodes: tuple[tuple[int, NodePhase], ...] = ()
     external: tuple[ExternalJob, ...] = ()
     told: tuple[Told, ...] = ()
+    passed_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hcloud.model.plans.operation import Operation
+from hcloud.model.running.job import KEPT
 from hcloud.planning.reports.journeys import BATCH, SERVICE, Journey
 
-KEPT = 0.95
-"""The share of its performance in isolation that a job keeps, as everywhere (thesis section 3.5.1)."""
 _PART = 0.5  # of a step: less is no step of its own
 ALL = "all jobs"
 

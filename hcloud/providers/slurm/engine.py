@@ -102,7 +102,7 @@ class SlurmEngine:
         phases = self._tend(told)
         self._give_back_what_does_not_fit(found, began)
         seen = tuple(self._sight(begin, found, began) for begin in self._ledger.begins().values())
-        return EngineView(seen, phases, self._external(found))
+        return EngineView(seen, phases, self._external(found), passed_by=self.passed_by)
 
     def _give_back_what_does_not_fit(self, found: Mapping[str, SlurmJob], began: frozenset[str]) -> None:
         """Slurm says only after the release that a job cannot run on the node it was pinned to."""

@@ -156,20 +156,20 @@ def strategy_for(study: Study, strategy: Strategy) -> Strategy:
     return replace(strategy, mechanisms=mechanisms)
 
 
-def pool_for(study: Study, strategy: Strategy) -> int:
+def pool_for(study: Study, strategy: Strategy, step: int = _STEP) -> int:
     """Servers the strategy reserves for the study's load, in vCPUs or (where that takes more servers) in memory.
 
-    The load counts in steps of a minute within the window, or from the first to the last submission where there is
-    none: what runs out after the last one is no steady load.
+    The load counts in steps of a minute (or so many seconds) within the window, or from the first to the last
+    submission where there is none: what runs out after the last one is no steady load.
     """
     rule = rule_of(strategy, "reserved")
     if not isinstance(rule, Reservation):
         return 0
     large = study.shop.types[study.shop.large].shape
     window = study.window
-    demand = demand_of(study.jobs, _STEP) if window is None else demand_within(study.jobs, _STEP, window)
+    demand = demand_of(study.jobs, step) if window is None else demand_within(study.jobs, step, window)
     load = np.maximum(demand.cores, demand.memory * float(large.vcpus / large.memory_gib))
-    steps = len(load) if window else max(int((float(study.jobs.submit.max()) - demand.start) // _STEP), 1)
+    steps = len(load) if window else max(int((float(study.jobs.submit.max()) - demand.start) // step), 1)
     steady = float(np.quantile(load[:steps], rule.load_quantile))
     servers = reserved_servers(rule, float(load.max()), steady, profiled=study.profiled)
     vcpus = rule.instance_vcpus / float(large.vcpus)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import JOB_STATES, RESULTS, MachinePhase
 from hcloud.live.applying.outcome import ApplyResult
 from hcloud.model.holdings.state import Deed, RememberedState, State
+from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, Declined
 from hcloud.store.events import UNBOUNDED, decision_document, event_document
 from hcloud.store.states import codec
@@ -228,14 +232,47 @@ class _OperatedJob(Part):
     why: Annotated[NoText, From(lambda job: job.decision and job.decision.why)]
 
 
-class OperatingDocument(Document, title="hcloud operate"):
-    """Live work as its journal tells it: machines that stand, every job, and how those ended that did."""
+class _StrategyCost(Part):
+    strategy: Text
+    simulated: bool
+    reserved_machines: Annotated[Count, From("servers")]
+    reserved: Amount
+    rented: Amount
+    total: Amount
 
-    strategy: Annotated[Text, From("setup.strategy")]
-    asked: NoText
-    machines: Annotated[list[_OperatedMachine], From(lambda fold: list(fold.standing.values()))]
-    jobs: Annotated[list[_OperatedJob], From(lambda fold: list(fold.jobs.values()))]
-    results: Annotated[dict[str, Count], From("counted")]
-    hourly: Annotated[Amount, From(lambda fold: fold.hourly())]
-    spent: Annotated[Amount, From(lambda fold: fold.spent(fold.last))]
+
+class _CostComparison(Part):
+    unit: Annotated[Text, choice_of((DOLLARS, VCPU_HOURS))]
+    costs: list[_StrategyCost]
+    notes: list[Text]
+
+
+class OperatingDocument(Document, title="hcloud operate"):
+    """Live work as its journal tells it: machines that stand, every job, how those ended that did, how many kept their
+    quality of service of how many that are judged, and what it cost, beside other strategies where that was asked."""
+
+    strategy: Annotated[Text, From("fold.setup.strategy")]
+    asked: Annotated[NoText, From("fold.asked")]
+    machines: Annotated[list[_OperatedMachine], From(lambda of: list(of.fold.standing.values()))]
+    jobs: Annotated[list[_OperatedJob], From(lambda of: list(of.fold.jobs.values()))]
+    results: Annotated[dict[str, Count], From("fold.counted")]
+    kept: Annotated[Count, From(lambda of: of.fold.kept_so_far()[0])]
+    judged: Annotated[Count, From(lambda of: of.fold.kept_so_far()[1])]
+    hourly: Annotated[Amount, From(lambda of: of.fold.hourly())]
+    spent: Annotated[Amount, From(lambda of: of.fold.spent(of.fold.last))]
+    vcpu_hours: Annotated[Number, From(lambda of: round(of.fold.core_seconds(of.fold.last) / 3600, 6))]
     currency: Currency
+    compared: _CostComparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Operated:
+    """What a document is made of."""
+
+    fold: Fold
+    compared: CostComparison | None
+
+
+def operating_document(fold: Fold, at: datetime, compared: CostComparison | None = None) -> Mapping[str, object]:
+    """Live work for programs."""
+    return OperatingDocument.of(_Operated(fold, compared), at)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,10 @@ from rich.text import Text
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.units import counted, format_money
+from hcloud.model.running.job import KEPT
+from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
@@ -21,7 +24,11 @@ if TYPE_CHECKING:
     from hcloud.views.lines import Shown
 
 SHOWN_MACHINES, SHOWN_QUEUE, SHOWN_DECISIONS = 12, 5, 6
-CENTS = 2
+SHOWN_JOBS, NAME = 2, 10
+"""Jobs of a machine by name, and letters of a name: they have to fit into 60 columns."""
+CENTS, CORE_HOURS = 2, 4
+_UNITS = {DOLLARS: "dollars", VCPU_HOURS: "hours of vCPUs"}
+_COLUMNS = ("#", "machine", "state", "jobs", "quality", "$/h")
 _TO = {
     DecisionAction.PLACE: "to",
     DecisionAction.LAUNCH: "to a new",
@@ -50,22 +57,58 @@ def decision_line(decision: Decision) -> str:
     return f"{clock_time(decision.at)}  {what}: {decision.why}"
 
 
-def operating_screen(fold: Fold, troubles: Mapping[str, str], now: float) -> list[Shown | Figures]:
-    """All that somebody who watches wants to know."""
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a screen shows beside the journal: what cannot be done now, by what it is about; the jobs that the engine
+    places by itself; and how many lines the screen has (None: as many as it takes)."""
+
+    now: float
+    troubles: Mapping[str, str] = field(default_factory=dict)
+    passed_by: Sequence[str] = ()
+    lines: int | None = None
+
+    @property
+    def machines(self) -> int:
+        """How many machines are shown."""
+        return SHOWN_MACHINES if self.lines is None else max(min(SHOWN_MACHINES, self.lines // 4), 3)
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions are shown."""
+        return SHOWN_DECISIONS if self.lines is None else max(min(SHOWN_DECISIONS, self.lines // 12), 2)
+
+
+def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
+    """All that somebody who watches wants to know, the most important first."""
+    now, passed_by = moment.now, moment.passed_by
     shown: list[Shown | Figures] = [*_head(fold, now)]
+    shown += [Text(f"trouble with {what}: {why}", style="yellow") for what, why in moment.troubles.items()]
+    if passed_by:
+        named = ", ".join(passed_by[:SHOWN_QUEUE]) + (", ..." if len(passed_by) > SHOWN_QUEUE else "")
+        shown.append(f"{counted(len(passed_by), 'job')} passed by, the engine places them by itself: {named}")
     machines = [m for m in fold.standing.values() if m.phase is not MachinePhase.GONE]
     if machines:
-        rows = [_machine(m, now) for m in sorted(machines, key=_by_interest)[:SHOWN_MACHINES]]
-        names = ("machine", "type", "paid", "state", "quality", "jobs", "$/h", "note")
-        shown.append(Figures(names, rows, frozenset({0, 4, 6})))
-        if len(machines) > SHOWN_MACHINES:
-            shown.append(f"and {counted(len(machines) - SHOWN_MACHINES, 'machine')} more")
+        chosen = sorted(machines, key=_by_interest)[: moment.machines]
+        shown.append(_without_empty(Figures(_COLUMNS, [_machine(m, now) for m in chosen], frozenset({0, 4, 5}))))
+        if len(machines) > len(chosen):
+            shown.append(f"and {counted(len(machines) - len(chosen), 'machine')} more")
+        shown += _whys(machines)
     shown += _queue(fold, now)
     if fold.decisions:
         shown.append(Text("last decisions", style="bold"))
-        shown += [decision_line(d) for d in fold.decisions[-SHOWN_DECISIONS:]]
-    shown += [Text(f"trouble with {what}: {why}", style="yellow") for what, why in troubles.items()]
+        shown += [decision_line(d) for d in fold.decisions[-moment.decisions :]]
     return shown
+
+
+def _whys(machines: Sequence[MachineRecord]) -> Iterator[str]:
+    """What machines wait for, or why they end; those of one reason together."""
+    alike: dict[str, list[str]] = {}
+    for machine in machines:
+        alike.setdefault(machine.why, []).append(str(machine.instance))
+    for why, numbers in alike.items():
+        if why:
+            named = ", ".join(numbers[:SHOWN_QUEUE]) + (", ..." if len(numbers) > SHOWN_QUEUE else "")
+            yield f"{'machine' if len(numbers) == 1 else 'machines'} {named}: {why}"
 
 
 def _head(fold: Fold, now: float) -> Iterator[Shown]:
@@ -73,10 +116,25 @@ def _head(fold: Fold, now: float) -> Iterator[Shown]:
     running = sum(job.on is not None for job in fold.active.values())
     reserved = f"{phases[True, True]} of {counted(phases[True, True] + phases[True, False], 'reserved machine')} up"
     rented = f"{sum(m.stands for m in fold.standing.values() if not m.reserved)} rented"
-    money = f"{format_money(fold.hourly(), CENTS)}/h, {format_money(fold.spent(now), CENTS)} so far"
     asked = f"  ({fold.asked} asked for)" if fold.asked else ""
-    yield Text.assemble((fold.setup.strategy, "bold"), f"  {reserved}, {rented}  {money}{asked}")
+    yield Text.assemble((fold.setup.strategy, "bold"), f"  {reserved}, {rented}  {_cost(fold, now)}{asked}")
     yield f"jobs: {running} running, {len(fold.queue)} queued{_results(fold)}"
+    if quality := _kept(fold):
+        yield quality
+
+
+def _cost(fold: Fold, now: float) -> str:
+    """Dollars an hour and so far; where machines have no price, hours of their vCPUs."""
+    if fold.hourly() or fold.spent(now):
+        return f"{format_money(fold.hourly(), CENTS)}/h, {format_money(fold.spent(now), CENTS)} so far"
+    return f"{fold.core_seconds(now) / SECONDS_PER_HOUR:,.3f} vCPU-hours so far"
+
+
+def _kept(fold: Fold) -> str:
+    kept, judged = fold.kept_so_far()
+    return (
+        f"quality of service: {kept} of {counted(judged, 'job')} kept {KEPT:.0%} of their performance" if judged else ""
+    )
 
 
 def _results(fold: Fold) -> str:
@@ -91,11 +149,25 @@ def _by_interest(machine: MachineRecord) -> tuple[int, int]:
 def _machine(m: MachineRecord, now: float) -> tuple[str, ...]:
     paid = "reserved" if m.reserved else "spot" if m.option is PurchaseOption.SPOT else "on demand"
     state = "idle" if m.phase is MachinePhase.READY and not m.jobs else str(m.phase)
+    if m.idle_until is not None:
+        state = f"kept {max(m.idle_until - now, 0):.0f} s"
     quality = "" if m.quality is None else f"{m.quality:.2f}"
-    jobs = ", ".join(list(m.jobs)[:3]) + (f" and {len(m.jobs) - 3} more" if len(m.jobs) > 3 else "")
-    kept = f"kept {max(m.idle_until - now, 0):.0f} s" if m.idle_until is not None else m.why
-    price = "" if m.hourly is None else f"{m.hourly:,.4f}"
-    return (str(m.instance), m.type_name, paid, state, quality, jobs, price, kept)
+    price = f"{m.hourly:,.4f}" if m.hourly else ""
+    return (str(m.instance), f"{m.type_name} {paid}", state, _jobs(list(m.jobs)), quality, price)
+
+
+def _jobs(names: list[str]) -> str:
+    """So many jobs by name that a narrow screen holds them."""
+    told = ", ".join(f"{name[: NAME - 1]}…" if len(name) > NAME else name for name in names[:SHOWN_JOBS])
+    return f"{told} +{len(names) - SHOWN_JOBS}" if len(names) > SHOWN_JOBS else told
+
+
+def _without_empty(figures: Figures) -> Figures:
+    """Without the columns in which nothing stands."""
+    kept = [c for c, _ in enumerate(figures.names) if any(row[c] for row in figures.rows)]
+    rows = [[row[c] for c in kept] for row in figures.rows]
+    numbers = frozenset(at for at, c in enumerate(kept) if c in figures.numbers)
+    return Figures(tuple(figures.names[c] for c in kept), rows, numbers)
 
 
 def _queue(fold: Fold, now: float) -> Iterator[Shown | Figures]:
@@ -129,7 +201,27 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     launched = len(fold.rented) + sum(m.launched is not None for m in fold.standing.values())
     machines = counted(launched, "machine")
     after = "none left standing" if not standing else f"{counted(standing, 'machine')} still standing"
-    yield f"{machines} launched, {after}; {format_money(fold.spent(now), CENTS)} at list price"
+    cost = f"{format_money(fold.spent(now), CENTS)} at list price" if fold.spent(now) else _cost(fold, now)
+    yield f"{machines} launched, {after}; {cost.removesuffix(' so far')}"
+    if quality := _kept(fold):
+        yield quality
+
+
+def compared_lines(found: CostComparison) -> Iterator[Shown | Figures]:
+    """What the work cost beside what others would have cost for the same jobs."""
+    if found.costs:
+        places = CENTS if found.unit == DOLLARS else CORE_HOURS
+        rows = [
+            (
+                f"{c.strategy}, {'simulated' if c.simulated else 'as it ran'}",
+                *(format_figure(amount, places) for amount in (c.reserved, c.rented, c.total)),
+                str(c.servers),
+            )
+            for c in found.costs
+        ]
+        names = ("strategy", "reserve", "rented", "cost", "reserved machines")
+        yield Figures(names, rows, frozenset((1, 2, 3, 4)), title=f"cost of these jobs, {_UNITS[found.unit]}")
+    yield from (Text(note, style="dim") for note in found.notes)
 
 
 def _why(job: JobRecord) -> str:

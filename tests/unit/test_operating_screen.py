@@ -1,0 +1,72 @@
+"""The screen of live work on terminals of any width: nothing is cut off, and it says of what a figure is."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from operating import World, closed_after, job, setup_of
+from rich.console import Console
+
+from hcloud.control.operating.wanted import SpendingLimits
+from hcloud.policy.facts import TypeFacts
+from hcloud.views.console import Terminal
+from hcloud.views.live.operating import Moment, operating_screen
+
+NAMES = ("Standard_D2s_v5", "Standard_D16s_v5")
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every world lets go of its journal."""
+    with closed_after(monkeypatch):
+        yield
+
+
+def busy(path: Path) -> World:
+    """Long names, a limit, and machines of which some were probed."""
+    orders = [
+        job(f"render-frame-{n:05d}-of-the-film", cores=1 + n % 4 * 2, seconds=400.0 + 37 * n, submit=4.0 * n)
+        for n in range(30)
+    ]
+    world = World.of(path, orders, "HM", 2)
+    world.setup = setup_of(
+        "HM", 2, tuple(TypeFacts(n, c, 4 * c, 30.0, 9000) for n, c in zip(NAMES, (2000, 16000), strict=True))
+    )
+    world.cloud.world.semantics = replace(world.cloud.world.semantics, types=tuple(sorted(NAMES)))
+    world.limits, world.probe = SpendingLimits(hourly=Decimal("0.5")), lambda instance: 0.87
+    world.run(until=lambda loop: len(world.engine.ran) > 20)
+    return world
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_every_machine_is_one_row_at_any_width(tmp_path: Path, width: int) -> None:
+    world = busy(tmp_path / "j")
+    assert world.loop is not None
+    fold, console = world.loop.fold, Console(width=width, file=io.StringIO(), record=True, force_terminal=True)
+    troubles = {"cloud": "it did not answer"}
+    Terminal(console, console).show(*operating_screen(fold, Moment(world.now, troubles, ("1234", "1240"), 24)))
+    text = console.export_text()
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    header = next(line for line in lines if line.startswith("#") or " #  " in line[:5])
+    assert header.split() == ["#", "machine", "state", "jobs", "quality", "$/h"]
+    shown = [line for line in lines if line.split("  ")[0].strip().isdigit()]
+    assert len(shown) == 6
+    assert all(line.rstrip().endswith("0.1000") or "wanted" in line for line in shown)
+    words = " ".join(text.split())
+    for said in (
+        "quality of service:",
+        "2 jobs passed by",
+        "trouble with cloud",
+        "$0.50/h",
+        "machines more",
+        "quality 0.",
+    ):
+        assert said in words, said
+    if width >= 80:
+        assert len(lines) <= 30, "little more than a terminal has"
