@@ -78,6 +78,9 @@ class QuickEngine:
     def resize(self, job: str, attempt: int, cores: int) -> None:
         """Not here."""
 
+    def warn(self, instance: int, why: str) -> None:
+        """Nothing."""
+
     def let_go(self, instance: int) -> None:
         """Not here."""
 

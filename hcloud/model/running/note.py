@@ -127,6 +127,16 @@ class LimitsSet:
 
 
 @dataclass(frozen=True, slots=True)
+class EstimateFitted:
+    """What is estimated of an application was fitted anew, and why: jobs of it that come later are placed by it."""
+
+    at: float
+    app: str
+    vector: tuple[int, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ControllerStarted:
     """A controller began, or went on, with this journal."""
 
@@ -170,6 +180,7 @@ Note = (
     | Asked
     | ControllerStarted
     | LimitsSet
+    | EstimateFitted
     | Finished
     | SnapshotTaken
     | PassNoted
