@@ -22,6 +22,7 @@ from hcloud.model.running.event import (
     Progress,
     Quality,
     Ready,
+    Reclassified,
 )
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose, rents_whole_servers
@@ -119,8 +120,9 @@ def _of_jobs(live: ControlSession, kind: int, whom: int, much: int, at: float) -
     ends: tuple[Event, ...] = (
         Completion(at, job, 0.5 + much / 200), Failed(at, job, 1 + much % 127), BelowQos(at, job, much / 100),
         Progress(at, job, much / 100),
+        Reclassified(at, job, tuple((much * 3 + i * whom) % 100 for i in range(10)), much / 100),
     )  # fmt: skip
-    return ends[(0, 0, 2, much // 2 % 4)[kind - 4]]
+    return ends[(0, 0, 2, much // 2 % (5 if live.setup.rules.informed else 4))[kind - 4]]
 
 
 def _of_instances(live: ControlSession, kind: int, whom: int, much: int, at: float) -> Event | None:

@@ -22,7 +22,7 @@ from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.ledger import Rented
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
-from hcloud.live.operating.terms import Line, Parts, Rhythm, Terms
+from hcloud.live.operating.terms import Line, Parts, Rhythm, Teachable, Terms
 from hcloud.live.operating.workers import AtOnce
 from hcloud.live.site import WaitLimits
 from hcloud.model.catalog import PurchaseOption
@@ -151,6 +151,9 @@ class FakeEngine:
     def resize(self, job: str, attempt: int, cores: int) -> None:
         self.resized.append((job, cores))
 
+    def warn(self, instance: int, why: str) -> None:
+        self.leaving.add(instance)
+
     def let_go(self, instance: int) -> None:
         pass
 
@@ -238,6 +241,7 @@ class World:
     follow: bool = False
     probe: Callable[[int], float | None] | None = None
     measure: Callable[[ServiceTarget], float] | None = None
+    known: Teachable | None = None
     asked: list[Asked] = field(default_factory=list)
     loop: OperatingLoop | None = None
     _file: LiveJournalFile | None = None
@@ -306,6 +310,7 @@ class World:
             rhythm=self.rhythm,
             probe=self.probe,
             measure=self.measure,
+            known=self.known,
             follow=self.follow,
         )
         machines = Machines(self.cloud, self.cloud.clock, WaitLimits(ended=30.0, first_poll=0.5), self.rhythm.settled)
@@ -330,7 +335,10 @@ class World:
         loop = self.loop or self.start()
         for _ in range(passes):
             try:
-                if not loop.step() or (until is not None and until(loop)):
+                if not loop.step():
+                    loop.finish()
+                    return loop
+                if until is not None and until(loop):
                     return loop
                 loop.wait()
             except Killed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
 from hcloud.control.search import could_take, find_idle, has_capacity, reserved_for
-from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, unseat
+from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
 from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
@@ -13,6 +13,7 @@ from hcloud.policy.codes import (
     FROM_QUEUE,
     INTERRUPTED,
     LARGE,
+    MISCLASSIFIED,
     MOVE,
     NO_JOB_LEFT,
     ON_DEMAND,
@@ -26,13 +27,16 @@ from hcloud.policy.codes import (
     SPOT,
     STILL_WANTED,
     TOO_LARGE,
+    TOO_NOISY,
     TURN_AWAY,
     WAIT,
     WAIT_TOO_LONG,
 )
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
-from hcloud.policy.quality import leading, observe, quantile, reaches
+from hcloud.policy.placement import RESOURCES
+from hcloud.policy.quality import encode, leading, observe, quantile, reaches
+from hcloud.policy.records import Ints
 from hcloud.policy.repair import enlarged, may_move
 from hcloud.policy.retention import behaved, keep_seconds
 
@@ -290,15 +294,41 @@ def suffer(c: Control, number: int, performance: float, now: float) -> bool:
         return True
     if not (job.movable and may_move(c.rules, job.moves)):
         return False
+    return _move(c, number, (TOO_NOISY, performance), now)
+
+
+def _move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
+    """Map a running job anew, away from its server; False where that would be into the queue. ``why`` is a reason and
+    the performance it had."""
+    job, place = c.jobs[number], c.jobs[number].server
     target, verdict = _map(c, number, now, place)
     if verdict[0] == QUEUE:
         return False
     job.moves += 1
     job.asked = now
-    command(c, MOVE, number, place, (0, 0, performance))
-    leave(c, number, performance, now)
+    command(c, MOVE, number, place, (0, why[0], why[1]))
+    leave(c, number, why[1], now)
     _resettle(c, number, target, verdict, place)
     return True
+
+
+def reclassify(c: Control, number: int, vector: Ints, performance: float, now: float) -> None:
+    """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that
+    follows. Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may
+    be moved for the old estimate's sake."""
+    job, place = c.jobs[number], c.jobs[number].server
+    if place >= 0:
+        unseat(c, number)  # its server forgets the old vector
+    for i in range(RESOURCES):
+        job.vector[i] = vector[i]
+    job.high, job.low = encode(vector)
+    if place < 0:
+        c.desk.blocked = 0  # it may fit now where it did not
+        return
+    seat(c, number, place)
+    runs = c.servers[place].status == UP
+    if runs and job.movable and performance < c.rules.monitor_level:
+        _move(c, number, (MISCLASSIFIED, performance), now)
 
 
 def _resettle(c: Control, number: int, target: int, verdict: tuple[int, int, float], avoid: int) -> None:

@@ -114,6 +114,8 @@ def _end(_setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
 def _suffering(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
     level, done = setup.rules.monitor_level, order.margin
     then = "it gets more of its server" if order.what == codes.ENLARGE else "it is moved"
+    if order.what == codes.MOVE and order.reason == codes.MISCLASSIFIED:
+        then = "its estimate was wrong and is corrected, and it is placed anew"
     why = f"it runs at {percent(done)} of its performance in isolation, below {percent(level)}; {then}"
     return "below-qos", level - done, "share of performance", why
 

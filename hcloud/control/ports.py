@@ -15,6 +15,7 @@ from hcloud.model.holdings.live import (
     Launched,
     LaunchTemplate,
     Machine,
+    Notice,
     Quota,
     Scope,
     Terminated,
@@ -100,6 +101,10 @@ class Compute(Account, Protocol):
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Each of these asked about by its own id, and never taken from a list, which may be minutes behind; those the
         cloud does not know are left out."""
+
+    def notices(self, lineage: str) -> tuple[Notice, ...]:
+        """What the cloud said about machines with this tag of ours that it takes away, or that its maintenance will
+        interrupt, in as few calls as there may be; machines of others may be among them."""
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """The zones of the region where a type is offered, sorted; NotFoundError for a type there is not."""
@@ -268,6 +273,10 @@ class Engine(Protocol):
 
     def resize(self, job: str, attempt: int, cores: int) -> None:
         """Let a running attempt use so many thousandths of a vCPU, where the engine can; else nothing happens."""
+
+    def warn(self, instance: int, why: str) -> None:
+        """The cloud said that it takes a machine away: an engine that others give jobs to lets nothing new begin on it;
+        what runs goes on."""
 
     def let_go(self, instance: int) -> None:
         """A machine is about to be ended: nothing new begins on it, and the engine forgets it when it is gone."""

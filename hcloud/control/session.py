@@ -7,23 +7,11 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, Self, get_type_hints
 
+import numpy as np
+
 from hcloud.control.decode import decide
 from hcloud.control.instances import Instance, InstanceBook
-from hcloud.control.ranks import (
-    ARRIVAL,
-    CANCEL,
-    CHECK,
-    CONTROL,
-    EXPIRE,
-    FAILED_LAUNCH,
-    FINISH,
-    INTERRUPT,
-    LOOK,
-    LOSS,
-    PASSED,
-    READY,
-    REPLACE,
-)
+from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded
@@ -36,7 +24,6 @@ from hcloud.model.running.event import (
     Cancelled,
     ClockTick,
     Completion,
-    During,
     Event,
     EventError,
     Failed,
@@ -50,6 +37,7 @@ from hcloud.model.running.event import (
     Progress,
     Quality,
     Ready,
+    Reclassified,
     Sample,
 )
 from hcloud.policy import codes
@@ -60,23 +48,6 @@ from hcloud.policy.quality import complement, leading
 LONGEST_GAP = 366 * 86400.0
 """Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
 
-_RANKS = {
-    Completion: FINISH,
-    Failed: FINISH,
-    Ready: READY,
-    LaunchFailed: FAILED_LAUNCH,
-    Interruption: INTERRUPT,
-    Lost: LOSS,
-    Cancelled: CANCEL,
-    Quality: LOOK,
-    BelowQos: CHECK,
-    Progress: CHECK,
-    Latency: CHECK,
-    Arrival: ARRIVAL,
-    Pool: REPLACE,
-    ClockTick: PASSED,
-}
-_SAMPLE_RANKS = {During.COMPLETION: FINISH, During.READY: READY, During.WATCH: LOOK, During.ARRIVAL: ARRIVAL}
 _KINDS = tuple(get_type_hints(Situation).values())
 _ENTRIES = ("control.controller.", "control.losses.")
 
@@ -110,6 +81,7 @@ class ControlSession:
             BelowQos: self._below_qos,
             Progress: self._noted,
             Latency: self._noted,
+            Reclassified: self._reclassified,
             Ready: self._ready,
             LaunchFailed: self._launch_failed,
             Sample: self._sample,
@@ -134,8 +106,7 @@ class ControlSession:
         self._check_names(event)
         begins = math.isnan(self.now)
         self._check_time(event.at)
-        rank = _SAMPLE_RANKS[event.during] if isinstance(event, Sample) else _RANKS[type(event)]
-        self._due += self._fire(event.at, rank)
+        self._due += self._fire(event.at, rank_of(event))
         try:
             made = self._handlers[type(event)](event)
         except EventError:
@@ -291,6 +262,13 @@ class ControlSession:
     def _below_qos(self, event: BelowQos) -> list[Decision]:
         row = self._running(event.job)
         return self._call("suffer", row, event.performance, event.at) if self.setup.rules.monitor else []
+
+    def _reclassified(self, event: Reclassified) -> list[Decision]:
+        if not self.setup.rules.informed:
+            raise EventError(f"job {event.job}: {self.setup.strategy} does not look at what jobs are like")
+        row = self.tables.rows[event.job]
+        self.tables.correct(row, *encoded(event.estimate))
+        return self._call("reclassify", row, np.array(event.estimate, np.int64), event.performance, event.at)
 
     def _ready(self, event: Ready) -> list[Decision]:
         instance = self._book.named(event.instance)

@@ -16,6 +16,7 @@ from hcloud.model.running.event import (
     LaunchFailed,
     Lost,
     Ready,
+    Reclassified,
 )
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import Situation
@@ -83,8 +84,8 @@ class Story:
 
     def follow(self, event: Event, decisions: list[Decision]) -> None:
         """Keep what of an event and its decisions is about the job."""
-        mine = isinstance(event, Cancelled | _RAN) and event.job == self.arrival.job
-        self.is_over |= mine and not isinstance(event, BelowQos)
+        mine = isinstance(event, Cancelled | Reclassified | _RAN) and event.job == self.arrival.job
+        self.is_over |= mine and not isinstance(event, BelowQos | Reclassified)
         if mine or (isinstance(event, _OF_INSTANCE) and event.instance == self.instance):
             self.afterwards.append(event)
         for decision in decisions:

@@ -127,6 +127,11 @@ class ControlTables:
             return setup.rules.large
         return -1 if only_reserved else size
 
+    def correct(self, row: int, high: int, low: int) -> None:
+        """A job needs another quality than was estimated when it came."""
+        ask, memory, _, _, kind, restartable, coin = self.given[row]
+        self.given[row] = (ask, memory, high, low, kind, restartable, coin)
+
     def forget(self, row: int) -> None:
         """A job ended: its row is free, and the controller's note on the head of the queue does not mean the next."""
         if self._blocked.item() == row + 1:

@@ -112,7 +112,8 @@ class FaultPlan(_Strict):
     ``stock`` is machines by ``type``, ``zone`` or ``type@zone`` (``*`` matches), ``quotas`` by the name of the cloud,
     ``roles`` the operations (with * and ?) by the name of a credential; a name that is not there may do everything.
     ``price_factor`` multiplies every price that the fake tells, ``spot_notices`` are seconds after the start at which
-    all spot machines get notice, two minutes before they end.
+    all spot machines get notice, two minutes before they end, and ``maintenance`` the same for all machines: what they
+    run on is maintained ten minutes later, which ends them.
     """
 
     format_version: Literal["1.0"] = "1.0"
@@ -130,6 +131,7 @@ class FaultPlan(_Strict):
     roles: Mapping[str, tuple[str, ...]] = {}
     price_factor: Annotated[float, Field(gt=0)] = 1.0
     spot_notices: tuple[Seconds, ...] = ()
+    maintenance: tuple[Seconds, ...] = ()
     rules: tuple[FaultRule, ...] = ()
 
 

@@ -17,7 +17,8 @@ LOCAL = "local"
 class Semantics:
     """``by_name`` means that a machine's name is derived from its order and is unique (what is there is kept, what is
     missing is made), ``lingers`` that ended machines are told of for a while, ``tells_ends`` that their end is told
-    otherwise, and ``tells_when`` with its time. ``starts_tomorrow`` is of commitments that begin at the next midnight
+    otherwise, and ``tells_when`` with its time; ``warns`` that it tells others than the machine that it takes spot
+    capacity back. ``starts_tomorrow`` is of commitments that begin at the next midnight
     of Google's, ``takes_back`` of those that can be returned young or while queued, ``flexes`` of those that cover all
     sizes of a family. ``listening_account`` is that of the fake that listens."""
 
@@ -31,6 +32,7 @@ class Semantics:
     lingers: bool = False
     tells_ends: bool = False
     tells_when: bool = False
+    warns: bool = False
     starts_tomorrow: bool = False
     takes_back: bool = False
     flexes: bool = False

@@ -15,6 +15,10 @@ from hcloud.fake.ledger import Ledger, RecordedRequest, Rented
 
 SPOT_NOTICE_SECONDS = 120.0
 """From a spot machine's notice to its end."""
+MAINTENANCE_NOTICE_SECONDS = 600.0
+"""From the notice of maintenance to its begin, which ends a machine here."""
+MAINTAINED = "maintenance_at"
+"""Under this name the ledger has when what a machine runs on is maintained, once that is told."""
 Answer = TypeVar("Answer")
 
 
@@ -115,9 +119,24 @@ class FakeWorld:
 
     def notices(self) -> Iterator[tuple[Rented, float]]:
         """The spot machines nobody has ended that have had notice, and when."""
-        for after in sorted(self.faults.plan.spot_notices):
+        for machine, at in self._told(self.faults.plan.spot_notices):
+            if machine.spot and machine.detail.setdefault("notice_at", at) == at:
+                yield machine, at
+
+    def taken_away(self) -> Iterator[tuple[Rented, float]]:
+        """The machines that are taken away by now, and since when: spot ones after their notice, and those that were to
+        be maintained."""
+        ends = [(machine, at + SPOT_NOTICE_SECONDS) for machine, at in self.notices()]
+        for machine, at in self._told(self.faults.plan.maintenance):
+            begins = at + MAINTENANCE_NOTICE_SECONDS
+            if machine.detail.setdefault(MAINTAINED, begins) == begins:
+                ends.append((machine, begins))
+        yield from ((machine, at) for machine, at in ends if self.now >= at)
+
+    def _told(self, times: tuple[float, ...]) -> Iterator[tuple[Rented, float]]:
+        """The machines that stood at times that have come, and that nobody has ended."""
+        for after in sorted(times):
             at = self.faults.started + after
             for machine in list(self.ledger.machines.values()) if self.now >= at else ():
-                kept = machine.asked_to_end is None or machine.asked_to_end > self.now
-                if machine.spot and machine.made_at <= at and kept and machine.detail.setdefault("notice_at", at) == at:
+                if machine.made_at <= at and (machine.asked_to_end is None or machine.asked_to_end > self.now):
                     yield machine, at

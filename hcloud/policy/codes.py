@@ -42,6 +42,9 @@ PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)
 ) = range(9)
 """Why an instance is released or kept, and why a job ended with it."""
 
+TOO_NOISY, MISCLASSIFIED = range(2)
+"""Why a job is moved: what it was estimated to tolerate was not kept from it, or the estimate was wrong."""
+
 BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
 """Orders of the greedy placement."""
 

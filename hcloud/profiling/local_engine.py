@@ -236,6 +236,9 @@ class LocalEngine:
         machine ever gave; None where it could not be measured. May be called from another thread than the rest."""
         return self._prober.score(MachineFolder(self._spool / str(instance)))
 
+    def warn(self, instance: int, why: str) -> None:
+        """Nothing: no cloud takes processes of this machine away."""
+
     def let_go(self, instance: int) -> None:
         """Nothing begins there from now on; when its keeper is dead, the machine is forgotten."""
         folder = self._spool / str(instance)

@@ -33,6 +33,7 @@ from hcloud.model.running.event import (
     Progress,
     Quality,
     Ready,
+    Reclassified,
     Sample,
 )
 
@@ -312,6 +313,11 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
         "latency",
         lambda d: Latency(_at(d), _name(d), _number(d, "p99", 0.0, MOST)),
         lambda e: {"job": e.job, "p99": e.p99},
+    ),
+    Reclassified: (
+        "reclassified",
+        lambda d: Reclassified(_at(d), _name(d), _entries(d, "estimate"), _performance(d)),
+        lambda e: {"job": e.job, "estimate": list(e.estimate), "performance": e.performance},
     ),
     Ready: ("ready", _read_ready, _write_ready),
     LaunchFailed: (

@@ -268,6 +268,9 @@ class JobExchange:
             now = self.clock.now()
             self._order({"at": now, "order": "resize", "job": job, "attempt": attempt, "cores": cores / 1000})
 
+    def warn(self, instance: int, why: str) -> None:
+        """Nothing: no begin is ordered there any more, and what runs is ordered to stop when it has to."""
+
     def let_go(self, instance: int) -> None:
         """Say that a machine is about to be ended, once."""
         with self._lock:

@@ -39,6 +39,7 @@ _VALUES: Mapping[str, Schema] = {
     "true_vector": _entries("null"),
     "movable": _FLAG,
     "performance": _number(0, 1000),
+    "estimate": _entries(),
     "tail": _number(0, MOST, "null"),
     "code": {"type": "integer", "minimum": -255, "maximum": 255, "not": {"const": 0}},
     "share": _number(0, 1),

@@ -13,6 +13,7 @@ from hcloud.model.running.note import (
     Beginning,
     ControllerStarted,
     Ended,
+    EstimateFitted,
     Finished,
     Held,
     JobTaken,
@@ -45,6 +46,7 @@ _NAMES: dict[type, str] = {
     Asked: "asked",
     Finished: "finished",
     LimitsSet: "limits",
+    EstimateFitted: "estimate",
     SnapshotTaken: "snapshot",
     PassNoted: "pass",
 }

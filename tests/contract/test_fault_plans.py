@@ -39,6 +39,33 @@ def test_spot_machines_get_notice_and_end_and_no_others(rig: Rig) -> None:
     assert told == {m.id for m in kept}
 
 
+def test_maintenance_is_told_before_it_ends_machines(rig: Rig) -> None:
+    cloud = rig.cloud()
+    made = {m.id for m in cloud.launch(order(rig)).machines}
+    assert cloud.notices(LINEAGE) == ()
+    began = rig.fake.clock.now()
+    rig.faults({"maintenance": [60]})
+    rig.later(90)
+    told = rig.cloud().notices(LINEAGE)
+    assert {notice.machine for notice in told} == made
+    assert all(n.at and abs(n.at.timestamp() - began - 660) < 5 for n in told), "ten minutes after it is told"
+    assert {m.id for m in rig.cloud().machines(LINEAGE) if m.state.is_live} == made
+    rig.later(600)
+    assert not [m for m in rig.cloud().machines(LINEAGE) if m.state.is_live]
+    assert not rig.cloud().notices(LINEAGE)
+
+
+@pytest.mark.needs(Ability.SPOT)
+def test_notice_to_spot_machines_is_told_where_the_cloud_tells_it_to_others_than_the_machine(rig: Rig) -> None:
+    rig.faults({"spot_notices": [60]})
+    cloud = rig.cloud()
+    cloud.launch(order(rig))
+    taken = {m.id for m in cloud.launch(order(rig, key="c3" * 16, option=PurchaseOption.SPOT)).machines}
+    rig.later(90)
+    cloud.machines(LINEAGE)
+    assert {n.machine for n in rig.cloud().notices(LINEAGE)} == (taken if rig.fake.name == "aws" else set())
+
+
 @pytest.mark.parametrize("answer", ["server-error", "unavailable"])
 def test_D5_a_server_that_fails_says_nothing_about_what_was_done(rig: Rig, answer: str) -> None:
     rig.fault(answer, rig.words.launch, first=1)

@@ -96,6 +96,9 @@ class Replayed:
     def resize(self, job: str, attempt: int, cores: int) -> None:
         pass
 
+    def warn(self, instance: int, why: str) -> None:
+        pass
+
     def let_go(self, instance: int) -> None:
         pass
 

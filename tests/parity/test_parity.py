@@ -33,6 +33,7 @@ from hcloud.model.running.event import (
     Progress,
     Quality,
     Ready,
+    Reclassified,
     Sample,
 )
 from hcloud.model.running.strategy import Strategy
@@ -363,6 +364,7 @@ def test_events_come_back_exactly(journal: Callable[..., Path]) -> None:
         Cancelled(1.5, "a"),
         Progress(1.5, "a", 0.25),
         Latency(1.5, "a", 12.75),
+        Reclassified(1.5, "a", (99, 0, 1, 2, 3, 4, 5, 6, 7, 50), 0.25),
         LaunchFailed(1.5, 7, "InsufficientInstanceCapacity: none left", 61.5),
         Lost(1.5, 7),
         Lost(1.5, 7, ("a", "b/1")),

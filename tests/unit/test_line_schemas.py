@@ -24,6 +24,7 @@ GOOD: dict[str, dict[str, object]] = {
     "below-qos": {"job": "a"},
     "progress": {"job": "a", "share": 0.5},
     "latency": {"job": "a", "p99": 20.5},
+    "reclassified": {"job": "a", "estimate": [1] * 10, "performance": 0.5},
     "ready": {"instance": 1},
     "launch-failed": {"instance": 1, "why": "none left", "until": 5},
     "interruption": {"instance": 1},

@@ -26,6 +26,7 @@ from hcloud.model.running.event import (
     Progress,
     Quality,
     Ready,
+    Reclassified,
 )
 from hcloud.sim.kernels.compiled import plain
 
@@ -280,6 +281,44 @@ def test_a_job_that_cannot_move_is_only_enlarged() -> None:
         made = feed(live, BelowQos(10.0, "a", 0.5), BelowQos(20.0, "a", 0.5))
         assert [d.action.value for d in made] == actions
         assert live.cores_of("a") == (2000 if movable else 3000)
+
+
+SENSITIVE = (90, *(10,) * 9)
+
+
+def test_a_job_whose_estimate_was_wrong_is_placed_anew_by_the_new_one() -> None:
+    live = session("HM", 2, most_moves=0)
+    feed(live, came("a"), came("b"))
+    assert live.tables.server[[live.tables.rows[n] for n in "ab"]].tolist() == [0, 0]
+    assert live.handle(BelowQos(10.0, "a", 0.5))[0].action is DecisionAction.ENLARGE
+    assert live.handle(BelowQos(20.0, "a", 0.5)) == []
+    made = live.handle(Reclassified(20.5, "a", SENSITIVE, 0.5))
+    assert told(made)[0] == ("move", "a", "reserved server 0", "below-qos")
+    assert made[0].why.endswith("its estimate was wrong and is corrected, and it is placed anew")
+    assert told(made)[1][:3] == ("place", "a", "reserved server 1")
+    server = live.tables.control.servers[1]
+    assert server.pressure.tolist() == [v * 2000 for v in SENSITIVE]
+    sound(live)
+    restored = ControlSession.restored(live.setup, plain(), live.snapshot())
+    assert restored.handle(came("c", 21.0)) == live.handle(came("c", 21.0))
+
+
+def test_a_corrected_estimate_moves_nothing_that_cannot_move_or_keeps_its_quality_of_service() -> None:
+    live = session("HM", 2)
+    feed(live, came("a", movable=False), came("b"), came("c", cores=16))
+    for job, share in (("a", 0.5), ("b", 1.0)):
+        assert live.handle(Reclassified(1.0, job, SENSITIVE, share)) == []
+    assert live.tables.control.servers[0].pressure.tolist() == [v * 4000 for v in SENSITIVE]
+    queued = session("SR", 1)
+    feed(queued, came("a", cores=16), came("b", cores=2))
+    assert queued.handle(Reclassified(1.0, "b", SENSITIVE, 1.0)) == []
+    assert queued.tables.control.jobs[queued.tables.rows["b"]].vector.tolist() == list(SENSITIVE)
+    assert told(queued.handle(Completion(9.0, "a", 1.0))) == [("place", "b", "reserved server 0", "from-queue")]
+    sound(queued)
+    uninformed = session("HM", 1, informed=0)
+    feed(uninformed, came("a"))
+    with pytest.raises(EventError, match="does not look at what jobs are like"):
+        uninformed.handle(Reclassified(1.0, "a", SENSITIVE, 0.5))
 
 
 def test_the_reserve_grows_and_who_waits_begins() -> None:

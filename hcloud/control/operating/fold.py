@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import singledispatchmethod
 
@@ -20,6 +20,7 @@ from hcloud.model.running.note import (
     Beginning,
     ControllerStarted,
     Ended,
+    EstimateFitted,
     Finished,
     Held,
     JobTaken,
@@ -57,11 +58,12 @@ class FoldImage:
     judged: int = 0
     kept: int = 0
     core_seconds_before: float = 0.0
+    fitted: list[EstimateFitted] = field(default_factory=list)
 
 
 class Fold:
     """The sum of a journal, line by line. ``decisions`` are the last few; a type of which a launch failed is ``shut``
-    until a moment; ``rented`` is every rental that is over."""
+    until a moment; ``rented`` is every rental that is over, ``fitted`` what was seen that applications are like."""
 
     def __init__(self, setup: Setup, started: float = 0.0) -> None:
         self.setup = setup
@@ -80,6 +82,7 @@ class Fold:
         self.judged = self.kept = 0
         self.core_seconds_before = 0.0
         self._cores = {t.name: t.cores / 1000 for t in setup.types}
+        self.fitted: dict[str, EstimateFitted] = {}
         self.rented: list[MachineRental] = []
         self.shut: dict[tuple[str, PurchaseOption], float] = {}
         self.began = self.last = started
@@ -109,6 +112,7 @@ class Fold:
             self.judged,
             self.kept,
             self.core_seconds_before,
+            list(self.fitted.values()),
         )
 
     @classmethod
@@ -125,6 +129,7 @@ class Fold:
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
         made.last, made.limits = image.last, image.limits
         made.judged, made.kept, made.core_seconds_before = image.judged, image.kept, image.core_seconds_before
+        made.fitted = {one.app: one for one in image.fitted}
         return made
 
     def take(self, entries: Iterable[Event | Decision | Note]) -> None:
@@ -320,6 +325,10 @@ class Fold:
     @_note.register
     def _(self, entry: LimitsSet) -> None:
         self.limits = entry
+
+    @_note.register
+    def _(self, entry: EstimateFitted) -> None:
+        self.fitted[entry.app] = entry
 
     @_note.register
     def _(self, entry: Finished) -> None:

@@ -12,7 +12,7 @@ from hcloud.fake.aws.denial import DenialError, denial_of
 from hcloud.fake.aws.ec2 import attributes, capacity, instances, launching, quotas, references
 from hcloud.fake.aws.ec2 import parameters as public_parameters
 from hcloud.fake.aws.ec2.edits import edited
-from hcloud.fake.aws.ec2.machines import settle_spot
+from hcloud.fake.aws.ec2.machines import settle_taken
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import AwsShop
 from hcloud.fake.aws.wire import Asking, parameters, refuse, understand, write
@@ -89,8 +89,8 @@ class FakeAws(AwsWorld):
         return self.serve(asked, lambda rule: self._answered(received, asking, asked, rule))
 
     def settle(self) -> None:
-        """End the spot machines whose notice has run out."""
-        settle_spot(self)
+        """End the machines whose notice has run out."""
+        settle_taken(self)
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change behind hcloud's back."""

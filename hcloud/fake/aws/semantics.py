@@ -15,6 +15,7 @@ SEMANTICS = Semantics(
     by_name=False,
     replays=True,
     lingers=True,
+    warns=True,
     takes_back=True,
     flexes=True,
     codes={

@@ -15,7 +15,7 @@ from hcloud.fake.faults import FaultPlan, Lag
 from hcloud.fake.images import Images
 from hcloud.fake.ledger import Rented
 from hcloud.fake.server import HttpAnswer, json_answer
-from hcloud.fake.world import SPOT_NOTICE_SECONDS, FakeWorld
+from hcloud.fake.world import FakeWorld
 
 LOCATION = "eastus"
 NAME = "hcloud"  # of the resource group and the network that each subscription has from the first
@@ -127,11 +127,8 @@ class Estate(FakeWorld):
         self.shape_of = shape
 
     def settle(self) -> None:
-        """Let happen what was due: ends that are over, and spot machines that had notice."""
-        now = self.now
-        over = {
-            id(rented): at + SPOT_NOTICE_SECONDS for rented, at in self.notices() if now >= at + SPOT_NOTICE_SECONDS
-        }
+        """Let happen what was due: ends that are over, and machines that had notice."""
+        now, over = self.now, {id(rented): at for rented, at in self.taken_away()}
         for machine in [m for m in self.of_kind(MACHINES) if id(m.rented) in over] if over else ():
             self.end(machine, over[id(machine.rented)], 0.0)
         for resource in [r for r in self.resources.values() if r.gone_at is not None and r.gone_at <= now]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from hcloud.fake.azure.estate import MACHINES, AzureResource, Estate
 from hcloud.fake.azure.machines import granted, make, put_up, wanted_from
 from hcloud.fake.azure.operations import AzureOperations
@@ -9,6 +11,7 @@ from hcloud.fake.azure.scale_sets import conditions, in_location, scope_of
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.faults import Lag
 from hcloud.fake.server import HttpAnswer, json_answer
+from hcloud.fake.world import MAINTAINED
 
 POWER = {"deallocate": "deallocated", "powerOff": "stopped", "start": "running"}
 
@@ -70,7 +73,13 @@ class VirtualMachines:
             and (not home or machine.home.lower() == home)
             and in_location(machine, asked)
         ]
-        return self._estate.page(asked, found, lambda m: m.shown(asked.now, in_list=True, behind=behind))
+        viewed = asked.query.get("statusOnly") == "true"
+        return self._estate.page(asked, found, lambda m: self._in_list(m, asked.now, behind, viewed=viewed))
+
+    def _in_list(self, machine: AzureResource, now: float, behind: Lag, *, viewed: bool) -> Document:
+        shown = machine.shown(now, in_list=True, behind=behind)
+        view = {"instanceView": self._view(machine, now)} if viewed else {}
+        return {**shown, "properties": {**branch(shown, "properties"), **view}}
 
     def delete(self, asked: ArmRequest) -> HttpAnswer:
         """End one; what does not go with it stays behind, attached to nothing."""
@@ -125,7 +134,15 @@ class VirtualMachines:
         if state == "Failed":
             return {"statuses": [{"code": f"{code}/{machine.failed}", "message": "Allocation failed."}]}
         power = "starting" if state == "Creating" else machine.power
-        return {"statuses": [{"code": code}, {"code": f"PowerState/{power}"}]}
+        at = machine.rented.detail.get(MAINTAINED) if machine.rented else None
+        coming = {"maintenanceRedeployStatus": _maintenance(at)} if isinstance(at, float) else {}
+        return {"statuses": [{"code": code}, {"code": f"PowerState/{power}"}], **coming}
+
+
+def _maintenance(at: float) -> Document:
+    begins, ends = (datetime.fromtimestamp(t, UTC).isoformat() for t in (at, at + 3600))
+    window = {"maintenanceWindowStartTime": begins, "maintenanceWindowEndTime": ends}
+    return {"isCustomerInitiatedMaintenanceAllowed": True, **window, "lastOperationResultCode": "None"}
 
 
 def retag(machine: AzureResource, tags: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ from hcloud.fake.gcp.catalog import MIB_PER_GIB, GcpMachineType, region_of
 from hcloud.fake.gcp.operations import BASE, stamp
 from hcloud.fake.gcp.world import GcpWorld
 from hcloud.fake.ledger import Rented
+from hcloud.fake.world import MAINTAINED
 
 UNKNOWN_STATE = "HIBERNATING_DEEPLY"
 
@@ -32,6 +33,7 @@ def instance(world: GcpWorld, machine: Rented, ago: float = 0.0) -> dict[str, ob
     """A machine as look-ups show it, or lists that show how it was so many seconds ago."""
     name, zone = str(machine.detail["name"]), machine.zone
     place = f"{BASE}/projects/{world.place.project}/zones/{zone}"
+    coming = _maintenance(machine)
     script = str(machine.detail.get("start_up", ""))
     return {
         "kind": "compute#instance",
@@ -48,9 +50,20 @@ def instance(world: GcpWorld, machine: Rented, ago: float = 0.0) -> dict[str, ob
             "provisioningModel": "SPOT" if machine.spot else "STANDARD",
             "preemptible": machine.spot,
             "automaticRestart": not machine.spot,
+            "onHostMaintenance": "TERMINATE" if machine.spot or coming else "MIGRATE",
         },
+        **({"resourceStatus": {"upcomingMaintenance": coming}} if coming else {}),
         "selfLink": f"{place}/instances/{name}",
     }
+
+
+def _maintenance(machine: Rented) -> dict[str, object]:
+    """The maintenance of its host that is to come; those that can move to another host are told nothing."""
+    at = machine.detail.get(MAINTAINED)
+    if not isinstance(at, float):
+        return {}
+    window = {"windowStartTime": stamp(at), "windowEndTime": stamp(at + 3600), "latestWindowStartTime": stamp(at)}
+    return {"type": "SCHEDULED", "maintenanceStatus": "PENDING", "canReschedule": False, **window}
 
 
 def fingerprint(machine: Rented) -> str:

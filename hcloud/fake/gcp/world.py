@@ -13,7 +13,7 @@ from hcloud.fake.gcp.refusals import unknown_resource
 from hcloud.fake.gcp.routes import GcpRoute
 from hcloud.fake.images import Images
 from hcloud.fake.ledger import Rented
-from hcloud.fake.world import SPOT_NOTICE_SECONDS, FakeWorld
+from hcloud.fake.world import MAINTAINED, FakeWorld
 from hcloud.model.catalog import PurchaseOption
 
 LARGEST_PAGE, LARGEST_PRICE_PAGE = 500, 5000  # Google's own
@@ -120,10 +120,9 @@ class GcpWorld(FakeWorld):
         self.operations.add(operation, "", remember=False)
 
     def settle(self) -> None:
-        """Take machines away two minutes after their notice: for good, or stopped where they were ordered so."""
-        for machine, noticed in self.notices():
-            over = noticed + SPOT_NOTICE_SECONDS
-            if machine.detail.get("end") == "STOP":
+        """Take machines away when their notice is over: for good, or stopped where they were ordered so."""
+        for machine, over in self.taken_away():
+            if machine.detail.get("end") == "STOP" and MAINTAINED not in machine.detail:
                 machine.detail["stopped_at"] = over
             else:
                 machine.asked_to_end, machine.ended_at = over, over + self.faults.plan.end_delay

@@ -26,6 +26,7 @@ from hcloud.model.holdings.live import (
     LaunchTemplate,
     Machine,
     MachineState,
+    Notice,
     Quota,
     Scope,
     Terminated,
@@ -161,6 +162,10 @@ class MemoryCloud:
             return tuple(m for i in wanted if (m := self.world.told(self.ledger.machines[i])) is not None)
 
         return self._serve(InterceptedRequest("examine", False), act) if ids else ()
+
+    def notices(self, lineage: str) -> tuple[Notice, ...]:
+        """What this world tells of the end of machines."""
+        return self._serve(InterceptedRequest("notices", False), lambda _: self.world.noticed(lineage))
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is offered: everywhere, where the world knows it."""

@@ -12,9 +12,9 @@ from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Lag
 from hcloud.fake.ledger import Rented
 from hcloud.fake.semantics import semantics_of
-from hcloud.fake.world import SPOT_NOTICE_SECONDS, FakeWorld
+from hcloud.fake.world import MAINTAINED, FakeWorld
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import Launch, LaunchTemplate, Machine, MachineState
+from hcloud.model.holdings.live import TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState, Notice
 
 START = 1_796_000_000.0
 """When a world begins where nothing is said: a fixed moment, so that runs are the same to the byte."""
@@ -71,11 +71,10 @@ class MemoryWorld(FakeWorld):
         return self.on_demand(instance_type) * SPOT_SHARE if told is None else self.price(told)
 
     def settle(self) -> None:
-        """End the spot machines whose notice has run out."""
-        for rented, noticed in self.notices():
-            if self.now >= noticed + SPOT_NOTICE_SECONDS:
-                rented.asked_to_end = rented.ended_at = noticed + SPOT_NOTICE_SECONDS
-                self.keep()
+        """End the machines whose notice has run out."""
+        for rented, at in self.taken_away():
+            rented.asked_to_end = rented.ended_at = at
+            self.keep()
 
     def end(self, rented: Rented) -> None:
         """Begin the end of a machine; one that is ending already is left as it is."""
@@ -109,6 +108,19 @@ class MemoryWorld(FakeWorld):
             if m.ended_at is not None and m.asked_to_end is not None and now >= m.ended_at
             if not by_operation or now < m.ended_at + OPERATIONS_KEPT
         }
+
+    def noticed(self, lineage: str) -> tuple[Notice, ...]:
+        """What is told of the end of machines; that it takes spot ones only some clouds tell before."""
+        found = []
+        for rented in self.ledger.machines.values():
+            at = rented.detail.get(MAINTAINED)
+            if rented.tags.get(TAG_LINEAGE) != lineage or rented.asked_to_end is not None:
+                continue
+            if isinstance(at, float):
+                found.append(Notice(rented.id, "maintenance", datetime.fromtimestamp(at, UTC)))
+            elif "notice_at" in rented.detail and self.semantics.warns:
+                found.append(Notice(rented.id, "spot capacity is taken back"))
+        return tuple(found)
 
     def machine(self, rented: Rented, tags: dict[str, str], at: float) -> Machine:
         """A machine as it is at a moment."""

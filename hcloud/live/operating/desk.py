@@ -13,6 +13,7 @@ from hcloud.control.operating.records import MachineRecord
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.terms import Line, Parts, Terms
+from hcloud.model.holdings.live import Notice
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Pool, Ready
 from hcloud.model.running.job import JobPhase, JobSighting, NodePhase, Told
@@ -27,9 +28,10 @@ class OperatingDesk:
 
     ``troubles`` are what cannot be done at the moment, by what it is about, and ``made`` the decisions since somebody
     emptied it, both for people; ``over`` are jobs that the engine may forget, ``external`` machines on which somebody
-    else runs something, ``passed_by`` jobs that the engine places by itself, ``told`` what it measured; ``closed`` says
-    that no more jobs will come, ``freed`` that somebody left a machine since it was looked whether a job waits for one
-    that cannot be launched.
+    else runs something, ``passed_by`` jobs that the engine places by itself, ``told`` what it measured; ``before``
+    looks at an event before the controller does; ``closed`` says that no more jobs will come, ``freed`` that somebody
+    left a machine since it was looked whether a job waits for one that cannot be launched; ``notices`` are about
+    machines that their cloud takes away.
     """
 
     session: ControlSession
@@ -51,7 +53,9 @@ class OperatingDesk:
     scores: dict[int, float] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
     measured: dict[str, float] = field(default_factory=dict)
+    notices: dict[int, Notice] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
+    before: Callable[[Event], None] = field(default=lambda event: None)
     _said: dict[tuple[str, object], float] = field(default_factory=dict)
 
     def now(self) -> float:
@@ -67,6 +71,7 @@ class OperatingDesk:
 
     def happen(self, event: Event) -> list[Decision]:
         """Let the controller decide about an event, and note both; of the passing of time only what it brings."""
+        self.before(event)
         made = self.session.handle(event)
         if made or not isinstance(event, ClockTick):
             self.tell(event)

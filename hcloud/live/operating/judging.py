@@ -9,6 +9,7 @@ from functools import partial
 from hcloud.control.operating.happened import performance_until
 from hcloud.control.operating.records import JobRecord
 from hcloud.live.operating.desk import OperatingDesk
+from hcloud.live.operating.learning import Learner
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import BelowQos, Latency
@@ -18,8 +19,8 @@ from hcloud.model.running.job import JobPhase, JobSighting, Told
 class Judge:
     """Tells the controller of jobs that have been below the level of the strategy for longer than its patience."""
 
-    def __init__(self, desk: OperatingDesk) -> None:
-        self._desk = desk
+    def __init__(self, desk: OperatingDesk, learner: Learner) -> None:
+        self._desk, self._learner = desk, learner
         self._below: dict[str, float] = {}
 
     def judge(self, now: float) -> None:
@@ -31,6 +32,7 @@ class Judge:
             seen = self._runs(job)
             if seen is None:  # what begins anew is judged anew
                 self._below.pop(job.order.id, None)
+                self._learner.begins_anew(job.order.id)
                 self._desk.measured.pop(job.order.id, None)
                 continue
             if job.order.target is not None:
@@ -89,13 +91,17 @@ class Judge:
             return
         if share >= rules.monitor_level:
             self._below.pop(name, None)
+            self._learner.keeps(name, now)
         elif now - self._below.setdefault(name, now) >= rules.patience:
             del self._below[name]
             self._suffers(job, share, now)
 
     def _suffers(self, job: JobRecord, share: float, now: float) -> None:
         desk, name = self._desk, job.order.id
-        made = desk.happen(BelowQos(now, name, share))
-        if any(d.action is DecisionAction.ENLARGE and d.job == name for d in made):
+        self._learner.misses(job, now)
+        made = [d for d in desk.happen(BelowQos(now, name, share)) if d.job == name]
+        if not made:
+            self._learner.suspect(job, share, now)
+        if any(d.action is DecisionAction.ENLARGE for d in made):
             cores = desk.session.cores_of(name)
             desk.do("resize", name, partial(desk.parts.engine.resize, name, job.attempt, cores))

@@ -16,7 +16,9 @@ from hcloud.live.operating.acting import intended
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.judging import Judge
-from hcloud.live.operating.seeing import answered, decide_anew, lose_ended, see_machine
+from hcloud.live.operating.learning import Learner
+from hcloud.live.operating.losing import lose_ended
+from hcloud.live.operating.seeing import answered, decide_anew, see_machine
 from hcloud.live.operating.terms import Parts, Terms
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.event import Cancelled, ClockTick
@@ -34,7 +36,9 @@ class OperatingLoop:
         self.desk = OperatingDesk(session, fold, parts, terms)
         self._coming: list[tuple[float, int, JobOrder]] = []
         self._known: set[str] = set(fold.known)
-        self._judge = Judge(self.desk)
+        self._learner = Learner(self.desk, terms.known)
+        self.desk.before = self._learner.before
+        self._judge = Judge(self.desk, self._learner)
         self._looked = -math.inf
         self._told: dict[str, str] = {}
         now = self.desk.now()
@@ -72,6 +76,7 @@ class OperatingLoop:
         decide_anew(desk, now)
         self._take_jobs(now)
         self._judge.judge(now)
+        self._learner.flush(now)
         desk.happen(ClockTick(now))
         actions = intended(desk, now)
         if desk.write():
@@ -80,11 +85,15 @@ class OperatingLoop:
                 action()
             if desk.parts.journal.is_long:
                 self._renew()
-        if desk.goes_on():
-            return True
+        return desk.goes_on()
+
+    def finish(self) -> None:
+        """Note that nothing is left to do, where no machine stands: to be called when somebody was told how it went, as
+        the last thing before the process ends. Whoever is killed before is followed by a controller that finds all jobs
+        over; after it, the same command is other work."""
         if not any(machine.stands for machine in self.fold.standing.values()):
-            desk.tell(Finished(now))
-        return not desk.write()
+            self.desk.tell(Finished(self.desk.now()))
+            self.desk.write()
 
     def wait(self) -> None:
         """Until something is likely to have happened."""
@@ -107,6 +116,8 @@ class OperatingLoop:
         what, who = answer.about if isinstance(answer.about, tuple) else ("", "")
         if what == "latency":
             self._judge.measured(answer, str(who), now)
+        elif what in ("refit", "record"):
+            self._learner.answered(answer, str(who), now)
         else:
             answered(self.desk, answer, now)
 
@@ -150,7 +161,9 @@ class OperatingLoop:
             order = heappop(self._coming)[2]
             if order.id in desk.fold.known:
                 continue
-            note, arrival = taken(order, desk.terms.vector(order), desk.terms.coin(order.id), now)
+            fitted = desk.fold.fitted.get(order.app)
+            vector = desk.terms.vector(order) if fitted is None else fitted.vector
+            note, arrival = taken(order, vector, desk.terms.coin(order.id), now)
             desk.tell(note)
             desk.happen(arrival)
         desk.coming = len(self._coming)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from hcloud.control.operating.records import MachineRecord
@@ -11,7 +11,7 @@ from hcloud.control.ports import Clock, Compute
 from hcloud.errors import HcloudError, NotFoundError
 from hcloud.live.applying.ending import GROWTH
 from hcloud.live.site import WaitLimits
-from hcloud.model.holdings.live import Launch, Machine, MachineState, Owner
+from hcloud.model.holdings.live import Launch, Machine, MachineState, Notice, Owner
 
 SETTLED_SECONDS = 120.0
 """Ours: so long after an order whose answer was lost the cloud has to know its machine, or there is none."""
@@ -24,10 +24,12 @@ class NotCertainError(HcloudError):
 @dataclass(frozen=True, slots=True)
 class Sight:
     """What the cloud told of all machines of a lineage, by the key of their order; ``asked`` is when it was asked, in
-    the loop's seconds."""
+    the loop's seconds. ``notices`` are those it takes away, ``unheard`` why it cannot be asked for them."""
 
     machines: dict[str, Machine]
     asked: float
+    notices: dict[str, Notice] = field(default_factory=dict)
+    unheard: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,14 @@ class Machines:
             told = self._cloud.machines(lineage)
         except NotFoundError:
             told = ()
-        return Sight({m.key: m for m in told if m.key and m.state.is_live}, at)
+        leaving = {m.key: Notice(m.id, "it is ending it") for m in told if m.key and m.state is MachineState.STOPPING}
+        names, unheard = {m.id: m.key for m in told if m.key and m.state.is_live}, ""
+        try:
+            said = self._cloud.notices(lineage) if names else ()
+            leaving |= {names[notice.machine]: notice for notice in said if notice.machine in names}
+        except HcloudError as error:  # what stands is known all the same
+            unheard = f"whether the cloud takes machines away cannot be seen: {error}"
+        return Sight({m.key: m for m in told if m.key and m.state.is_live}, at, leaving, unheard)
 
 
 def order_of(machine: MachineRecord, owner: Owner, start_up: str) -> Launch:

@@ -13,12 +13,14 @@ from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut
 from hcloud.errors import ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end
 from hcloud.live.operating.desk import OperatingDesk
+from hcloud.live.operating.leaving import heed
+from hcloud.live.operating.losing import lose
 from hcloud.live.operating.machines import End, NotCertainError, Sight
 from hcloud.live.operating.workers import Answer
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import Machine
+from hcloud.model.holdings.live import Machine, Notice
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.event import Interruption, LaunchFailed, Lost, Pool, Quality, Ready
+from hcloud.model.running.event import Interruption, LaunchFailed, Quality, Ready
 from hcloud.model.running.job import JobPhase, NodePhase
 from hcloud.model.running.note import AttemptOver, Ended, Joined, Launched, NotLaunched
 
@@ -37,6 +39,8 @@ def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None
         _give_up(desk, machine, "it did not become ready for jobs in time", now)
     elif (starting or ready) and node is NodePhase.GONE:
         end(desk, machine, "it does not run jobs any more")
+    elif ready and machine.instance in desk.notices and machine.released is None:
+        heed(desk, machine, now)
     elif ready and node is NodePhase.LEAVING and machine.option is PurchaseOption.SPOT and machine.released is None:
         desk.happen(Interruption(now, machine.instance))
 
@@ -134,7 +138,7 @@ def _end_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, n
     at = answer.found.at
     desk.tell(Ended(now, machine.instance, at.timestamp() if at is not None else None))
     _end_attempts(desk, machine, now)
-    _lose(desk, machine, now)
+    lose(desk, machine, now)
 
 
 def _attempts_known(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
@@ -160,35 +164,6 @@ def _end_attempts(desk: OperatingDesk, machine: MachineRecord, now: float) -> No
         desk.tell(AttemptOver(now, job.order.id, job.attempt, JobPhase.LOST, began, now))
 
 
-def _lose(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
-    """A machine is gone that the controller still counts on; the reserve is brought back to its size."""
-    number = machine.instance
-    if number not in desk.session.instances or desk.finishing:
-        return
-    jobs = (desk.fold.jobs[name] for name in machine.jobs)
-    desk.happen(Lost(now, number, tuple(j.order.id for j in jobs if j.on is None and j.began is None)))
-    if machine.reserved:
-        desk.happen(Pool(now, desk.fold.setup.pool))
-        if machine.joined is None:
-            _wait_with_the_next(desk, machine, now)
-
-
-def _wait_with_the_next(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
-    """Where a machine of the reserve was paid for and never became ready, the one in its place may not either."""
-    until = desk.not_before(machine, now)
-    fresh = (m for m in desk.fold.standing.values() if m.reserved and m.phase is MachinePhase.WANTED)
-    for one in [m for m in fresh if m.wanted_at == now and not m.orders]:
-        desk.tell(NotLaunched(now, one.instance, "the machine before it never became ready for jobs", until))
-
-
-def lose_ended(desk: OperatingDesk, now: float) -> None:
-    """Tell the controller of rented machines that were ended when all was over, where it turns out that it was not."""
-    for number in list(desk.session.instances):
-        machine = desk.fold.machines[number]
-        if machine.phase is MachinePhase.GONE and not machine.reserved:
-            _lose(desk, machine, now)
-
-
 def _probe_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, _now: float) -> None:
     desk.scores[machine.instance] = answer.found if isinstance(answer.found, float) else math.nan
 
@@ -207,5 +182,15 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
         there = machine.phase in (MachinePhase.STARTING, MachinePhase.READY)
         if there and machine.key not in sight.machines and (machine.launched or now) <= settled:
             desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine)))
+    numbers = {machine.key: machine.instance for machine in wanted.values()}
+    desk.notices = {numbers[key]: notice for key, notice in sight.notices.items() if key in numbers}
+    said = [f"machine {number}: {_said(notice)}" for number, notice in desk.notices.items()]
+    desk.troubles["notices"] = "; ".join([sight.unheard] if sight.unheard else said)
+    if not desk.troubles["notices"]:
+        del desk.troubles["notices"]
     if strays := [m.id for key, m in sight.machines.items() if key not in wanted]:
         desk.do("strays", 0, partial(desk.parts.machines.end_strays, strays))
+
+
+def _said(notice: Notice) -> str:
+    return notice.why if notice.at is None else f"{notice.why} from {notice.at:%Y-%m-%d %H:%M} UTC on"

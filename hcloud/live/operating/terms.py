@@ -15,6 +15,7 @@ from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.workers import Workers
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Machine, Owner
+from hcloud.model.measured.seen import FittedVector, SeenRun
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import UNKNOWN, Event
 from hcloud.model.running.job import JobOrder, ServiceTarget
@@ -33,6 +34,17 @@ class LiveJournal(Protocol):
     @property
     def is_long(self) -> bool:
         """Whether it should begin anew, or a restart would take long."""
+
+
+class Teachable(Protocol):
+    """What is known of applications, and outlives the work. Called by workers: each call may take seconds."""
+
+    def refit(self, seen: SeenRun) -> FittedVector | None:
+        """The estimate of an application with a run that it did not foretell; None where nothing of it can be wrong.
+        Raises HcloudError for profiles that cannot be read."""
+
+    def record(self, runs: Sequence[SeenRun]) -> None:
+        """Keep what was seen, for plans. Raises HcloudError where that cannot be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,7 @@ class Terms:
     vector: Callable[[JobOrder], tuple[int, ...]] = field(default=lambda order: UNKNOWN)
     probe: Callable[[int], float | None] | None = None
     measure: Callable[[ServiceTarget], float] | None = None
+    known: Teachable | None = None
     follow: bool = False
 
 

@@ -161,6 +161,16 @@ class Machine:
         return self.tags.get(TAG_ADDRESS, "")
 
 
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A cloud said that it takes a machine away or works on what it runs on: why in its words, and from when on (None:
+    at any moment)."""
+
+    machine: str
+    why: str
+    at: datetime | None = None
+
+
 def over(identity: str, at: datetime | None = None) -> Machine:
     """A machine of which nothing is told any more but that it has ended, and when where that is known."""
     return Machine(identity, "", "", MachineState.ENDED, PurchaseOption.ON_DEMAND, None, ended=at)

@@ -104,6 +104,17 @@ class BelowQos:
 
 
 @dataclass(frozen=True, slots=True)
+class Reclassified:
+    """The vector of a job was estimated anew from what was seen of its application. A running job that is at a
+    ``performance`` below the level of the strategy is placed anew by it, one that waits when its turn comes."""
+
+    at: float
+    job: str
+    estimate: tuple[int, ...]
+    performance: float
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
     """A launched instance has started. ``spin_up`` is how many seconds that took where it is not the time since it was
     decided: its launch was held back for a while."""
@@ -177,7 +188,7 @@ class ClockTick:
     at: float
 
 
-OfJob = Completion | Failed | Cancelled | BelowQos | Progress | Latency
+OfJob = Completion | Failed | Cancelled | BelowQos | Progress | Latency | Reclassified
 """What happens to a job that has come."""
 OfInstance = Ready | LaunchFailed | Interruption | Lost | Sample | Quality
 """What happens to an instance."""

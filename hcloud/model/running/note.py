@@ -100,7 +100,7 @@ class AttemptOver:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A launch waits, and why; an empty ``why`` says that nothing keeps it any more."""
+    """A launch waits, or a machine will go, and why; an empty ``why`` says that nothing keeps a launch any more."""
 
     at: float
     instance: int
@@ -124,6 +124,16 @@ class LimitsSet:
     hourly: Decimal | None = None
     total: Decimal | None = None
     machines: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateFitted:
+    """What is estimated of an application was fitted anew, and why: jobs of it that come later are placed by it."""
+
+    at: float
+    app: str
+    vector: tuple[int, ...]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +180,7 @@ Note = (
     | Asked
     | ControllerStarted
     | LimitsSet
+    | EstimateFitted
     | Finished
     | SnapshotTaken
     | PassNoted

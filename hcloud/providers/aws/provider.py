@@ -17,6 +17,7 @@ from hcloud.model.holdings.live import (
     LaunchTemplate,
     Machine,
     MachineState,
+    Notice,
     Quota,
     Scope,
     Terminated,
@@ -143,6 +144,15 @@ class AwsCloud:
     def _described(self, request: translate.Document) -> tuple[Machine, ...]:
         names = ("Reservations", "NextToken")
         return translate.machines_of(self._caller.pages("ec2", "DescribeInstances", request, names))
+
+    def notices(self, lineage: str) -> tuple[Notice, ...]:
+        """What has a scheduled event, and spot machines that are about to be taken: two lists of the region, which
+        leave out all others."""
+        names = ("InstanceStatuses", "NextToken")
+        found = self._caller.pages("ec2", "DescribeInstanceStatus", translate.EVENTS_REQUEST, names)
+        names = ("SpotInstanceRequests", "NextToken")
+        taken = self._caller.pages("ec2", "DescribeSpotInstanceRequests", translate.TAKEN_REQUEST, names)
+        return (*translate.notices_of(found), *translate.spot_notices_of(taken))
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """The zones where a type is offered."""

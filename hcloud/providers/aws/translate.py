@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
+from hcloud.model.holdings.live import TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState, Notice
 from hcloud.providers.aws.settings import DISK, LAUNCHED_WITH, AwsSettings
 from hcloud.providers.templates import as_planned, by_image, template_of
 
@@ -133,10 +133,48 @@ def machine_of(told: Document) -> Machine:
         zone=str((told.get("Placement") or {}).get("AvailabilityZone", "")),
         state=STATES.get(state, MachineState.UNKNOWN),
         option=PurchaseOption.SPOT if told.get("InstanceLifecycle") == "spot" else PurchaseOption.ON_DEMAND,
-        launched=launched.astimezone(UTC) if isinstance(launched, datetime) else None,
+        launched=_utc(launched),
         tags={str(t.get("Key", "")): str(t.get("Value", "")) for t in told.get("Tags") or []},
         ended=_ended(str(told.get("StateTransitionReason") or "")) if state in ENDING else None,
     )
+
+
+EVENTS = ("instance-retirement", "instance-stop", "instance-reboot", "system-reboot", "system-maintenance")
+EVENTS_REQUEST: Document = {
+    "Filters": [{"Name": "event.code", "Values": list(EVENTS)}],
+    "IncludeAllInstances": True,
+    "MaxResults": LARGEST_PAGE,
+}
+TAKEN = ("marked-for-termination", "marked-for-stop")
+TAKEN_REQUEST: Document = {
+    "Filters": [{"Name": "status-code", "Values": list(TAKEN)}],
+    "MaxResults": LARGEST_PAGE,
+}
+OVER = ("[Completed]", "[Canceled]", "[Cancelled]")
+"""What the description of a scheduled event begins with that will not happen any more; EC2 tells of it for a week."""
+
+
+def notices_of(statuses: Iterable[Document]) -> tuple[Notice, ...]:
+    """Scheduled events of machines that are yet to come."""
+    return tuple(
+        Notice(str(status.get("InstanceId", "")), f"EC2 event {event.get('Code')}", _utc(event.get("NotBefore")))
+        for status in statuses
+        for event in status.get("Events") or []
+        if not str(event.get("Description", "")).startswith(OVER)
+    )
+
+
+def spot_notices_of(requests: Iterable[Document]) -> tuple[Notice, ...]:
+    """Spot machines that EC2 said it takes."""
+    return tuple(
+        Notice(str(request.get("InstanceId", "")), f"EC2 spot {code}")
+        for request in requests
+        if (code := str((request.get("Status") or {}).get("Code", ""))) in TAKEN
+    )
+
+
+def _utc(told: object) -> datetime | None:
+    return told.astimezone(UTC) if isinstance(told, datetime) else None
 
 
 def _ended(reason: str) -> datetime | None:

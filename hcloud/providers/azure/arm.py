@@ -184,11 +184,11 @@ class Arm:
                 seen |= {following} if following else set()
         return tuple(found)
 
-    def plain_pages(self, operation: str, path: str) -> tuple[Document, ...]:
+    def plain_pages(self, operation: str, path: str, more: str = "") -> tuple[Document, ...]:
         """All of a list of a subscription as Azure wrote it: to make the SDK's models of ten thousand machines takes
         several times as long as to read what was written."""
         here = f"{self.settings.base_url}/subscriptions/{self.settings.subscription}/"
-        url, seen = f"{here}{path}?api-version={COMPUTE_VERSION}", set[str]()
+        url, seen = f"{here}{path}?api-version={COMPUTE_VERSION}{more}", set[str]()
         found: list[Document] = []
         while url:
             if url in seen or len(seen) >= MOST_PAGES:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hcloud.errors import NotFoundError, RefusedError
-from hcloud.model.holdings.live import TAG_LINEAGE, Machine, Terminated, over
+from hcloud.model.holdings.live import TAG_LINEAGE, Machine, Notice, Terminated, over
 from hcloud.providers.at_once import in_parallel
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, date_of, tags_of, text
@@ -15,7 +15,15 @@ from hcloud.providers.azure.errors import Reply
 from hcloud.providers.azure.fleets import Fleets
 from hcloud.providers.azure.leftovers import Dependants, Leftovers, made_for
 from hcloud.providers.azure.operations import GONE, OperationPoller, Wait
-from hcloud.providers.azure.translate import capacity_of, machine_from, set_name_in, set_of, short_id, state_word
+from hcloud.providers.azure.translate import (
+    capacity_of,
+    machine_from,
+    notice_of,
+    set_name_in,
+    set_of,
+    short_id,
+    state_word,
+)
 
 ACCEPTED = (200, 201, 202)  # 204 says that there was nothing to end
 ASKED_ONE_BY_ONE = 5  # ours: so few machines are asked for by name rather than all of the location
@@ -75,6 +83,12 @@ class AzureMachines:
         shown = {m.id: m for m in found if m.id in wanted}
         shown |= {i: over(i) for i in self._ended([i for i in wanted if i not in shown])}
         return tuple(shown[i] for i in sorted(shown))
+
+    def notices(self) -> tuple[Notice, ...]:
+        """The planned maintenance of all machines of the subscription; only a list with their status tells of it."""
+        path = "providers/Microsoft.Compute/virtualMachines"
+        documents = self.arm.plain_pages("VirtualMachines_ListAll", path, "&statusOnly=true")
+        return tuple(notice for d in documents if (notice := notice_of(d)) is not None)
 
     def _ended(self, missing: Sequence[str]) -> list[str]:
         """Those of machines not shown that have ended for sure: their set has no more machines than are known by their

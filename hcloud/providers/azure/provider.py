@@ -16,6 +16,7 @@ from hcloud.model.holdings.live import (
     Launched,
     LaunchTemplate,
     Machine,
+    Notice,
     Quota,
     Scope,
     Terminated,
@@ -98,6 +99,10 @@ class AzureCloud:
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Each of these by its name."""
         return self._machines.examined(ids)
+
+    def notices(self, lineage: str) -> tuple[Notice, ...]:
+        """Planned maintenance. That it takes a spot machine Azure tells nobody but the machine."""
+        return self._machines.notices()
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Zones as ``eastus-1``, or the location where a type has none."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
+from hcloud.model.holdings.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState, Notice
 from hcloud.providers.azure.documents import Document, branch, items, moment, tags_of, text, words
 from hcloud.providers.azure.settings import DISK, LAUNCHED_WITH, AzureSettings
 from hcloud.providers.templates import as_planned, by_image, template_of
@@ -107,6 +107,10 @@ _BOOT_LOG = {"bootDiagnostics": {"enabled": True}}
 """Azure keeps what the machine writes to its console: without it nobody could see what a start-up script says."""
 
 
+def _identity(name: str) -> dict[str, object]:
+    return {"type": "UserAssigned", "userAssignedIdentities": {name: {}}}
+
+
 def set_body(order: Launch, settings: AzureSettings) -> dict[str, object]:
     """The request that makes a scale set with all machines of an order."""
     name, settings = set_name(order.key), planned_settings(order, settings)
@@ -117,6 +121,7 @@ def set_body(order: Launch, settings: AzureSettings) -> dict[str, object]:
         "sku": {"name": order.instance_type, "tier": "Standard", "capacity": order.count},
         "tags": tags,
         **({"zones": [zone]} if zone else {}),
+        **({"identity": _identity(settings.identity)} if settings.identity else {}),
         "properties": {
             "orchestrationMode": "Flexible",
             "platformFaultDomainCount": 1,
@@ -275,3 +280,12 @@ def zones_of(sku: Document, location: str) -> tuple[str, ...]:
     if not here or (zones and not zones - closed):
         return ()
     return tuple(sorted(zone_name(location, zone) for zone in zones - closed)) or (location,)
+
+
+def notice_of(document: Document) -> Notice | None:
+    """The planned maintenance that a machine's status tells of; None where there is none, or it is over."""
+    coming = branch(document, "properties", "instanceView", "maintenanceRedeployStatus")
+    starts = moment(coming, "maintenanceWindowStartTime")
+    if starts is None or text(coming, "lastOperationResultCode") == "MaintenanceCompleted":
+        return None
+    return Notice(short_id(text(document, "id")), "Azure maintains its host", starts)

@@ -26,6 +26,7 @@ from hcloud.model.holdings.live import (
     Launched,
     LaunchTemplate,
     Machine,
+    Notice,
     Quota,
     Scope,
     Terminated,
@@ -277,6 +278,13 @@ class GoogleCloud:
         """Each machine by its name, several at a time."""
         found = in_parallel(self._one, sorted(set(ids)))
         return tuple(m for m in found if m is not None)
+
+    def notices(self, lineage: str) -> tuple[Notice, ...]:
+        """The maintenance of hosts that machines do not live through; Google shows it with each of them."""
+        operation = "instances.aggregatedList"
+        asked = {"filter": translate.filter_of_lineage(lineage), "maxResults": str(translate.PAGE)}
+        pages = self._wire.pages_of_instances("aggregated/instances", asked, operation, translate.notices_of_zones)
+        return tuple(notice for page in pages for notice in page)
 
     def _one(self, identity: str) -> Machine | None:
         zone, name = translate.place(identity) or ("", "")

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
+from hcloud.model.holdings.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState, Notice
 from hcloud.providers.gcp.documents import Document, member, of_kind
 from hcloud.providers.gcp.settings import DISK, LAUNCHED_WITH, GoogleSettings
 from hcloud.providers.templates import as_planned, by_image, template_of
@@ -171,6 +171,22 @@ def page_of_zones(page: Document) -> ZonesPage:
     lost = [p for p, scope in scopes.items() if member(member(scope, "warning", dict), "code", str) == "UNREACHABLE"]
     lost += [of_kind(place, str) for place in member(page, "unreachables", list)]
     return ZonesPage(tuple(m for scope in scopes.values() for m in _machines(scope, "instances")), tuple(lost))
+
+
+def notices_of_zones(page: Document) -> tuple[Notice, ...]:
+    """What a page of a list over all zones tells of maintenance that is to come, or goes on, and that ends a machine:
+    others move to another host meanwhile, and notice nothing."""
+    scopes = (of_kind(scope, dict) for scope in member(page, "items", dict).values())
+    told = (of_kind(i, dict) for scope in scopes for i in member(scope, "instances", list))
+    return tuple(notice for instance in told if (notice := _notice(instance)) is not None)
+
+
+def _notice(instance: Document) -> Notice | None:
+    coming = member(member(instance, "resourceStatus", dict), "upcomingMaintenance", dict)
+    if not coming or member(member(instance, "scheduling", dict), "onHostMaintenance", str) == "MIGRATE":
+        return None
+    name = identity(last(member(instance, "zone", str)), member(instance, "name", str))
+    return Notice(name, "Google maintains its host", moment(member(coming, "windowStartTime", str)))
 
 
 def page_of_zone(page: Document) -> tuple[Machine, ...]:

@@ -30,6 +30,7 @@ from hcloud.model.holdings.live import (
     LaunchTemplate,
     Machine,
     MachineState,
+    Notice,
     Quota,
     Scope,
     Terminated,
@@ -148,6 +149,10 @@ class LocalCloud:
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """The same: nothing is late here."""
         return self.look(ids)
+
+    def notices(self, lineage: str) -> tuple[Notice, ...]:
+        """None: this machine takes nothing away."""
+        return ()
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """The one zone there is."""

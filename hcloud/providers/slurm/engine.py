@@ -226,6 +226,12 @@ class SlurmEngine:
             return False
         return True
 
+    def warn(self, instance: int, why: str) -> None:
+        """Drain its node, with the reason; Slurm lets what runs there go on."""
+        claim = self._ledger.claim(instance)
+        if claim is not None and not claim.released:
+            self._update(claim.node, ({"state": "drain", "reason": why},))
+
     def let_go(self, instance: int) -> None:
         """Nothing begins on its node any more; the name is free when Slurm is through with it. What slurmctld does not
         hear now it hears at the next look."""

@@ -47,7 +47,7 @@ ENTRIES = {
     ENGINE: (SIMULATE,),
     SESSION: (
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
-        *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt", "look")),
+        *(f"control.controller.{name}" for name in ("tick", "suffer", "reclassify", "interrupt", "look")),
         *(f"control.losses.{name}" for name in ("lose", "cancel", "grow")),
     ),
 }

@@ -40,7 +40,6 @@ from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, ORDERS, OUTPUT, EngineParts, JobsAsked, open_engine
 from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory_at, lock_of_work
 from hcloud.usecases.live.operate_setup import Policy, setup_for
-from hcloud.usecases.workloads.profiled import vector_of
 
 JOURNAL, REQUESTS = "journal.jsonl", "requests"
 NAMED = 5
@@ -261,13 +260,16 @@ def rhythm_of(here: LiveGround) -> Rhythm:
 
 def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: Setup, world: EngineParts) -> Terms:
     from hcloud.profiling.targets import measure
+    from hcloud.usecases.measuring.live_profiles import profiles_of
 
     owner = Owner(origin.lineage, here.loaded.config.live.project, setup.digest.removeprefix("sha256:")[:12])
     zones: dict[str, Sequence[str]] = {}
 
+    known = profiles_of(here.loaded, here.beside.resolve())
+
     @cache
     def estimated(app: str) -> tuple[int, ...]:
-        return vector_of(here.loaded, app) or UNKNOWN
+        return (known.vector(app) if app else None) or UNKNOWN
 
     def vector(order: JobOrder) -> tuple[int, ...]:
         told = world.arrivals.get(order.id)
@@ -287,6 +289,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         rhythm=rhythm_of(here),
         probe=world.probe if asked.probe else None,
         measure=measure,
+        known=known,
         follow=asked.follow,
     )
 

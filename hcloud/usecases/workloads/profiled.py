@@ -44,16 +44,6 @@ def with_profiles(loaded: Loaded, workload: Workload) -> Workload:
     return replace(fitted.jobs, provenance=replace(origin, modelled=(*origin.modelled, told)))
 
 
-def vector_of(loaded: Loaded, app: str) -> tuple[int, ...] | None:
-    """The estimated vector of an application; None where no folder is named, or where that has no profile of it. An
-    estimate takes a second or so."""
-    section = loaded.config.profiles
-    if section.folder is None or not app:
-        return None
-    profiles = [p for p in load_corpus(loaded.resolve(section.folder)) if p.app == app]
-    return next((need.vector for need in _needs(loaded, profiles)), None)
-
-
 def _needs(loaded: Loaded, profiles: Sequence[Profile]) -> list[ApplicationNeed]:
     options, corpus = options_of(Solver.RIDGE, None), _corpus(loaded.config.profiles.corpus, loaded)
     return [need_of(p, estimate_of(p, corpus, options)) for p in profiles]

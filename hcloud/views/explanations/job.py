@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hcloud.model.running.decision import Decision, DecisionAction, Declined
-from hcloud.model.running.event import BelowQos, Completion, Interruption, Lost
+from hcloud.model.running.event import BelowQos, Completion, Interruption, Lost, Reclassified
 from hcloud.policy.facts import SECONDS, SHARE_OF_POOL, percent, quality
 from hcloud.units import counted, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
@@ -106,6 +106,8 @@ def _later(story: Story) -> Iterator[str]:
     lost = sum(isinstance(e, Lost) for e in story.afterwards)
     if below:
         yield f"below its quality of service {counted(below, 'time')}"
+    if any(isinstance(e, Reclassified) for e in story.afterwards):
+        yield "its estimate corrected"
     if moves:
         yield f"moved {counted(moves, 'time')}"
     if enlarged:

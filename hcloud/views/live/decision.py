@@ -20,6 +20,7 @@ from hcloud.model.running.event import (
     LaunchFailed,
     Lost,
     Ready,
+    Reclassified,
 )
 from hcloud.model.workload import DATES_FROM
 from hcloud.store.journal import LONGEST_LINE
@@ -138,10 +139,18 @@ def _told(event: Event) -> str:
             return f"ended after running at {100 * share:.1f} % of its performance in isolation"
         case BelowQos(performance=share):
             return f"below its quality of service, at {100 * share:.1f} % of its performance in isolation"
+        case Reclassified():
+            return "its estimate was wrong and was corrected by what was seen"
         case Failed(code=code):
             return f"failed with exit code {code}"
         case Cancelled():
             return "cancelled"
+        case _:
+            return _told_of_instance(event)
+
+
+def _told_of_instance(event: Event) -> str:
+    match event:
         case Ready(instance=number):
             return f"instance {number} started"
         case LaunchFailed(instance=number, why=why):

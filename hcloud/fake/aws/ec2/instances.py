@@ -14,6 +14,7 @@ from hcloud.fake.aws.ec2.machines import (
     matching,
     of_ids,
     reservations,
+    scheduled,
     seen_state,
     seen_tags,
     spot_request,
@@ -56,9 +57,19 @@ def describe_instance_status(ask: Ask) -> Wire:
     found = of_ids(ask, ids) if ids else _listed(ask)
     states = [(m, seen_state(ask, m)) for m in found]
     shown = [(m, s) for m, s in states if ask.wire.get("IncludeAllInstances") or s == "running"]
+    for each in ask.wire.get("Filters", []):
+        if each.get("Name") != "event.code":
+            raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
+        wanted = set(each.get("Values", []))
+        shown = [(m, s) for m, s in shown if any(event["Code"] in wanted for event in scheduled(m))]
     page, token = ask.page(shown, LARGEST_PAGE)
     told = [
-        {"InstanceId": m.id, "AvailabilityZone": m.zone, "InstanceState": {"Code": CODES[s], "Name": s}}
+        {
+            "InstanceId": m.id,
+            "AvailabilityZone": m.zone,
+            "InstanceState": {"Code": CODES[s], "Name": s},
+            "Events": scheduled(m),
+        }
         for m, s in page
     ]
     return {"InstanceStatuses": told, "NextToken": token}
@@ -128,6 +139,10 @@ def delete_tags(ask: Ask) -> Wire:
 def describe_spot_instance_requests(ask: Ask) -> Wire:
     """The requests behind spot machines; one that got notice says so."""
     found = [spot_request(m) for m in _listed(ask) if m.spot]
+    for each in ask.wire.get("Filters", []):
+        if each.get("Name") != "status-code":
+            raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
+        found = [r for r in found if r["Status"]["Code"] in each.get("Values", [])]
     wanted = ask.wire.get("SpotInstanceRequestIds")
     page, token = ask.page([r for r in found if not wanted or r["SpotInstanceRequestId"] in wanted], LARGEST_PAGE)
     return {"SpotInstanceRequests": page, "NextToken": token}

@@ -11,9 +11,10 @@ from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC
 from hcloud.fake.aws.world import Ask, AwsWorld, moment, region_of
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
-from hcloud.fake.world import SPOT_NOTICE_SECONDS
+from hcloud.fake.world import MAINTAINED
 
 CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
+TAKEN_FROM_SPOT = "Server.SpotInstanceTermination"
 ROOT_DEVICE = "/dev/xvda"
 _ID_LENGTH = (8, 17)
 _FIXED_FILTERS = {
@@ -54,11 +55,10 @@ def is_listed(ask: Ask, machine: Rented) -> bool:
     return machine.visible_at <= ask.now - ask.behind.made and not gone
 
 
-def settle_spot(world: AwsWorld) -> None:
-    """End the spot machines whose notice has run out."""
-    for machine, noticed in world.notices():
-        if world.now >= noticed + SPOT_NOTICE_SECONDS:
-            end(world, machine, noticed + SPOT_NOTICE_SECONDS, "Server.SpotInstanceTermination")
+def settle_taken(world: AwsWorld) -> None:
+    """End the machines whose notice has run out."""
+    for machine, at in world.taken_away():
+        end(world, machine, at, "Server.ScheduledStop" if MAINTAINED in machine.detail else TAKEN_FROM_SPOT)
 
 
 def end(world: AwsWorld, machine: Rented, at: float, reason: str) -> None:
@@ -233,6 +233,15 @@ def spot_request(machine: Rented) -> Wire:
         "Type": "one-time",
         "CreateTime": moment(machine.made_at),
     }
+
+
+def scheduled(machine: Rented) -> list[Wire]:
+    """The events that are scheduled for a machine."""
+    at = machine.detail.get(MAINTAINED)
+    if not isinstance(at, float) or machine.asked_to_end is not None:
+        return []
+    what = {"Code": "instance-retirement", "Description": "The instance is running on degraded hardware"}
+    return [{"InstanceEventId": f"instance-event-{machine.id[2:]}", **what, "NotBefore": moment(at)}]
 
 
 def reservations(ask: Ask, machines: list[Rented]) -> list[Wire]:
