@@ -75,7 +75,7 @@ def test_nothing_is_launched_where_a_type_has_no_price(
 
     monkeypatch.setattr("hcloud.usecases.live.ground.open_prices", without)
     text = (bundled("policies") / "OdM.yaml").read_text()
-    below = "{below_quality: {value: 0.9, unit: share, origin: C, source: ours, why: a test}}"
+    below = "{below_quality: {value: 0.9, unit: quality, origin: C, source: ours, why: a test}}"
     ruled = f"  spot:\n    rule: tolerant-batch\n    parameters: {below}"
     with_spot = text.replace("  spot:\n    rule: none", ruled)
     assert with_spot != text
