@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,7 @@ from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, ORDERS, OUTPUT, EngineParts, JobsAsked, open_engine
 from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory_at, lock_of_work
 from hcloud.usecases.live.operate_setup import Policy, setup_for
+from hcloud.usecases.live.replan import Replanner
 
 JOURNAL, REQUESTS = "journal.jsonl", "requests"
 NAMED = 5
@@ -53,7 +55,7 @@ FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
 class OperateRequest:
     """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
     queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
-    is to do that was begun only for that."""
+    is to do that was begun only for that; every ``replan`` seconds so much demand is planned for anew."""
 
     jobs: Path | None = None
     engine: str | None = None
@@ -62,6 +64,7 @@ class OperateRequest:
     follow: bool = False
     probe: bool = True
     asked: str = ""
+    replan: float | None = None
 
 
 @dataclass(slots=True)
@@ -94,6 +97,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     StaleError for a journal of another account.
     """
     directory = here.beside.resolve() / DIRECTORY
+    replanner = None if asked.replan is None else Replanner(here, directory, asked.replan)
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(PrivateDirectory(directory))
     with lock.hold("hcloud operate"):
@@ -120,7 +124,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
             parts = _parts(here, world, origin, journal, workers)
-            loop = OperatingLoop(session, fold, parts, _terms(here, asked, origin, setup, world))
+            terms = _terms(here, asked, origin, setup, world)
+            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replanner))
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
@@ -291,6 +296,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         measure=measure,
         known=known,
         follow=asked.follow,
+        replan_every=asked.replan or math.inf,
     )
 
 
