@@ -340,7 +340,10 @@ class World:
         loop = self.loop or self.start()
         for _ in range(passes):
             try:
-                if not loop.step() or (until is not None and until(loop)):
+                if not loop.step():
+                    loop.finish()
+                    return loop
+                if until is not None and until(loop):
                     return loop
                 loop.wait()
             except Killed:

@@ -171,6 +171,8 @@ def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Pri
         _write_line(terminal, operating_document(loop.fold, shown.at, found))
     else:
         terminal.show(*outcome_lines(loop.fold, clock.now()), *compared_lines(found))
+    terminal.flush()
+    loop.finish()
     if any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
         raise typer.Exit(1)
 

@@ -48,6 +48,7 @@ def config_(
 ) -> None:
     """Print what to add to slurm.conf, or write it with --out: nodes, partition, settings and the programs."""
     from hcloud.providers.slurm.config import INCLUDE
+    from hcloud.providers.slurm.joining import needs
     from hcloud.usecases.live.slurm import FOLDER, SiteChoice, conf_of, write_files
 
     place = (out or conf_of(None).parent).absolute()
@@ -65,6 +66,8 @@ def config_(
         terminal.note(f"written: {path}")
     terminal.note(f"next: add to the end of {place}/slurm.conf:  {INCLUDE}")
     terminal.note("then: restart slurmctld, and hcloud slurm check")
+    for need in needs(site.store, "of slurmctld's version") if site.store else ():
+        terminal.note(need)
 
 
 def _planned(where: CloudFlags, plan: Path) -> tuple[NodeGroup, ...]:

@@ -96,15 +96,15 @@ class Fold:
 
     @classmethod
     def of_image(cls, setup: Setup, image: FoldImage) -> Fold:
-        """A fold that goes on where the one did that the image was taken of."""
+        """A fold that goes on where the one did that the image was taken of; the image stays as it is."""
         made = cls(setup, image.began)
-        made.machines = {m.instance: m for m in image.machines}
+        made.machines = {m.instance: replace(m, jobs=dict(m.jobs)) for m in image.machines}
         made.standing = {n: m for n, m in made.machines.items() if m.phase is not MachinePhase.GONE}
-        made.jobs = {job.order.id: job for job in image.jobs}
+        made.jobs = {job.order.id: replace(job) for job in image.jobs}
         made.active, made.known = dict(made.jobs), set(image.known)
         made.queue = dict.fromkeys(image.queue)
         made.shut = {(name, option): until for name, option, until in image.shut}
-        made.counted, made.decisions = image.counted, image.decisions
+        made.counted, made.decisions = dict(image.counted), list(image.decisions)
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
         made.last, made.limits = image.last, image.limits
         made.judged, made.kept, made.core_seconds_before = image.judged, image.kept, image.core_seconds_before

@@ -87,11 +87,15 @@ class OperatingLoop:
                 action()
             if desk.parts.journal.is_long:
                 self._renew()
-        if desk.goes_on():
-            return True
+        return desk.goes_on()
+
+    def finish(self) -> None:
+        """Note that nothing is left to do, where no machine stands: to be called when somebody was told how it went, as
+        the last thing before the process ends. Whoever is killed before is followed by a controller that finds all jobs
+        over; after it, the same command is other work."""
         if not any(machine.stands for machine in self.fold.standing.values()):
-            desk.tell(Finished(now))
-        return not desk.write()
+            self.desk.tell(Finished(self.desk.now()))
+            self.desk.write()
 
     def wait(self) -> None:
         """Until something is likely to have happened."""

@@ -100,7 +100,7 @@ class AttemptOver:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A launch waits, and why; an empty ``why`` says that nothing keeps it any more."""
+    """A launch waits, or a machine will go, and why; an empty ``why`` says that nothing keeps a launch any more."""
 
     at: float
     instance: int
