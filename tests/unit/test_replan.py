@@ -28,9 +28,9 @@ from hcloud.policy.facts import TypeFacts
 from hcloud.readers.configuration.config import load_config
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.journal import entry_line, header_line, read_journal
+from hcloud.usecases.deciding.replan import Replanner
 from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
 from hcloud.usecases.live.operate import fold_of
-from hcloud.usecases.live.replan import Replanner
 
 END = datetime(2026, 11, 23, tzinfo=UTC)
 DAY, EVERY, RAN = 86400.0, 6 * 3600.0, 4 * 3600.0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from hcloud.model.running.note import CommitmentsAdvised
     from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.live.ground import LiveGround
-    from hcloud.usecases.live.operate import Operation
+    from hcloud.usecases.live.operate import OperateRequest, Operation
     from hcloud.views.console import Terminal, Watch
 
 FEW_JOBS_BYTES = 64 << 10
@@ -83,8 +84,9 @@ def run(
     max_machines: Annotated[int | None, typer.Option(min=1, help="Most machines at a time.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Go on when all jobs are over: more will come.")] = False,
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Measure rented machines for a second.")] = True,
-    replan: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Plan anew so often from so much demand: 28d. Buys nothing.")
+    replan_window: Annotated[
+        str | None,
+        typer.Option("--replan", metavar="DURATION", help="So often plan from so much demand; buys nothing."),
     ] = None,
     compiled: Annotated[
         bool | None,
@@ -104,16 +106,19 @@ def run(
     policy = Policy(strategy, pool, plan, tuple(family or ()))
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
-    asked = OperateRequest(jobs, said, policy, limits, follow, probe, replan=_window(replan))
+    asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe), replan_window)
     quick = _is_worth_compiling(jobs) if compiled is None else compiled
     with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
         _work(here, operation, terminal, shown)
 
 
-def _window(asked: str | None) -> float | None:
-    from hcloud.usecases.live.replan import window_asked
+def _replanned(asked: OperateRequest, window: str | None) -> OperateRequest:
+    if window is None:
+        return asked
+    from hcloud.usecases.deciding.replan import Replanner, window_asked
 
-    return None if asked is None else window_asked(asked)
+    seconds = window_asked(window)
+    return replace(asked, planner=partial(Replanner, seconds=seconds), replan_every=seconds)
 
 
 def _dollars(amount: float | None) -> Decimal | None:
@@ -303,8 +308,8 @@ def replan(
     shown: Printed,
 ) -> None:
     """Which commitments would pay for the demand that the journal has, beside those that are held; buys nothing."""
+    from hcloud.usecases.deciding.replan import Replanner, window_asked
     from hcloud.usecases.live.operate_requests import directory_at
-    from hcloud.usecases.live.replan import Replanner, window_asked
     from hcloud.usecases.live.state import state_place
 
     terminal, seconds = session(ctx).terminal, window_asked(window)

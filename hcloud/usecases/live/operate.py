@@ -27,7 +27,7 @@ from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
 from hcloud.model.running.event import UNKNOWN
 from hcloud.model.running.job import JobOrder
-from hcloud.model.running.note import LimitsSet
+from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
 from hcloud.policy.facts import Setup
 from hcloud.store.events import coin_of, decision_document, to_line
 from hcloud.store.files.crash import crash_from
@@ -41,7 +41,6 @@ from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, ORDERS, OUTPUT, EngineParts, JobsAsked, open_engine
 from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory_at, lock_of_work
 from hcloud.usecases.live.operate_setup import Policy, setup_for
-from hcloud.usecases.live.replan import Replanner
 
 JOURNAL, REQUESTS = "journal.jsonl", "requests"
 NAMED = 5
@@ -55,7 +54,8 @@ FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
 class OperateRequest:
     """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
     queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
-    is to do that was begun only for that; every ``replan`` seconds so much demand is planned for anew."""
+    is to do that was begun only for that; every ``replan_every`` seconds the
+    ``planner`` plans anew."""
 
     jobs: Path | None = None
     engine: str | None = None
@@ -64,7 +64,8 @@ class OperateRequest:
     follow: bool = False
     probe: bool = True
     asked: str = ""
-    replan: float | None = None
+    planner: Callable[[LiveGround, Path], Callable[[float], CommitmentsAdvised]] | None = None
+    replan_every: float = math.inf
 
 
 @dataclass(slots=True)
@@ -97,7 +98,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     StaleError for a journal of another account.
     """
     directory = here.beside.resolve() / DIRECTORY
-    replanner = None if asked.replan is None else Replanner(here, directory, asked.replan)
+    replan = None if asked.planner is None else asked.planner(here, directory)
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(PrivateDirectory(directory))
     with lock.hold("hcloud operate"):
@@ -125,7 +126,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             journal.append_text(untold if known is not None else header_line(setup, origin))
             parts = _parts(here, world, origin, journal, workers)
             terms = _terms(here, asked, origin, setup, world)
-            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replanner))
+            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan))
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
@@ -296,7 +297,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         measure=measure,
         known=known,
         follow=asked.follow,
-        replan_every=asked.replan or math.inf,
+        replan_every=asked.replan_every,
     )
 
 

@@ -22,6 +22,7 @@ from hcloud.readers.workloads.source import TraceFile, open_source
 from hcloud.store.journal import JournalContents, read_header
 from hcloud.store.live_journal import read_whole
 from hcloud.units import SECONDS_PER_HOUR, counted, format_money, parse_duration
+from hcloud.usecases.deciding.plan import plan_for
 from hcloud.usecases.live.ground import LiveGround, market_of
 from hcloud.usecases.live.held import with_held
 from hcloud.usecases.workloads.journals import jobs_of_journal
@@ -79,8 +80,6 @@ class Replanner:
         return replace(loaded, config=config)
 
     def _planned(self, jobs: Jobs, loaded: Loaded, now: float) -> CommitmentsAdvised:
-        from hcloud.usecases.deciding.plan import plan_for
-
         at = datetime.fromtimestamp(now, UTC)
         loaded, said = with_held(replace(self.here, loaded=loaded), at)
         plan = plan_for(jobs, loaded, at).plan
