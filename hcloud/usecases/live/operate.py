@@ -22,6 +22,7 @@ from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.terms import Parts, Rhythm, Terms
 from hcloud.live.operating.workers import Workers
 from hcloud.live.site import WaitLimits
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Owner
 from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
@@ -38,7 +39,16 @@ from hcloud.store.live_journal import LiveJournalFile, segment
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.fake_machines import executed
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, ORDERS, OUTPUT, EngineParts, JobsAsked, open_engine
+from hcloud.usecases.live.operate_engine import (
+    LOCAL_ENGINE,
+    ORDERS,
+    OUTPUT,
+    SLURM_ENGINE,
+    EngineParts,
+    JobsAsked,
+    check_engine,
+    open_engine,
+)
 from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory_at, lock_of_work
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 
@@ -105,11 +115,13 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         known = _unfinished(directory / JOURNAL)
         if known is None and asked.jobs is None and asked.engine in (None, LOCAL_ENGINE):
             raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
+        check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
         origin = _origin(here, asked.engine, known, directory)
         setup = _setup(here, asked.policy, known, directory)
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
         limits = replace(kept_limits(asked.limits, fold.limits), cores=_cores_here(here))
         asked = replace(asked, limits=limits)
+        _check_prices(here, setup)
         if why := reserve_beyond(setup, here.price, asked.limits):
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         session, untold = _session(setup, known, kernels(), directory)
@@ -130,7 +142,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
-            with executed(here):
+            with executed(here, joins=origin.engine == SLURM_ENGINE):
                 yield Operation(loop, directory, origin, known is not None)
         finally:
             workers.close()
@@ -146,6 +158,14 @@ def kept_limits(asked: SpendingLimits, known: LimitsSet | None) -> SpendingLimit
         known.total if asked.total is None else asked.total,
         known.machines if asked.machines is None else asked.machines,
     )
+
+
+def _check_prices(here: LiveGround, setup: Setup) -> None:
+    """EvidenceError for a type that has no price: nothing is launched at one that nobody knows."""
+    options = (PurchaseOption.ON_DEMAND, *((PurchaseOption.SPOT,) if setup.rules.spot else ()))
+    for option in options:
+        for kind in setup.types:
+            here.price(kind.name, option)
 
 
 def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
