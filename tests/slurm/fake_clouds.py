@@ -117,7 +117,7 @@ class Ground:
 
 
 @contextmanager
-def ground(home: Path, name: str, join: int = 15, **plan: object) -> Iterator[Ground]:
+def ground(home: Path, name: str, join: int = 15, *, probe: bool = False, **plan: object) -> Iterator[Ground]:
     """All of it; nothing outlasts the context."""
     shared, ctl = home / "shared", home / "ctl"
     shared.mkdir()
@@ -127,7 +127,7 @@ def ground(home: Path, name: str, join: int = 15, **plan: object) -> Iterator[Gr
     region = CLOUDS[name].home_region
     setup = make_setup(STRATEGY, 0, StreamMarket(Provider(name), region))
     groups = tuple(replace(group, on_demand=NODES) for group in groups_of(setup))
-    with cluster(ctl, groups, store=STORES[name], join=join) as slurm:
+    with cluster(ctl, groups, store=STORES[name], join=join, probe=probe) as slurm:
         boot = f"ln -s /run/munge/munge.socket.2 {ctl}/munge.socket; mkdir {ctl}/spool"
         box = Box(home / "secrets", home / "commands", (ctl,), boot)
         box.install()
