@@ -39,7 +39,8 @@ class WorkloadOptions:
         ``series_cores`` (one machine) and ``cluster_cores`` (a whole cluster) are the vCPUs that 100 % stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
-        ``max_gap_seconds`` holds the value before it, a longer one is an error. ``batch_share`` of the demand is batch.
+        ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
+        was off). ``batch_share`` of the demand is batch.
     SWIM
         cores = bytes of the largest stage / ``swim_split_bytes`` rounded up, 1 to ``swim_max_cores``; duration =
         ``swim_overhead_seconds`` + all bytes / (``swim_rate_bytes`` x cores).

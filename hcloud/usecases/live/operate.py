@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,7 @@ from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
 from hcloud.model.running.event import UNKNOWN
 from hcloud.model.running.job import JobOrder
-from hcloud.model.running.note import LimitsSet
+from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
 from hcloud.policy.facts import Setup
 from hcloud.store.events import coin_of, decision_document, to_line
 from hcloud.store.files.crash import crash_from
@@ -63,7 +64,8 @@ FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
 class OperateRequest:
     """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
     queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
-    is to do that was begun only for that."""
+    is to do that was begun only for that; every ``replan_every`` seconds the
+    ``planner`` plans anew."""
 
     jobs: Path | None = None
     engine: str | None = None
@@ -72,6 +74,8 @@ class OperateRequest:
     follow: bool = False
     probe: bool = True
     asked: str = ""
+    planner: Callable[[LiveGround, Path], Callable[[float], CommitmentsAdvised]] | None = None
+    replan_every: float = math.inf
 
 
 @dataclass(slots=True)
@@ -104,6 +108,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     StaleError for a journal of another account.
     """
     directory = here.beside.resolve() / DIRECTORY
+    replan = None if asked.planner is None else asked.planner(here, directory)
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(PrivateDirectory(directory))
     with lock.hold("hcloud operate"):
@@ -132,7 +137,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
             parts = _parts(here, world, origin, journal, workers)
-            loop = OperatingLoop(session, fold, parts, _terms(here, asked, origin, setup, world))
+            terms = _terms(here, asked, origin, setup, world)
+            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan))
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
@@ -311,6 +317,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         measure=measure,
         known=known,
         follow=asked.follow,
+        replan_every=asked.replan_every,
     )
 
 
