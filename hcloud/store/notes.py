@@ -11,6 +11,7 @@ from hcloud.model.running.note import (
     Asked,
     AttemptOver,
     Beginning,
+    CommitmentsAdvised,
     ControllerStarted,
     Ended,
     EstimateFitted,
@@ -47,6 +48,7 @@ _NAMES: dict[type, str] = {
     Finished: "finished",
     LimitsSet: "limits",
     EstimateFitted: "estimate",
+    CommitmentsAdvised: "advice",
     SnapshotTaken: "snapshot",
     PassNoted: "pass",
 }

@@ -13,6 +13,7 @@ from hcloud.control.operating.happened import taken
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.acting import intended
+from hcloud.live.operating.advising import advise, advised
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.judging import Judge
@@ -77,6 +78,7 @@ class OperatingLoop:
         self._take_jobs(now)
         self._judge.judge(now)
         self._learner.flush(now)
+        advise(desk, now)
         desk.happen(ClockTick(now))
         actions = intended(desk, now)
         if desk.write():
@@ -118,6 +120,8 @@ class OperatingLoop:
             self._judge.measured(answer, str(who), now)
         elif what in ("refit", "record"):
             self._learner.answered(answer, str(who), now)
+        elif what == "replan":
+            advised(self.desk, answer, now)
         else:
             answered(self.desk, answer, now)
 

@@ -137,6 +137,26 @@ class EstimateFitted:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitmentsAdvised:
+    """What a plan of the last ``seconds`` of demand would buy beside the commitments that are held: ``purchases`` in
+    words, and dollars a month of these (``added``), of all that the plan has (``after``), and of everything on demand.
+    ``too_short`` says that there is too little history to buy by it, ``notes`` what else is to be known, ``why_not``
+    why nothing could be planned. Nothing is bought by it."""
+
+    at: float
+    seconds: float
+    jobs: int = 0
+    vcpus: float = 0.0
+    purchases: tuple[str, ...] = ()
+    added: Decimal | None = None
+    after: Decimal | None = None
+    on_demand: Decimal | None = None
+    too_short: str = ""
+    notes: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ControllerStarted:
     """A controller began, or went on, with this journal."""
 
@@ -181,6 +201,7 @@ Note = (
     | ControllerStarted
     | LimitsSet
     | EstimateFitted
+    | CommitmentsAdvised
     | Finished
     | SnapshotTaken
     | PassNoted

@@ -40,7 +40,8 @@ def _object(head: bytes) -> str | None:
     """The format of a JSON object that begins like this."""
     if not head.lstrip().startswith(b"{"):
         return None
-    return next((n for n, known in FORMATS.items() if known.holds and all(w in head for w in known.holds)), None)
+    fits = (n for n, known in FORMATS.items() if any(all(word in head for word in words) for words in known.holds))
+    return next(fits, None)
 
 
 def _table(first: str) -> str | None:

@@ -112,9 +112,11 @@ class SiteChoice:
 
 
 def write_files(site: SlurmSite, place: Path) -> tuple[Path, ...]:
-    """Write every file of a site beside slurm.conf, and make its folder. InputError where a script there is somebody
-    else's: nothing is written then."""
-    scripts = config.files(site, str(place))
+    """Write every file of a site beside slurm.conf, and make its folder; also a slurm.conf where there is none and all
+    of the cluster is on this machine. InputError where a script there is somebody else's: nothing is written then."""
+    scripts = dict(config.files(site, str(place)))
+    if site.first_port is not None and not (place / CONF.name).exists():
+        scripts[CONF.name] = config.base(site)
     if strange := [name for name, text in scripts.items() if _is_of_others(place / name, text)]:
         raise InputError(
             f"{place / strange[0]}: was not written by 'hcloud slurm config', and stays as it is",
@@ -124,7 +126,7 @@ def write_files(site: SlurmSite, place: Path) -> tuple[Path, ...]:
         for folder in (site.claims, site.tickets, site.begun):
             folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, text in config.files(site, str(place)).items():
+    for name, text in scripts.items():
         path = place / name
         with writing(path):
             path.write_text(text, encoding="utf-8")
