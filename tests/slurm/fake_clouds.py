@@ -74,7 +74,7 @@ class Ground:
     def submit(self, seconds: float, *options: str) -> str:
         """A job that notes in a ledger of its own that it begins and ends."""
         ledger, here = self.shared / "ledger", self.shared
-        command = f"echo begin $SLURM_JOB_ID >> {ledger}; sleep {seconds}; echo end $SLURM_JOB_ID >> {ledger}"
+        command = f"echo begin $SLURM_JOB_ID >> {ledger}; sleep {seconds} && echo end $SLURM_JOB_ID >> {ledger}"
         return self.slurm.submit(command, "--mem=64", "-t", "1", "-D", str(here), "-o", f"{here}/out.%j", *options)
 
     def ledger(self) -> Counter[str]:
