@@ -1,5 +1,5 @@
-"""B16: one pass of live work (observe, decide, note, act) over many jobs and machines:
-``python -m benchmarks.b16_operate``. The whole of it beside ``xargs -P`` is B15."""
+"""B16: one pass of live work (observe, decide, note, act) over many jobs and machines, and how long after a decision
+its command is given: ``python -m benchmarks.b16_operate``. The whole of it beside ``xargs -P`` is B15."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.terms import Parts, Rhythm, Terms
-from hcloud.live.operating.workers import AtOnce
+from hcloud.live.operating.workers import AtOnce, Workers
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import Owner
+from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import Event
 from hcloud.model.running.job import (
     EngineView,
     JobOrder,
@@ -43,6 +45,7 @@ from hcloud.store.live_journal import LiveJournalFile
 SIZES = ((1_000, 200), (10_000, 2_000))
 """Jobs in the queue and reserved machines, each of which runs two jobs."""
 ENDING = 100
+A_FEW = 5
 
 
 @dataclass
@@ -53,6 +56,7 @@ class QuickEngine:
     nodes: dict[int, NodePhase] = field(default_factory=dict)
     orders: list[JobOrder] = field(default_factory=list)
     begun: float = 0.0
+    told: dict[str, float] = field(default_factory=dict)
 
     def joining(self, role: MachineRole) -> str:
         """It is ready at once."""
@@ -65,6 +69,7 @@ class QuickEngine:
 
     def begin(self, order: JobOrder, place: JobPlace) -> None:
         """It runs."""
+        self.told[order.id] = time.perf_counter()
         self.jobs[order.id] = JobSighting(order.id, place.attempt, JobPhase.RUNNING, self.begun)
 
     def stop(self, job: str, attempt: int) -> None:
@@ -99,7 +104,9 @@ def setup_of(machines: int) -> Setup:
     return Setup(strategy.name, strategy.digest(), rules, rents_whole_servers(strategy), machines, None, types)
 
 
-def loop_of(path: Path, machines: int, engine: QuickEngine, kernels: Mapping[str, Callable[..., Any]]) -> OperatingLoop:
+def loop_of(
+    path: Path, machines: int, engine: QuickEngine, kernels: Mapping[str, Callable[..., Any]], workers: Workers
+) -> OperatingLoop:
     """Live work that has just begun."""
     cloud, setup = MemoryCloud("aws"), setup_of(machines)
     cloud.world.semantics = replace(cloud.world.semantics, types=("large",))
@@ -113,7 +120,7 @@ def loop_of(path: Path, machines: int, engine: QuickEngine, kernels: Mapping[str
         follow=True,
     )
     parts = Parts(
-        engine, engine, Machines(cloud, cloud.clock, WaitLimits()), LiveJournalFile(path, 0), cloud.clock, AtOnce()
+        engine, engine, Machines(cloud, cloud.clock, WaitLimits()), LiveJournalFile(path, 0), cloud.clock, workers
     )
     return OperatingLoop(ControlSession(setup, kernels), Fold(setup), parts, terms)
 
@@ -121,7 +128,7 @@ def loop_of(path: Path, machines: int, engine: QuickEngine, kernels: Mapping[str
 def passes(queued: int, machines: int, folder: Path) -> str:
     """Seconds of single passes: the one in which all jobs come, one in which nothing happens, one in which jobs end."""
     engine = QuickEngine()
-    loop = loop_of(folder / f"{queued}.jsonl", machines, engine, compiled(SESSION))
+    loop = loop_of(folder / f"{queued}.jsonl", machines, engine, compiled(SESSION), AtOnce())
     for _ in range(4):
         loop.step()
     jobs = 2 * machines + queued
@@ -140,6 +147,35 @@ def passes(queued: int, machines: int, folder: Path) -> str:
     return f"{queued:,} queued, {machines:,} machines: {figures}, at most {most} MiB"
 
 
+def commands(queued: int, machines: int, folder: Path) -> str:
+    """Milliseconds from the decision about a job to the command that begins it, with the disk's sync between: a few
+    jobs end in each pass, and as many from the queue begin."""
+    engine, decided, workers = QuickEngine(), dict[str, float](), Workers()
+    loop = loop_of(folder / "commands.jsonl", machines, engine, compiled(SESSION), workers)
+    handle = loop.desk.session.handle
+
+    def stamped(event: Event) -> list[Decision]:
+        made = handle(event)
+        decided.update((d.job, time.perf_counter()) for d in made if d.job and d.action is DecisionAction.PLACE)
+        return made
+
+    loop.desk.session.handle = stamped  # type: ignore[method-assign]
+    engine.orders = [JobOrder(f"j{n}", 0.0, ("true",), 4_000, 1_024) for n in range(2 * machines + queued)]
+    while len(engine.told) < 2 * machines:
+        loop.step()
+    engine.told.clear()
+    while loop.fold.queue:
+        running = [s for s in list(engine.jobs.values()) if s.phase is JobPhase.RUNNING]
+        for seen in running[:A_FEW]:
+            engine.jobs[seen.job] = JobSighting(seen.job, 1, JobPhase.ENDED, 0.0, 60.0, 0)
+        loop.step()
+        time.sleep(0.01)
+    workers.close()
+    waits = sorted((engine.told[job] - decided[job]) * 1000 for job in engine.told)
+    middle, last = waits[len(waits) // 2], waits[len(waits) * 99 // 100]
+    return f"{len(waits):,} jobs of {queued:,} queued on {machines:,} machines: p50 {middle:.1f} ms, p99 {last:.1f} ms"
+
+
 def timed(work: Callable[[], object]) -> float:
     """Seconds that it takes."""
     begins = time.perf_counter()
@@ -150,6 +186,7 @@ def timed(work: Callable[[], object]) -> float:
 def main() -> int:
     """Print a line for each."""
     with tempfile.TemporaryDirectory() as name:
+        print(f"b16 decision to command | {commands(*SIZES[0], Path(name))}", flush=True)
         for queued, machines in SIZES:
             print(f"b16 pass | {passes(queued, machines, Path(name))}", flush=True)
     return 0

@@ -9,11 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import vl_convert
+from day_of_work import a_day
 from rich.console import Console
 
 from hcloud.model.plans.plan import Plan
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.deciding.plan import make_plan
+from hcloud.usecases.reports.course import course_of_journal
 from hcloud.usecases.studies.simulate import compare, strategies_named
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study
 from hcloud.usecases.workloads.sources import Flags, with_flags
@@ -24,6 +26,7 @@ from hcloud.views.deciding.plan_page import plan_page
 from hcloud.views.page.drawn import standalone
 from hcloud.views.page.render import render
 from hcloud.views.pictures import save_drawn
+from hcloud.views.reports.course import course_picture
 from hcloud.views.studies.simulation_charts import picture_of
 
 HERE = Path(__file__).parent
@@ -33,12 +36,20 @@ WIDTH = 100
 
 
 def main() -> None:
-    """Write docs/plan.png (the example's plan on a terminal), page-*.png, and research/front.png, compare.png."""
+    """Write plan.png (the example's plan on a terminal), page-*.png, day.png, research/front.png and compare.png."""
     draw_plan()
     simulated = simulated_plan()
     draw_front(simulated)
     draw_page(simulated)
     draw_comparison(Flags(workload="scenario:high-variability"), 7, HERE / "research" / "compare.png")
+    draw_day()
+
+
+def draw_day() -> None:
+    """A day of live work on the cloud in memory, by its journal."""
+    with TemporaryDirectory() as folder:
+        drawn = course_picture(course_of_journal(a_day(Path(folder))), "A day of hcloud operate")
+    (HERE / "day.png").write_bytes(vl_convert.svg_to_png(standalone(drawn, drawn.title), scale=1.4))
 
 
 def draw_comparison(flags: Flags, seeds: int, target: Path) -> None:

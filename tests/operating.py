@@ -4,6 +4,7 @@ and a controller that can be killed at any point and begun again. What really ha
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ from hcloud.model.running.job import (
     NodePhase,
     ServiceTarget,
 )
-from hcloud.model.running.note import Asked
+from hcloud.model.running.note import Asked, CommitmentsAdvised
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
@@ -242,6 +243,8 @@ class World:
     probe: Callable[[int], float | None] | None = None
     measure: Callable[[ServiceTarget], float] | None = None
     known: Teachable | None = None
+    replan: Callable[[float], CommitmentsAdvised] | None = None
+    replan_every: float = math.inf
     asked: list[Asked] = field(default_factory=list)
     loop: OperatingLoop | None = None
     _file: LiveJournalFile | None = None
@@ -311,6 +314,8 @@ class World:
             probe=self.probe,
             measure=self.measure,
             known=self.known,
+            replan=self.replan,
+            replan_every=self.replan_every,
             follow=self.follow,
         )
         machines = Machines(self.cloud, self.cloud.clock, WaitLimits(ended=30.0, first_poll=0.5), self.rhythm.settled)
@@ -335,7 +340,10 @@ class World:
         loop = self.loop or self.start()
         for _ in range(passes):
             try:
-                if not loop.step() or (until is not None and until(loop)):
+                if not loop.step():
+                    loop.finish()
+                    return loop
+                if until is not None and until(loop):
                     return loop
                 loop.wait()
             except Killed:

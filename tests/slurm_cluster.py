@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import hcloud
@@ -207,17 +207,17 @@ def _is_free(port: int) -> bool:
 
 @contextmanager
 def cluster(
-    home: Path, groups: tuple[NodeGroup, ...] = GROUPS, *, keep: int = 300, store: str = ""
+    home: Path, groups: tuple[NodeGroup, ...] = GROUPS, *, keep: int = 300, store: str = "", join: int = 15
 ) -> Iterator[Cluster]:
     """A cluster with hcloud's partition and one of somebody else; nothing of it outlasts the context. ``keep`` is how
-    long slurmctld remembers jobs that ended, ``store`` where machines of a fake cloud read their secrets."""
+    long slurmctld remembers jobs that ended, ``store`` where machines of a fake cloud read their secrets, ``join`` how
+    many seconds a node may take to join."""
     with free_ports(PORTS) as first:
-        yield from _running(home, groups, first, keep, store)
+        yield from _running(home, SlurmSite(home / "hcloud", groups, store=store, spin_up=join), first, keep)
 
 
-def _running(home: Path, groups: tuple[NodeGroup, ...], first: int, keep: int, store: str) -> Iterator[Cluster]:
-    site = SlurmSite(home / "hcloud", groups, first_port=first + 2, spin_up=15, shut_down=2, store=store, command=OURS)
-    made = Cluster(home, site, first, {})
+def _running(home: Path, site: SlurmSite, first: int, keep: int) -> Iterator[Cluster]:
+    made = Cluster(home, replace(site, first_port=first + 2, shut_down=2, command=OURS), first, {})
     _write(made, keep)
     try:
         made.start_munge()

@@ -22,6 +22,7 @@ EXAMPLES: Mapping[str, str] = {
     "operate run": "hcloud operate run jobs.csv --cloud local",
     "operate status": "hcloud operate status --watch",
     "operate explain": "hcloud operate explain --job sort-7",
+    "operate replan": "hcloud operate replan --cloud aws --window 28d",
     "operate cancel": "hcloud operate cancel sort-7",
     "operate drain": "hcloud operate drain",
     "operate stop": "hcloud operate stop",

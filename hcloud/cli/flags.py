@@ -23,6 +23,10 @@ TraceFormat = Annotated[
 TraceKeys = Annotated[
     list[str] | None, typer.Option("--set", help="A key of the trace's reader, KEY=VALUE; may be repeated.")
 ]
+TraceColumns = Annotated[
+    str | None,
+    typer.Option("--columns", help="What a table calls its columns: submit=start_time,end=end_time,cores=vcpus."),
+]
 TraceWindow = Annotated[
     str | None,
     typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
@@ -60,3 +64,8 @@ WhichCloud = Annotated[
     str | None, typer.Option("--cloud", help="aws, gcp, azure, local; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
 ]
 Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]
+
+
+def reader_keys(keys: list[str] | None, columns: str | None) -> tuple[str, ...]:
+    """The keys of a trace's reader, with what its columns are called."""
+    return (*(keys or ()), *([] if columns is None else [f"columns={columns}"]))

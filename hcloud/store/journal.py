@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hcloud import __version__
-from hcloud.control.operating.fold import FoldImage
+from hcloud.control.operating.records import FoldImage
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError

@@ -11,6 +11,7 @@ from hcloud.model.running.note import (
     Asked,
     AttemptOver,
     Beginning,
+    CommitmentsAdvised,
     ControllerStarted,
     Ended,
     EstimateFitted,
@@ -47,10 +48,12 @@ _NAMES: dict[type, str] = {
     Finished: "finished",
     LimitsSet: "limits",
     EstimateFitted: "estimate",
+    CommitmentsAdvised: "advice",
     SnapshotTaken: "snapshot",
     PassNoted: "pass",
 }
 _KINDS = {name: kind for kind, name in _NAMES.items()}
+_KEYS = {kind: frozenset(field.name for field in fields(kind)) for kind in _NAMES}
 
 
 @cache
@@ -73,7 +76,7 @@ def parse_note(document: Document) -> Note:
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise EventError(f"not a note of this hcloud: {str(name)[:60]!r}")
-    if unknown := sorted(set(given) - {field.name for field in fields(kind)}):
+    if unknown := sorted(given.keys() - _KEYS[kind]):
         raise EventError(f"not a note: {name} has no {unknown[0]!r}")
     try:
         found: Note = _forms()[kind].validate_python(given)

@@ -221,11 +221,11 @@ def test_a_trace_without_memory_is_planned_and_told(told: Told) -> None:
     assert "the workload says nothing of memory; assumed: 4 GiB per vCPU (workload.options.memory_per_core)" in said
 
 
-def test_other_names_of_the_columns_that_are_needed_are_to_be_renamed_and_not_skipped(told: Told) -> None:
+def test_other_names_of_the_columns_that_are_needed_are_met_with_what_reads_them(told: Told) -> None:
     Path("other.csv").write_text("job_id,start_time,end_time,vcpus\nx,0,3600,4\n", encoding="utf-8")
     code, _, said = told("plan other.csv")
     assert code == 1
-    assert "rename the columns that hold submit and duration; a duration is the seconds from start to end" in said
+    assert "--columns id=job_id,submit=start_time,end=end_time,cores=vcpus" in said
     assert "extra_columns" not in said
 
 

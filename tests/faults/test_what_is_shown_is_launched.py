@@ -21,6 +21,7 @@ every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 FLEET = {"web": 2}
 ZONES = tuple(f"us-east-1{letter}" for letter in "abcdef")
 NETWORKS = "/subscriptions/00000000-0000-4000-8000-000000000001/resourceGroups/hcloud/providers/Microsoft.Network"
+IDENTITIES = NETWORKS.replace("Microsoft.Network", "Microsoft.ManagedIdentity/userAssignedIdentities")
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "aws": {
         "image": PUBLIC_IMAGE,
@@ -41,6 +42,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
         "subnet": f"{NETWORKS}/virtualNetworks/hcloud/subnets/default",
         "admin_user": "ops",
         "ssh_public_key": "ssh-ed25519 AAAAC3Nza ops",
+        "identity": f"{IDENTITIES}/nodes",
     },
 }
 OTHER: Mapping[str, Mapping[str, Any]] = {
@@ -63,6 +65,7 @@ OTHER: Mapping[str, Mapping[str, Any]] = {
         "subnet": f"{NETWORKS}/virtualNetworks/other/subnets/default",
         "admin_user": "root2",
         "ssh_public_key": "ssh-ed25519 AAAAC3Nza mallory",
+        "identity": f"{IDENTITIES}/admin",
         "resource_group": "elsewhere",
     },
 }

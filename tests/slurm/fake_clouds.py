@@ -17,7 +17,7 @@ from slurm_cluster import SEARCHED, Cluster, cluster
 from hcloud.fake.boxes import Box
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.ledger import Rented
-from hcloud.fake.server import FakeServer, SizedCloud
+from hcloud.fake.server import FakeServer, SizedCloud, ledger_document
 from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.profiling.machines import ProcessHost
@@ -93,13 +93,31 @@ class Ground:
         up = [n for n in nodes if "POWERED_DOWN" not in n.flags]
         return not self.live() and not up and not self.host.alive()
 
+    def journal(self) -> str:
+        """What hcloud noted."""
+        return (self.shared / ".hcloud" / "operate" / "journal.jsonl").read_text()
+
+    def everything_told(self) -> str:
+        """All that the fake was ever sent or saw on a console."""
+        return repr(ledger_document(self.cloud))
+
+    def everything_kept(self) -> bytes:
+        """All files that hcloud and the jobs wrote: state, journal, output."""
+        found = [*self.shared.rglob("*"), *self.slurm.site.folder.rglob("*"), self.slurm.home / "hcloud.conf"]
+        return b"".join(path.read_bytes() for path in found if path.is_file())
+
+    def flags_of(self, job: str) -> frozenset[str]:
+        """The flags of the node that a job runs on."""
+        name = self.slurm.job(job).nodes
+        return next((n.flags for n in self.slurm.commands.nodes() if n.name == name), frozenset())
+
     def live(self) -> tuple[Rented, ...]:
         """The machines that the fake counts as there."""
         return self.cloud.ledger.live(self.cloud.clock.now())
 
 
 @contextmanager
-def ground(home: Path, name: str, **plan: object) -> Iterator[Ground]:
+def ground(home: Path, name: str, join: int = 15, **plan: object) -> Iterator[Ground]:
     """All of it; nothing outlasts the context."""
     shared, ctl = home / "shared", home / "ctl"
     shared.mkdir()
@@ -109,7 +127,7 @@ def ground(home: Path, name: str, **plan: object) -> Iterator[Ground]:
     region = CLOUDS[name].home_region
     setup = make_setup(STRATEGY, 0, StreamMarket(Provider(name), region))
     groups = tuple(replace(group, on_demand=NODES) for group in groups_of(setup))
-    with cluster(ctl, groups, store=STORES[name]) as slurm:
+    with cluster(ctl, groups, store=STORES[name], join=join) as slurm:
         boot = f"ln -s /run/munge/munge.socket.2 {ctl}/munge.socket; mkdir {ctl}/spool"
         box = Box(home / "secrets", home / "commands", (ctl,), boot)
         box.install()

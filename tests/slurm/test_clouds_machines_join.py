@@ -1,5 +1,6 @@
 """``hcloud operate --engine slurm`` on fakes that listen: machines are launched over the wire, their user data really
-runs, and their slurmd joins; judged by the ledgers of the fake and of the jobs."""
+runs, and their slurmd joins a real slurmctld; judged by the ledgers of the fake and of the jobs. Each cloud has a fault
+of its own, so that every fault is seen once."""
 
 from __future__ import annotations
 
@@ -10,28 +11,87 @@ from pathlib import Path
 import pytest
 from slurm_cluster import wait_for
 
-from hcloud.model.clouds.known import CLOUDS
+from hcloud.fake.faults import FaultPlan, Faults
 from slurm.fake_clouds import STRATEGY, Ground, ground
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="machines with a system of their own need root")
 RUN = ("run", "--engine", "slurm", "--strategy", STRATEGY, "--plain", "--no-probe")
+PATIENCE = 60
 
 
-def _ended(here: Ground, jobs: list[str]) -> bool:
-    return here.ledger() == Counter(f"{what} {job}" for job in jobs for what in ("begin", "end"))
+def _count(here: Ground, what: str) -> int:
+    return sum(n for line, n in here.ledger().items() if line.startswith(what))
 
 
-@pytest.mark.parametrize("name", CLOUDS)
-def test_jobs_come_by_sbatch_machines_join_by_user_data_and_nothing_is_left(home: Path, name: str) -> None:
-    with ground(home, name) as here:
+def _once(jobs: list[str]) -> Counter[str]:
+    return Counter(f"{what} {job}" for job in jobs for what in ("begin", "end"))
+
+
+def _check_end(here: Ground, said: str) -> None:
+    """Nothing stands, for the fake, for Slurm and among the processes here, and the secret is nowhere."""
+    wait_for(here.is_clean, f"something is left: {said}", PATIENCE)
+    assert all(machine.ended_at is not None for machine in here.machines())
+    assert here.secret[:20] not in said + here.slurm.log() + here.everything_told()
+    kept = here.everything_kept()
+    assert b"Launching" in kept or b"launch" in kept, "the journal is among it"
+    assert here.secret[:20].encode() not in kept
+    assert here.slurm.home.joinpath("munge.key").read_bytes()[:20] not in kept
+
+
+def test_a_refused_launch_and_user_data_that_fails_keep_no_job_from_its_end(home: Path) -> None:
+    """The first launch is refused. The store is empty at first: the first machine waits for the key, never registers,
+    and is given up; another takes its place."""
+    refused = {"on": "RunInstances", "answer": "no-capacity", "first": 1}
+    with ground(home, "aws", join=7, rules=[refused]) as here:
+        jobs = [here.submit(0.5)]
+        running = here.controller(*RUN, "--cloud", "aws")
+        wait_for(lambda: here.machines() or running.poll(), "no machine is launched", PATIENCE)
+        first = here.machines()[0]
+        wait_for(lambda: first.asked_to_end is not None, "a machine that never registers is not given up", PATIENCE)
         here.fill_store()
-        jobs = [here.submit(0.5) for _ in range(2)]
-        running = here.controller(*RUN, "--cloud", name)
-        wait_for(lambda: _ended(here, jobs) or running.poll(), "not all jobs ended", 60)
+        wait_for(lambda: here.ledger() == _once(jobs) or running.poll(), "the job does not end", PATIENCE)
         said = here.drain(running)
-        assert _ended(here, jobs), said
-        assert {here.slurm.job(job).state for job in jobs} == {"COMPLETED"}
-        machines = here.machines()
-        assert machines
-        assert not here.live(), said
-        wait_for(here.is_clean, "something is left")
+        assert here.ledger() == _once(jobs), said
+        assert here.slurm.job(jobs[0]).state == "COMPLETED"
+        assert len(here.machines()) >= 2
+        _check_end(here, said)
+
+
+def test_a_machine_that_is_lost_loses_one_attempt_and_no_job(home: Path) -> None:
+    """Somebody deletes the machine of a restartable job while it runs; another one is let alone."""
+    with ground(home, "gcp") as here:
+        here.fill_store()
+        restartable, other = here.submit(2, "--requeue"), here.submit(0.5)
+        running = here.controller(*RUN, "--cloud", "gcp")
+        wait_for(lambda: here.ledger()[f"begin {restartable}"] or running.poll(), "it does not begin", PATIENCE)
+        node = here.slurm.job(restartable).nodes
+        (lost,) = (m for m in here.machines() if node in str(m.detail["start_up"]))
+        here.cloud.edit({"terminate": lost.id})
+        wait_for(lambda: here.ledger()[f"end {restartable}"] or running.poll(), "it does not begin anew", PATIENCE)
+        wait_for(lambda: here.ledger()[f"end {other}"], "the other one does not end", PATIENCE)
+        said = here.drain(running)
+        assert here.ledger() == _once([restartable, other]) + Counter([f"begin {restartable}"]), said
+        assert here.slurm.job(restartable).nodes != node or len(here.machines()) >= 3
+        _check_end(here, said)
+
+
+def test_jobs_leave_a_machine_whose_host_is_maintained(home: Path) -> None:
+    """One may not begin anew: it ends where it is. One may: it begins anew elsewhere, long before the machine ends."""
+    with ground(home, "azure") as here:
+        here.fill_store()
+        stays, leaves = here.submit(4), here.submit(6, "--requeue")
+        running = here.controller(*RUN, "--cloud", "azure")
+        wait_for(lambda: _count(here, "begin") == 2 or running.poll(), "not both begin", PATIENCE)
+        before = {m.id for m in here.live()}
+        with here.cloud.ledger.held():
+            here.cloud.faults = Faults(FaultPlan(maintenance=(0.0,)), here.cloud.clock.now())
+        wait_for(lambda: "DRAIN" in here.flags_of(stays), "the node does not drain", PATIENCE)
+        assert here.ledger()[f"end {stays}"] == 0, "what runs goes on"
+        wait_for(lambda: here.ledger()[f"begin {leaves}"] == 2 or running.poll(), "it does not leave", PATIENCE)
+        wait_for(lambda: _count(here, "end") == 2 or running.poll(), "not both end", PATIENCE)
+        said = here.drain(running)
+        assert here.ledger() == _once([stays, leaves]) + Counter([f"begin {leaves}"]), said
+        assert "its cloud takes it away: Azure maintains its host" in here.journal()
+        assert "Azure maintains its host from" in said
+        assert {m.id for m in here.machines()} - before, "its second attempt is on another machine"
+        _check_end(here, said)

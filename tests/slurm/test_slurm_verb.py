@@ -109,3 +109,35 @@ def test_check_accepts_a_running_cluster_and_says_what_one_lacks(
     found = _checks(capsys, slurm.conf, code=1)
     assert found["slurmctld"]["status"] == "error"
     assert "scontrol ping" in found["slurmctld"]["hint"]
+
+
+def test_where_there_is_no_slurm_conf_one_for_this_machine_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("slurm", "config", "--type", "m5.large=2x8:0+4", "--out", str(tmp_path), "--folder", str(tmp_path / "f"))
+    assert run([*words]) == 0
+    assert not (tmp_path / "slurm.conf").exists(), "a cluster of a cloud is no cluster on one machine"
+    assert run([*words, "--cloud", "fake"]) == 0
+    told = capsys.readouterr().err
+    assert "ssm:GetParameter on arn:aws:ssm:*:*:parameter/hcloud-slurm/*" in " ".join(told.split())
+    conf = tmp_path / "slurm.conf"
+    found = _checks(capsys, conf, "--offline")
+    assert {check["status"] for check in found.values()} == {"ok"}
+    before = conf.read_text()
+    conf.write_text(before + "# mine\n")
+    assert run([*words, "--cloud", "fake"]) == 0
+    assert conf.read_text() == before + "# mine\n", "an administrator's file stays as it is"
+
+
+def test_machines_of_a_cloud_get_no_file_that_is_included_by_a_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--type", "m5.large=2x8", "--store", "gcp:nodes", "--out", str(tmp_path), "--folder", str(tmp_path / "f"))
+    assert run(["slurm", "config", *words]) == 0
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(f"ClusterName=x\nInclude {tmp_path}/hcloud.conf\n")
+    found = _checks(capsys, conf, "--offline", code=1)["store"]
+    assert found["status"] == "error"
+    assert "secretmanager.versions.access" in found["details"][0]
+    conf.write_text("ClusterName=x\nInclude hcloud.conf\n")
+    assert _checks(capsys, conf, "--offline")["store"]["status"] == "ok"

@@ -340,3 +340,11 @@ def test_an_image_is_named_in_four_parts_or_by_its_id() -> None:
     assert replace(SETTINGS, image="/subscriptions/x/images/y").image_reference() == {"id": "/subscriptions/x/images/y"}
     with pytest.raises(UsageError):
         replace(SETTINGS, image="ubuntu").image_reference()
+
+
+def test_machines_get_the_identity_that_the_settings_name_and_none_otherwise() -> None:
+    """With it a machine reads secrets that were never sent to it."""
+    name = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/nodes"
+    made = set_body(ORDER, replace(SETTINGS, identity=name))
+    assert made["identity"] == {"type": "UserAssigned", "userAssignedIdentities": {name: {}}}
+    assert "identity" not in set_body(ORDER, SETTINGS)

@@ -14,7 +14,7 @@ from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating import crash_points
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import BelowQos, Latency
+from hcloud.model.running.event import BelowQos, Completion, Latency
 from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
@@ -78,6 +78,22 @@ def test_a_journal_begins_anew_with_a_snapshot(tmp_path: Path, kill: int) -> Non
     if not kill:
         assert decided(tmp_path) == decided(plain.path.parent)
     assert loop.fold.spent(world.now) > 0
+
+
+def test_a_journal_that_began_anew_is_added_up_alike_however_often(tmp_path: Path) -> None:
+    """Whoever goes on adds it up twice: to see whether it is finished, and to work with it."""
+    world = World.of(tmp_path / "journal.jsonl", TWELVE, "HM", 1)
+    world.long = 4_000
+
+    def goes_on_from_a_snapshot(_loop: object) -> bool:
+        known = read_journal(world.path)
+        return known.before is not None and any(isinstance(line, Completion) for line in known.lines)
+
+    loop = world.run(until=goes_on_from_a_snapshot)
+    known = read_journal(world.path)
+    first, second = fold_of(known), fold_of(known)
+    assert first.image() == second.image()
+    assert first.counted == loop.fold.counted
 
 
 def decided(folder: Path) -> list[Decision]:

@@ -17,10 +17,12 @@ from hcloud.cli.flags import (
     Configuration,
     Now,
     Profiles,
+    TraceColumns,
     TraceFormat,
     TraceKeys,
     TraceWindow,
     WhichCloud,
+    reader_keys,
 )
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
@@ -70,6 +72,7 @@ def plan(
     json_: AsJson = False,
     workload_format: TraceFormat = None,
     keys: TraceKeys = None,
+    columns: TraceColumns = None,
     window: TraceWindow = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
@@ -112,7 +115,7 @@ def plan(
     flags = Flags(
         workload=workload,
         format=workload_format,
-        options=tuple(keys or ()),
+        options=reader_keys(keys, columns),
         window=window,
         providers=tuple(map(provider_named, provider or ())),
         regions=tuple(region or ()),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from hcloud.control.operating.fold import Fold
     from hcloud.live.operating.loop import OperatingLoop
     from hcloud.model.running.alternatives import CostComparison
+    from hcloud.model.running.note import CommitmentsAdvised
     from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.live.ground import LiveGround
-    from hcloud.usecases.live.operate import Operation
+    from hcloud.usecases.live.operate import OperateRequest, Operation
     from hcloud.views.console import Terminal, Watch
 
 FEW_JOBS_BYTES = 64 << 10
@@ -82,6 +84,10 @@ def run(
     max_machines: Annotated[int | None, typer.Option(min=1, help="Most machines at a time.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Go on when all jobs are over: more will come.")] = False,
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Measure rented machines for a second.")] = True,
+    replan_window: Annotated[
+        str | None,
+        typer.Option("--replan", metavar="DURATION", help="So often plan from so much demand; buys nothing."),
+    ] = None,
     compiled: Annotated[
         bool | None,
         typer.Option("--compiled/--plain", help="Plain starts faster, decides slower; else by the number of jobs."),
@@ -100,10 +106,19 @@ def run(
     policy = Policy(strategy, pool, plan, tuple(family or ()))
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
-    asked = OperateRequest(jobs, said, policy, limits, follow, probe)
+    asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe), replan_window)
     quick = _is_worth_compiling(jobs) if compiled is None else compiled
     with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
         _work(here, operation, terminal, shown)
+
+
+def _replanned(asked: OperateRequest, window: str | None) -> OperateRequest:
+    if window is None:
+        return asked
+    from hcloud.usecases.deciding.replan import Replanner, window_asked
+
+    seconds = window_asked(window)
+    return replace(asked, planner=partial(Replanner, seconds=seconds), replan_every=seconds)
 
 
 def _dollars(amount: float | None) -> Decimal | None:
@@ -152,12 +167,17 @@ def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Pri
     if stop():
         _left(loop.fold, terminal)
         raise typer.Exit(stop.exit_code)
+    if loop.desk.terms.replan is not None:
+        with terminal.busy("planning from the demand so far"):
+            _advise(terminal, shown, loop.desk.terms.replan(clock.now()))
     with terminal.busy("simulating other strategies"):
         found = _compared(operation.directory, here.loaded, shown, at_end=True)
     if shown.is_json:
         _write_line(terminal, operating_document(loop.fold, shown.at, found))
     else:
         terminal.show(*outcome_lines(loop.fold, clock.now()), *compared_lines(found))
+    terminal.flush()
+    loop.finish()
     if any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
         raise typer.Exit(1)
 
@@ -185,9 +205,22 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
             _write_line(terminal, decision_document(decision))
         elif not terminal.quiet:
             terminal.say(decision_line(decision))
+    advice, loop.desk.advice = loop.desk.advice, []
+    for one in advice:
+        _advise(terminal, shown, one)
     for what, why in loop.new_troubles():
         terminal.warn(f"{what}: {why}")
     terminal.flush()
+
+
+def _advise(terminal: Terminal, shown: Printed, advice: CommitmentsAdvised) -> None:
+    from hcloud.store.notes import note_document
+    from hcloud.views.live.operating import advice_lines
+
+    if shown.is_json:
+        _write_line(terminal, note_document(advice))
+    else:
+        terminal.show(*advice_lines(advice))
 
 
 def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
@@ -263,6 +296,30 @@ def explain(
     terminal = session(ctx).terminal
     story = explain_job(journal_at(which.place), job)
     shown.tell(terminal, lambda: StoryDocument.of(story, shown.at), lambda: show_story(story, terminal))
+
+
+@app.command()
+@grouped
+def replan(
+    ctx: typer.Context,
+    *,
+    window: Annotated[str, typer.Option(metavar="DURATION", help="How much of the demand so far counts.")] = "28d",
+    where: CloudFlags,
+    shown: Printed,
+) -> None:
+    """Which commitments would pay for the demand that the journal has, beside those that are held; buys nothing."""
+    from hcloud.usecases.deciding.replan import Replanner, window_asked
+    from hcloud.usecases.live.operate_requests import directory_at
+    from hcloud.usecases.live.state import state_place
+
+    terminal, seconds = session(ctx).terminal, window_asked(window)
+    with where.opened(shown.at) as here:
+        planner = Replanner(here, directory_at(state_place(where.state, where.file)), seconds)
+        with terminal.busy("planning from the demand so far"):
+            found = planner(here.clock.now())
+    _advise(terminal, shown, found)
+    if found.why_not:
+        raise typer.Exit(9)
 
 
 @app.command()

@@ -48,7 +48,8 @@ def config_(
 ) -> None:
     """Print what to add to slurm.conf, or write it with --out: nodes, partition, settings and the programs."""
     from hcloud.providers.slurm.config import INCLUDE
-    from hcloud.usecases.live.slurm import FOLDER, SiteChoice, conf_of, write_files
+    from hcloud.providers.slurm.joining import needs
+    from hcloud.usecases.live.slurm import CONF, FOLDER, SiteChoice, conf_of, write_files
 
     place = (out or conf_of(None).parent).absolute()
     planned = _planned(where, plan) if plan is not None else ()
@@ -61,10 +62,14 @@ def config_(
         terminal.write(settings_document(conf(site, str(place))))
         terminal.note("this is hcloud.conf; --out writes it and the programs it names")
         return
-    for path in write_files(site, place):
+    written = write_files(site, place)
+    for path in written:
         terminal.note(f"written: {path}")
-    terminal.note(f"next: add to the end of {place}/slurm.conf:  {INCLUDE}")
+    if place / CONF.name not in written:
+        terminal.note(f"next: add to the end of {place}/slurm.conf:  {INCLUDE}")
     terminal.note("then: restart slurmctld, and hcloud slurm check")
+    for need in needs(site.store, "of slurmctld's version") if site.store else ():
+        terminal.note(need)
 
 
 def _planned(where: CloudFlags, plan: Path) -> tuple[NodeGroup, ...]:

@@ -51,7 +51,10 @@ def quality(
     source: Annotated[Path, typer.Argument(help="A journal, or a plan made with --strategy: what it predicts.")],
     shown: QualityPrinted,
 ) -> None:
-    """What jobs got: performance kept, waits, violations, moves and interruptions, in all, by kind and application."""
+    """What jobs got: performance kept, waits, violations, moves and interruptions, in all, by kind and application.
+
+    As HTML with a picture of a journal: demand, machines, queue and decisions over time.
+    """
     from hcloud.usecases.reports.quality import report_quality
     from hcloud.views.reports import documents
     from hcloud.views.reports.quality import quality_sections
@@ -62,7 +65,18 @@ def quality(
         shown,
         (f"Quality of {report.name}", quality_sections(report)),
         (lambda: documents.QualityDocument.of(report, shown.at), lambda: documents.quality_csv(report)),
+        lambda: _course(source) if report.groups else (),
     )
+
+
+def _course(journal: Path) -> tuple[PageSection, ...]:
+    """Demand, machines, queue and decisions over time, as a picture."""
+    from hcloud.usecases.reports.course import course_of_journal
+    from hcloud.views.page.parts import PageSection
+    from hcloud.views.reports.course import course_picture
+
+    drawn = course_picture(course_of_journal(journal), "Demand, machines, queue and decisions")
+    return (PageSection("Over time", figures=(drawn.figure(),)),)
 
 
 @grouped
@@ -125,6 +139,7 @@ def _print(
     shown: QualityPrinted,
     titled: tuple[str, tuple[PageSection, ...]],
     made: tuple[Callable[[], Mapping[str, object]], Callable[[], Written]],
+    pictures: Callable[[], tuple[PageSection, ...]] = lambda: (),
 ) -> None:
     from hcloud.views.markdown import markdown
     from hcloud.views.page.render import render
@@ -144,5 +159,5 @@ def _print(
         screen,
         csv=csv,
         md=lambda: markdown(sections),
-        html=lambda: render(report_page(title, sections)),
+        html=lambda: render(report_page(title, (*sections, *pictures()))),
     )

@@ -20,10 +20,12 @@ from hcloud.cli.flags import (
     Pool,
     PriceRatio,
     Profiles,
+    TraceColumns,
     TraceFormat,
     TraceKeys,
     TraceWindow,
     Unprofiled,
+    reader_keys,
 )
 from hcloud.cli.options import provider_named
 from hcloud.units import machines
@@ -51,6 +53,7 @@ class SimulationFlags:
     file: Configuration = None
     workload_format: TraceFormat = None
     keys: TraceKeys = None
+    columns: TraceColumns = None
     window: TraceWindow = None
     provider: OneProvider = None
     region: OneRegion = None
@@ -96,7 +99,8 @@ class SimulationFlags:
 
         refuse_beside_a_plan(
             [
-                ("--workload-format", self.workload_format), ("--set", self.keys), ("--provider", self.provider),
+                ("--workload-format", self.workload_format), ("--set", self.keys),
+                ("--columns", self.columns), ("--provider", self.provider),
                 ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus),
                 ("--profiles", self.profiles), ("--window", self.window), ("--price-ratio", self.price_ratio),
                 ("--pool", self.pool),
@@ -118,7 +122,7 @@ class SimulationFlags:
         flags = Flags(
             workload=workload,
             format=self.workload_format,
-            options=tuple(self.keys or ()),
+            options=reader_keys(self.keys, self.columns),
             window=self.window,
             providers=(provider_named(self.provider),) if self.provider else (),
             regions=(self.region,) if self.region else (),

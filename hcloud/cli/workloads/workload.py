@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.flags import TraceColumns, reader_keys
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
@@ -62,6 +64,7 @@ def show(
     name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
     workload_format: Format = "auto",
     keys: Keys = None,
+    columns: TraceColumns = None,
     window: Window = None,
     seed: Seed = 42,
     step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
@@ -76,7 +79,10 @@ def show(
 
     terminal = session(ctx).terminal
     at = shown.at
-    workload, every = _opened(_request(name, workload_format, keys, seed, window), terminal), _step(step)
+    workload, every = (
+        _opened(_request(name, workload_format, reader_keys(keys, columns), seed, window), terminal),
+        _step(step),
+    )
     with terminal.busy("adding up the demand"):
         summary = summarise(workload, every)
         if out is not None:
@@ -96,6 +102,7 @@ def validate(
     names: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to check.")],
     workload_format: Format = "auto",
     keys: Keys = None,
+    columns: TraceColumns = None,
     shown: DatedPrinted,
 ) -> None:
     """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
@@ -105,7 +112,7 @@ def validate(
 
     terminal = session(ctx).terminal
     at = shown.at
-    request = _request("", workload_format, keys, 42)
+    request = _request("", workload_format, reader_keys(keys, columns), 42)
     with terminal.progress("checking files", len(names)) as advance:
         verdicts = check(names, request, advance)
     shown.tell(
@@ -124,6 +131,7 @@ def convert(
     to: Annotated[Path, typer.Option("--to", "--out", help="The file to write: .csv, or .parquet for jobs.")],
     workload_format: Format = "auto",
     keys: Keys = None,
+    columns: TraceColumns = None,
     window: Window = None,
     seed: Seed = 42,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
@@ -132,19 +140,19 @@ def convert(
     from hcloud.usecases.workloads.workload import convert as write
 
     terminal = session(ctx).terminal
-    workload = _opened(_request(name, workload_format, keys, seed, window), terminal)
+    workload = _opened(_request(name, workload_format, reader_keys(keys, columns), seed, window), terminal)
     with terminal.busy(f"writing {to}"):
         rows = write(workload, to, force=force)
     terminal.note(f"{counted(rows, 'row')} written to {to}")
 
 
 def _request(
-    name: str, workload_format: str, keys: list[str] | None, seed: int, window: str | None = None
+    name: str, workload_format: str, keys: Sequence[str], seed: int, window: str | None = None
 ) -> WorkloadRequest:
     from hcloud.usecases.workloads.workload import WorkloadRequest
 
     pairs = dict[str, str]()
-    for text in keys or ():
+    for text in keys:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise UsageError(f"--set {text}: write KEY=VALUE")

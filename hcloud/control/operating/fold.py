@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import singledispatchmethod
 
-from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord, cost_of, rental_of
+from hcloud.control.operating.records import FoldImage, JobRecord, MachinePhase, MachineRecord, cost_of, rental_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -18,6 +18,7 @@ from hcloud.model.running.note import (
     Asked,
     AttemptOver,
     Beginning,
+    CommitmentsAdvised,
     ControllerStarted,
     Ended,
     EstimateFitted,
@@ -35,30 +36,6 @@ from hcloud.policy.facts import Setup
 
 LAST_DECISIONS = 12
 """Decisions that a screen shows."""
-
-
-@dataclass(slots=True)
-class FoldImage:
-    """What of a fold has to be kept so that it can go on: no job and no machine of which nothing can be said any more,
-    but every id that was ever taken."""
-
-    machines: list[MachineRecord]
-    jobs: list[JobRecord]
-    queue: list[str]
-    known: list[str]
-    counted: dict[str, int]
-    shut: list[tuple[str, PurchaseOption, float]]
-    decisions: list[Decision]
-    spent_before: Decimal
-    asked: str
-    is_finished: bool
-    began: float
-    last: float
-    limits: LimitsSet | None = None
-    judged: int = 0
-    kept: int = 0
-    core_seconds_before: float = 0.0
-    fitted: list[EstimateFitted] = field(default_factory=list)
 
 
 class Fold:
@@ -83,6 +60,7 @@ class Fold:
         self.core_seconds_before = 0.0
         self._cores = {t.name: t.cores / 1000 for t in setup.types}
         self.fitted: dict[str, EstimateFitted] = {}
+        self.advised: CommitmentsAdvised | None = None
         self.rented: list[MachineRental] = []
         self.shut: dict[tuple[str, PurchaseOption], float] = {}
         self.began = self.last = started
@@ -113,23 +91,24 @@ class Fold:
             self.kept,
             self.core_seconds_before,
             list(self.fitted.values()),
+            self.advised,
         )
 
     @classmethod
     def of_image(cls, setup: Setup, image: FoldImage) -> Fold:
-        """A fold that goes on where the one did that the image was taken of."""
+        """A fold that goes on where the one did that the image was taken of; the image stays as it is."""
         made = cls(setup, image.began)
-        made.machines = {m.instance: m for m in image.machines}
+        made.machines = {m.instance: replace(m, jobs=dict(m.jobs)) for m in image.machines}
         made.standing = {n: m for n, m in made.machines.items() if m.phase is not MachinePhase.GONE}
-        made.jobs = {job.order.id: job for job in image.jobs}
+        made.jobs = {job.order.id: replace(job) for job in image.jobs}
         made.active, made.known = dict(made.jobs), set(image.known)
         made.queue = dict.fromkeys(image.queue)
         made.shut = {(name, option): until for name, option, until in image.shut}
-        made.counted, made.decisions = image.counted, image.decisions
+        made.counted, made.decisions = dict(image.counted), list(image.decisions)
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
         made.last, made.limits = image.last, image.limits
         made.judged, made.kept, made.core_seconds_before = image.judged, image.kept, image.core_seconds_before
-        made.fitted = {one.app: one for one in image.fitted}
+        made.fitted, made.advised = {one.app: one for one in image.fitted}, image.advised
         return made
 
     def take(self, entries: Iterable[Event | Decision | Note]) -> None:
@@ -329,6 +308,10 @@ class Fold:
     @_note.register
     def _(self, entry: EstimateFitted) -> None:
         self.fitted[entry.app] = entry
+
+    @_note.register
+    def _(self, entry: CommitmentsAdvised) -> None:
+        self.advised = entry
 
     @_note.register
     def _(self, entry: Finished) -> None:

@@ -10,6 +10,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.job import JobOrder
+from hcloud.model.running.note import CommitmentsAdvised, EstimateFitted, LimitsSet
 from hcloud.model.workload import JobKind
 
 HOUR = Decimal(3600)
@@ -111,6 +112,31 @@ class JobRecord:
     def state(self) -> str:
         """Where it is in a word: one of JOB_STATES, or how it ended."""
         return self.result or ("running" if self.on is not None else "queued" if self.instance is None else "placed")
+
+
+@dataclass(slots=True)
+class FoldImage:
+    """What of a fold has to be kept so that it can go on: no job and no machine of which nothing can be said any more,
+    but every id that was ever taken."""
+
+    machines: list[MachineRecord]
+    jobs: list[JobRecord]
+    queue: list[str]
+    known: list[str]
+    counted: dict[str, int]
+    shut: list[tuple[str, PurchaseOption, float]]
+    decisions: list[Decision]
+    spent_before: Decimal
+    asked: str
+    is_finished: bool
+    began: float
+    last: float
+    limits: LimitsSet | None = None
+    judged: int = 0
+    kept: int = 0
+    core_seconds_before: float = 0.0
+    fitted: list[EstimateFitted] = field(default_factory=list)
+    advised: CommitmentsAdvised | None = None
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:

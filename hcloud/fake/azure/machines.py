@@ -55,6 +55,7 @@ def wanted_from(asked: ArmRequest, type_name: str, count: int, profile: Document
     tags = {str(k): str(v) for k, v in branch(asked.body, "tags").items()}
     place = AzureLocation(asked.params["subscription"], asked.params["group"], location, next(iter(zones), ""))
     spot = text(profile, "priority") == "Spot"
+    profile = {**profile, "identities": [*branch(asked.body, "identity", "userAssignedIdentities")]}
     return MachineOrder(place, found, count, spot, tags, profile, asked.params["name"], asked.principal)
 
 
@@ -228,6 +229,7 @@ def _made_of(profile: Document) -> dict[str, object]:
         "subnet": text(addresses[0], "properties", "subnet", "id") if addresses else "",
         "admin_user": text(profile, "osProfile", "adminUsername"),
         "ssh_public_key": text(keys[0], "keyData") if keys else "",
+        "identity": next((str(name) for name in listed(profile, "identities")), ""),
     }
 
 

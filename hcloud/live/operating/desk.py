@@ -17,7 +17,7 @@ from hcloud.model.holdings.live import Notice
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Pool, Ready
 from hcloud.model.running.job import JobPhase, JobSighting, NodePhase, Told
-from hcloud.model.running.note import Note, PassNoted
+from hcloud.model.running.note import CommitmentsAdvised, Note, PassNoted
 
 KEEPING, FORCED = "stop-keeping-machines", "stop-by-force"
 
@@ -26,12 +26,12 @@ KEEPING, FORCED = "stop-keeping-machines", "stop-by-force"
 class OperatingDesk:
     """The controller's policy (``session``), the sum of its journal (``fold``), and what the engine showed last.
 
-    ``troubles`` are what cannot be done at the moment, by what it is about, and ``made`` the decisions since somebody
-    emptied it, both for people; ``over`` are jobs that the engine may forget, ``external`` machines on which somebody
-    else runs something, ``passed_by`` jobs that the engine places by itself, ``told`` what it measured; ``before``
-    looks at an event before the controller does; ``closed`` says that no more jobs will come, ``freed`` that somebody
-    left a machine since it was looked whether a job waits for one that cannot be launched; ``notices`` are about
-    machines that their cloud takes away.
+    ``troubles`` are what cannot be done at the moment, by what it is about, ``made`` the decisions and ``advice`` what
+    was planned since somebody emptied it, all for people; ``over`` are jobs that the engine may forget, ``external``
+    machines on which somebody else runs something, ``passed_by`` jobs that the engine places by itself, ``told`` what
+    it measured; ``before`` looks at an event before the controller does; ``closed`` says that no more jobs will come,
+    ``freed`` that somebody left a machine since it was looked whether a job waits for one that cannot be launched;
+    ``notices`` are about machines that their cloud takes away.
     """
 
     session: ControlSession
@@ -55,6 +55,7 @@ class OperatingDesk:
     measured: dict[str, float] = field(default_factory=dict)
     notices: dict[int, Notice] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
+    advice: list[CommitmentsAdvised] = field(default_factory=list)
     before: Callable[[Event], None] = field(default=lambda event: None)
     _said: dict[tuple[str, object], float] = field(default_factory=dict)
 

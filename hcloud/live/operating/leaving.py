@@ -10,6 +10,7 @@ from hcloud.live.operating.losing import lose
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.event import Interruption
 from hcloud.model.running.job import NodePhase
+from hcloud.model.running.note import Held
 
 HEEDED_SECONDS = 3600.0
 """Ours: a notice of what is further away changes nothing yet."""
@@ -24,7 +25,9 @@ def heed(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
     left = 0.0 if notice.at is None else notice.at.timestamp() - now
     if left > HEEDED_SECONDS:
         return
-    machine.why = machine.why or f"its cloud takes it away: {notice.why}"
+    why = f"its cloud takes it away: {notice.why}"
+    if machine.why != why:
+        desk.tell(Held(now, number, why))
     if machine.option is PurchaseOption.SPOT:
         desk.happen(Interruption(now, number))
         return

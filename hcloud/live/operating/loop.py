@@ -13,6 +13,7 @@ from hcloud.control.operating.happened import taken
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.acting import intended
+from hcloud.live.operating.advising import advise, advised
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.judging import Judge
@@ -77,6 +78,7 @@ class OperatingLoop:
         self._take_jobs(now)
         self._judge.judge(now)
         self._learner.flush(now)
+        advise(desk, now)
         desk.happen(ClockTick(now))
         actions = intended(desk, now)
         if desk.write():
@@ -85,11 +87,15 @@ class OperatingLoop:
                 action()
             if desk.parts.journal.is_long:
                 self._renew()
-        if desk.goes_on():
-            return True
+        return desk.goes_on()
+
+    def finish(self) -> None:
+        """Note that nothing is left to do, where no machine stands: to be called when somebody was told how it went, as
+        the last thing before the process ends. Whoever is killed before is followed by a controller that finds all jobs
+        over; after it, the same command is other work."""
         if not any(machine.stands for machine in self.fold.standing.values()):
-            desk.tell(Finished(now))
-        return not desk.write()
+            self.desk.tell(Finished(self.desk.now()))
+            self.desk.write()
 
     def wait(self) -> None:
         """Until something is likely to have happened."""
@@ -114,6 +120,8 @@ class OperatingLoop:
             self._judge.measured(answer, str(who), now)
         elif what in ("refit", "record"):
             self._learner.answered(answer, str(who), now)
+        elif what == "replan":
+            advised(self.desk, answer, now)
         else:
             answered(self.desk, answer, now)
 

@@ -18,7 +18,7 @@ from hcloud.live.operating.losing import lose
 from hcloud.live.operating.machines import End, NotCertainError, Sight
 from hcloud.live.operating.workers import Answer
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import Machine
+from hcloud.model.holdings.live import Machine, Notice
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Interruption, LaunchFailed, Quality, Ready
 from hcloud.model.running.job import JobPhase, NodePhase
@@ -184,8 +184,13 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
             desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine)))
     numbers = {machine.key: machine.instance for machine in wanted.values()}
     desk.notices = {numbers[key]: notice for key, notice in sight.notices.items() if key in numbers}
-    desk.troubles.pop("notices", None)
-    if sight.unheard:
-        desk.troubles["notices"] = sight.unheard
+    said = [f"machine {number}: {_said(notice)}" for number, notice in desk.notices.items()]
+    desk.troubles["notices"] = "; ".join([sight.unheard] if sight.unheard else said)
+    if not desk.troubles["notices"]:
+        del desk.troubles["notices"]
     if strays := [m.id for key, m in sight.machines.items() if key not in wanted]:
         desk.do("strays", 0, partial(desk.parts.machines.end_strays, strays))
+
+
+def _said(notice: Notice) -> str:
+    return notice.why if notice.at is None else f"{notice.why} from {notice.at:%Y-%m-%d %H:%M} UTC on"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,7 +20,7 @@ from hcloud.model.measured.seen import FittedVector, SeenRun
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import UNKNOWN, Event
 from hcloud.model.running.job import JobOrder, ServiceTarget
-from hcloud.model.running.note import Asked, Note
+from hcloud.model.running.note import Asked, CommitmentsAdvised, Note
 
 Line = Event | Decision | Note
 
@@ -69,7 +70,8 @@ class Rhythm:
 class Terms:
     """What a controller works under, beside its policy. ``price`` is dollars an hour by type and option, ``zones``
     those of a type, ``vector`` what is estimated of a job before it runs, ``coin`` a number in 0..1 that is a job's
-    own. ``follow``: it goes on when all known jobs are over."""
+    own; ``replan`` what a plan of the demand until a moment would buy, made every ``replan_every`` seconds. ``follow``:
+    it goes on when all known jobs are over."""
 
     owner: Owner
     price: Callable[[str, PurchaseOption], Decimal]
@@ -81,6 +83,8 @@ class Terms:
     probe: Callable[[int], float | None] | None = None
     measure: Callable[[ServiceTarget], float] | None = None
     known: Teachable | None = None
+    replan: Callable[[float], CommitmentsAdvised] | None = None
+    replan_every: float = math.inf
     follow: bool = False
 
 

@@ -100,7 +100,7 @@ class AttemptOver:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A launch waits, and why; an empty ``why`` says that nothing keeps it any more."""
+    """A launch waits, or a machine will go, and why; an empty ``why`` says that nothing keeps a launch any more."""
 
     at: float
     instance: int
@@ -134,6 +134,26 @@ class EstimateFitted:
     app: str
     vector: tuple[int, ...]
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitmentsAdvised:
+    """What a plan of the last ``seconds`` of demand would buy beside the commitments that are held: ``purchases`` in
+    words, and dollars a month of these (``added``), of all that the plan has (``after``), and of everything on demand.
+    ``too_short`` says that there is too little history to buy by it, ``notes`` what else is to be known, ``why_not``
+    why nothing could be planned. Nothing is bought by it."""
+
+    at: float
+    seconds: float
+    jobs: int = 0
+    vcpus: float = 0.0
+    purchases: tuple[str, ...] = ()
+    added: Decimal | None = None
+    after: Decimal | None = None
+    on_demand: Decimal | None = None
+    too_short: str = ""
+    notes: tuple[str, ...] = ()
+    why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +201,7 @@ Note = (
     | ControllerStarted
     | LimitsSet
     | EstimateFitted
+    | CommitmentsAdvised
     | Finished
     | SnapshotTaken
     | PassNoted

@@ -11,15 +11,16 @@ from hcloud.model.endpoint import checked_endpoint, is_plain
 PUBLIC_ENDPOINT = "https://management.azure.com"
 DEFAULT_NAME = "hcloud"  # ours: of the resource group and the virtual network where none is named
 DEFAULT_IMAGE = "Canonical:ubuntu-24_04-lts:server:latest"
-LAUNCHED_WITH = ("resource_group", "subnet", "admin_user", "ssh_public_key")
+LAUNCHED_WITH = ("resource_group", "subnet", "admin_user", "ssh_public_key", "identity")
 DISK = "as large as the image, deleted with its machine"
 
 
 @dataclass(frozen=True, slots=True)
 class AzureSettings:
     """Where machines are made and what of. ``image`` is publisher:offer:sku:version or the id of an image; ``subnet``
-    the id of a subnet, or empty for ``hcloud/default`` in the resource group; ``principal`` names a role of a fake;
-    ``ca_file`` holds the authorities to trust where the endpoint's are not the usual ones."""
+    the id of a subnet, or empty for ``hcloud/default`` in the resource group; ``identity`` is the id of the
+    user-assigned identity that machines sign in with, empty for none; ``principal`` names a role of a fake; ``ca_file``
+    holds the authorities to trust where the endpoint's are not the usual ones."""
 
     subscription: str
     location: str
@@ -29,6 +30,7 @@ class AzureSettings:
     subnet: str = ""
     admin_user: str = DEFAULT_NAME
     ssh_public_key: str = ""
+    identity: str = ""
     principal: str = ""
     ca_file: str = ""
 

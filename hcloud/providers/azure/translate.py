@@ -107,6 +107,10 @@ _BOOT_LOG = {"bootDiagnostics": {"enabled": True}}
 """Azure keeps what the machine writes to its console: without it nobody could see what a start-up script says."""
 
 
+def _identity(name: str) -> dict[str, object]:
+    return {"type": "UserAssigned", "userAssignedIdentities": {name: {}}}
+
+
 def set_body(order: Launch, settings: AzureSettings) -> dict[str, object]:
     """The request that makes a scale set with all machines of an order."""
     name, settings = set_name(order.key), planned_settings(order, settings)
@@ -117,6 +121,7 @@ def set_body(order: Launch, settings: AzureSettings) -> dict[str, object]:
         "sku": {"name": order.instance_type, "tier": "Standard", "capacity": order.count},
         "tags": tags,
         **({"zones": [zone]} if zone else {}),
+        **({"identity": _identity(settings.identity)} if settings.identity else {}),
         "properties": {
             "orchestrationMode": "Flexible",
             "platformFaultDomainCount": 1,

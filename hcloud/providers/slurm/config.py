@@ -33,6 +33,11 @@ def files(site: SlurmSite, place: str) -> Mapping[str, str]:
     return {**own, FILE_NAME: site_text(site), **programs}
 
 
+def base(site: SlurmSite) -> str:
+    """A slurm.conf for where there is none, and all of a cluster is on this machine."""
+    return _BASE.replace("{folder}", str(site.folder))
+
+
 def conf(site: SlurmSite, place: str) -> str:
     """The lines to include at the end of slurm.conf."""
     lines = [
@@ -116,6 +121,35 @@ def prolog(site: SlurmSite) -> str:
     """Runs on slurmctld's machine before a job begins: it takes the job's ticket, and refuses a second begin."""
     return _PROLOG.replace("{partition}", site.partition).replace("{folder}", shlex.quote(str(site.folder)))
 
+
+_BASE = f"""\
+# Written by 'hcloud slurm config': a cluster on one machine, to try.
+ClusterName=hcloud
+SlurmctldHost=localhost(127.0.0.1)
+SlurmUser=root
+AuthType=auth/munge
+CredType=cred/munge
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+StateSaveLocation={{folder}}/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd.%n
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.%n.pid
+SlurmctldLogFile={{folder}}/slurmctld.log
+SlurmdLogFile=/var/log/slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SlurmdParameters=config_overrides
+JobCompType=jobcomp/filetxt
+JobCompLoc={{folder}}/jobcomp.log
+SchedulerParameters=sched_min_interval=100000,bf_interval=1
+SlurmdTimeout=30
+MpiDefault=none
+SwitchType=switch/none
+{INCLUDE}
+"""
 
 _LUA = """\
 -- Written by 'hcloud slurm config'. Jobs of hcloud's partition wait until hcloud has chosen their node.

@@ -60,6 +60,17 @@ _READS = {
     "azure": "az login --identity >/dev/null && "
     "az keyvault secret show --vault-name {name} --name slurm-{what} --query value --output tsv",
 }
+_RIGHTS = {
+    "aws": "ssm:GetParameter on arn:aws:ssm:*:*:parameter/{name}/* (and kms:Decrypt on a key of your own)",
+    "gcp": "secretmanager.versions.access on the secrets {name}-munge-key and {name}-controller",
+    "azure": "the role Key Vault Secrets User on the secrets slurm-munge-key and slurm-controller of {name}",
+}
+_IDENTITIES = {
+    "aws": "live.settings.instance_profile",
+    "gcp": "live.settings.service_account",
+    "azure": "live.settings.identity",
+}
+_TOOLS = {"aws": "aws (version 2)", "gcp": "gcloud", "azure": "az"}
 MUNGE_KEY, CONTROLLER = "munge-key", "controller"
 """What machines of a cloud read with their own role: the key in base64, and HOST:PORT of slurmctld."""
 
@@ -82,3 +93,15 @@ def reading(store: str, what: str) -> str:
     if cloud not in _READS or not name.strip("/"):
         raise UsageError(f"{store}: is no store of secrets", hint=f"{', '.join(f'{c}:NAME' for c in _READS)}")
     return _READS[cloud].format(name=shlex.quote(name.strip("/")), what=what)
+
+
+def needs(store: str, version: str) -> tuple[str, ...]:
+    """What machines of a cloud need so that they can join: their role's least permissions, who gives them the role, and
+    what their image holds."""
+    cloud, _, name = store.partition(":")
+    return (
+        f"the machines' role may do one thing: {_RIGHTS[cloud].format(name=name.strip('/'))}",
+        f"{_IDENTITIES[cloud]} of hcloud.yaml gives machines that role",
+        f"the image holds slurmd and scontrol {version}, munged with the user munge, setpriv, base64, {_TOOLS[cloud]}",
+        "ports 6817 (slurmctld) and 6818 (slurmd), or those of slurm.conf, are open between slurmctld and machines",
+    )

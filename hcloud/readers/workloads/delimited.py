@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from hcloud.errors import InputError, did_you_mean
+from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
@@ -23,9 +23,10 @@ _LONGEST_BLOCK = 1 << 19
 _OTHER_NAMES = {
     other: name
     for name, others in {
-        "id": "job_id jobid task_id name",
+        "id": "job job_id jobid task_id name",
         "submit": "submit_time submitted submit_at arrival start start_time",
         "duration": "run_time runtime elapsed seconds duration_s",
+        "end": "end_time ended finish finish_time finished finished_at completed completed_at stop stop_time",
         "cores": "cpus cpu vcpus vcpu ncpus num_cpus",
         "memory": "mem ram memory_gib mem_gib",
     }.items()
@@ -72,8 +73,8 @@ def read_table(
     return DelimitedTable(sink, digest)
 
 
-def header_layout(source: TraceFile, known: tuple[Column, ...], *, ignore_extra: bool = False) -> TableLayout:
-    """The layout of a file with a header line: which known column stands where; InputError when it does not fit."""
+def header_names(source: TraceFile) -> tuple[list[str], str]:
+    """The names in the header line of a file, and what separates them; InputError for a header that is none."""
     first, newline, _ = source.head.partition(b"\n")
     if not newline and len(first) >= HEAD_BYTES:
         raise InputError(f"{source.name}: the header line is longer than {HEAD_BYTES:,} bytes")
@@ -84,13 +85,42 @@ def header_layout(source: TraceFile, known: tuple[Column, ...], *, ignore_extra:
     if "\r" in text:
         raise InputError(f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF")
     delimiter = max(",;\t", key=text.count)
-    names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
-    check_header(source.name, names, known, ignore_extra=ignore_extra)
     if not newline:
         raise InputError(f"{source.name}: no rows; the file has only a header")
+    return [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])], delimiter
+
+
+def header_layout(
+    source: TraceFile,
+    known: tuple[Column, ...],
+    *,
+    ignore_extra: bool = False,
+    called: Mapping[str, str] | None = None,
+) -> TableLayout:
+    """The layout of a file with a header line: which known column stands where, ``called`` by which name in the file
+    where that differs; InputError when it does not fit."""
+    names, delimiter = header_names(source)
+    if called:
+        names = _renamed(source.name, names, called, known)
+    check_header(source.name, names, known, ignore_extra=ignore_extra)
     by_name = {c.name: c for c in known}
     columns = tuple(by_name.get(name, Column(f"{name} #{i}", "skip")) for i, name in enumerate(names))
     return TableLayout(_with_time_type(source, columns, delimiter), delimiter, header=True)
+
+
+def _renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple[Column, ...]) -> list[str]:
+    """The names of a header with those of the file replaced by ours; another column of that name is not used."""
+    ours = [column.name for column in known]
+    for mine, theirs in called.items():
+        if mine not in ours:
+            raise UsageError(f"columns: {shown(mine)} is no column of jobs{did_you_mean(mine, ours)}")
+        if theirs not in names:
+            raise InputError(
+                f"{file}: has no column {shown(theirs)}{did_you_mean(theirs, names)}",
+                hint=f"its columns: {', '.join(names)}"[:1000],
+            )
+    back = {theirs: mine for mine, theirs in called.items()}
+    return [back.get(name, f"{name} (not used)" if name in called else name) for name in names]
 
 
 def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: str) -> tuple[Column, ...]:
@@ -143,10 +173,24 @@ def check_header(file: str, names: list[str], known: tuple[Column, ...], *, igno
         error = findings.error(f"{file}: the header does not fit")
         error.hint = "columns that are not needed are skipped with --set extra_columns=ignore"
         if missing:
-            error.hint = f"rename the columns that hold {' and '.join(missing)}" + (
-                "; a duration is the seconds from start to end" if "duration" in missing else ""
-            )
+            error.hint = _which_columns(names, missing, allowed)
         raise error
+
+
+def _which_columns(names: list[str], missing: list[str], known: list[str]) -> str:
+    """What to say so that columns of other names are read: by what they are called elsewhere."""
+    meant: dict[str, str] = {}
+    for name in names:
+        usual = _OTHER_NAMES.get(name.strip().lower(), name)
+        if usual in (*known, "end") and usual not in meant and "submit" in known:
+            meant[usual] = name
+    if "duration" in meant:
+        meant.pop("end", None)
+    if "submit" in meant and ("end" in meant or "duration" in meant):
+        given = ",".join(f"{mine}={theirs}" for mine, theirs in meant.items() if mine != theirs)
+        return f"say which columns they are: --columns {given}"
+    told = f"say which columns hold {' and '.join(missing)}: --columns {missing[0]}=NAME,..."
+    return told + ("; in place of a duration an end may be given" if "duration" in missing else "")
 
 
 def _fill(sink: Sink, reader: CheckedReader, layout: TableLayout, progress: Progress | None) -> None:

@@ -34,6 +34,6 @@ def read_workload(
             f"{fmt!r} is not a workload format{did_you_mean(fmt, FORMATS)}", hint=f"formats: {', '.join(FORMATS)}"
         )
     source = open_source(path)
-    name = recognise(source) if fmt == "auto" else fmt
+    name = "jobs-csv" if fmt == "auto" and options.columns else recognise(source) if fmt == "auto" else fmt
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
     return cast("Reader", module).read(source, options, progress)

@@ -31,12 +31,16 @@ class WorkloadOptions:
         ``default_cores`` vCPUs, ``memory_per_core`` GiB per vCPU and ``default_kind`` fill columns or cells that the
         input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
         what is read.
+    Job tables (CSV)
+        ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus``;
+        columns that it does not name, and that are not ours, are not read then.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
         ``series_cores`` (one machine) and ``cluster_cores`` (a whole cluster) are the vCPUs that 100 % stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
-        ``max_gap_seconds`` holds the value before it, a longer one is an error. ``batch_share`` of the demand is batch.
+        ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
+        was off). ``batch_share`` of the demand is batch.
     SWIM
         cores = bytes of the largest stage / ``swim_split_bytes`` rounded up, 1 to ``swim_max_cores``; duration =
         ``swim_overhead_seconds`` + all bytes / (``swim_rate_bytes`` x cores).
@@ -58,6 +62,7 @@ class WorkloadOptions:
     default_kind: KindName = "batch"
     extra_columns: ExtraColumns = "refuse"
     max_rows: int = 50_000_000
+    columns: str = ""
     series_value: SeriesValue = "auto"
     series_cores: float = 8.0
     cluster_cores: float = 1000.0
@@ -107,7 +112,7 @@ def _hint(name: str, known: list[str]) -> str:
 def _parse(name: str, text: str, kind: object) -> object:
     if typing.get_origin(kind) is types.UnionType:
         return Path(text)
-    if typing.get_origin(kind) is Literal:
+    if kind is str or typing.get_origin(kind) is Literal:
         return text
     try:
         number = parse_decimal(text)

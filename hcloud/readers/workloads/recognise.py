@@ -22,14 +22,8 @@ def recognise(source: TraceFile) -> str:
     if source.head.startswith(b"PAR1"):
         return "bitbrains" if _is_bitbrains(source) else "jobs-parquet"
     text = source.head.split(b"\n", 1)[0].decode("utf-8", "replace").removesuffix("\r")
-    delimiter = max(",;\t", key=text.count)
-    names = {name.strip().strip('"') for name in text.split(delimiter)}
-    for name, known in reversed(FORMATS.items()):
-        if any(needed <= names for needed in known.headers):
-            return name
-    for name, known in reversed(FORMATS.items()):
-        if any(pattern.match(text) for pattern in known.lines):
-            return name
+    if (found := _object(source.head) or _table(text)) is not None:
+        return found
     for pattern, what in _COMPANIONS:
         if pattern.match(text):
             raise InputError(f"{source.name}: not a workload but {what}")
@@ -40,6 +34,24 @@ def recognise(source: TraceFile) -> str:
         f"{source.name}: the format is not recognised; line 1 begins with {shown(text)}",
         hint="name it with --format; `hcloud workload show --help` lists the formats",
     )
+
+
+def _object(head: bytes) -> str | None:
+    """The format of a JSON object that begins like this."""
+    if not head.lstrip().startswith(b"{"):
+        return None
+    fits = (n for n, known in FORMATS.items() if any(all(word in head for word in words) for words in known.holds))
+    return next(fits, None)
+
+
+def _table(first: str) -> str | None:
+    """The format whose header, or else first line, this is."""
+    delimiter = max(",;\t", key=first.count)
+    names = {name.strip().strip('"') for name in first.split(delimiter)}
+    for name, known in reversed(FORMATS.items()):
+        if any(needed <= names for needed in known.headers):
+            return name
+    return next((n for n, known in reversed(FORMATS.items()) if any(p.match(first) for p in known.lines)), None)
 
 
 def _is_bitbrains(source: TraceFile) -> bool:

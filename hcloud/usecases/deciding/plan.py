@@ -62,7 +62,14 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> De
     quarantined or older than allowed.
     """
     simulated = loaded.config.operation.strategy is not None
-    workload = without_gpu_jobs(open_workload(loaded, part_of(progress, 0.0, READING if simulated else 1.0)))
+    read = open_workload(loaded, part_of(progress, 0.0, READING if simulated else 1.0))
+    return plan_for(read, loaded, now, progress)
+
+
+def plan_for(read: Workload, loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
+    """The same for a workload that was read."""
+    simulated = loaded.config.operation.strategy is not None
+    workload = without_gpu_jobs(read)
     book, notes = open_prices(loaded, now.date())
     check_regions(loaded, book)
     settings = loaded.config.settings()

@@ -17,13 +17,14 @@ MACHINES, COMMANDS, SECRETS = "fake-machines", "fake-commands", "fake-secrets"
 
 
 @contextmanager
-def executed(here: LiveGround) -> Iterator[None]:
-    """Machines that a cloud in memory launches run as process groups of this machine; as those of a cloud they outlast
-    this process. UsageError where this user cannot give them a system of their own."""
+def executed(here: LiveGround, *, joins: bool) -> Iterator[None]:
+    """Where machines are to join Slurm (``joins``), those that a cloud in memory launches run as process groups of this
+    machine; as those of a cloud they outlast this process. UsageError where this user cannot give them a system of
+    their own."""
     from hcloud.fake.in_memory.memory import MemoryCloud
 
     memory = here.cloud
-    if not isinstance(memory, MemoryCloud):
+    if not (joins and isinstance(memory, MemoryCloud)):
         yield
         return
     if os.geteuid() != 0:

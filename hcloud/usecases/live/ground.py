@@ -89,7 +89,7 @@ class LiveGround:
     @cached_property
     def book(self) -> PriceBook:
         """The prices of the region that is acted on."""
-        return open_prices(_only(self.loaded, self.place), self.today)[0]
+        return open_prices(market_of(self.loaded, self.place), self.today)[0]
 
     @property
     def is_local(self) -> bool:
@@ -223,7 +223,7 @@ class LiveGround:
         provider = Provider(self.place.provider)
         key = OfferKey(provider, self.place.region, instance_type, option)
         if key not in self.book.offers:
-            check_regions(_only(self.loaded, self.place), self.book)
+            check_regions(market_of(self.loaded, self.place), self.book)
         return self.book.offer(key).hourly
 
 
@@ -348,10 +348,10 @@ def _key(place: CloudRegion, order: CommitmentOrder) -> OfferKey:
 
 def prices_of(loaded: Loaded, place: CloudRegion, today: date) -> PriceBook:
     """The prices of one place on a day, as verbs that act on a cloud see them."""
-    return open_prices(_only(loaded, place), today)[0]
+    return open_prices(market_of(loaded, place), today)[0]
 
 
-def _only(loaded: Loaded, place: CloudRegion) -> Loaded:
+def market_of(loaded: Loaded, place: CloudRegion) -> Loaded:
     """The configuration with the market of one place alone."""
     market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
     only = market.model_copy(update={"provider": Provider(place.provider), "regions": (place.region,)})

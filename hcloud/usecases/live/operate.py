@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,12 +22,13 @@ from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.terms import Parts, Rhythm, Terms
 from hcloud.live.operating.workers import Workers
 from hcloud.live.site import WaitLimits
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Owner
 from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
 from hcloud.model.running.event import UNKNOWN
 from hcloud.model.running.job import JobOrder
-from hcloud.model.running.note import LimitsSet
+from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
 from hcloud.policy.facts import Setup
 from hcloud.store.events import coin_of, decision_document, to_line
 from hcloud.store.files.crash import crash_from
@@ -37,7 +39,16 @@ from hcloud.store.live_journal import LiveJournalFile, segment
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.fake_machines import executed
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, ORDERS, OUTPUT, EngineParts, JobsAsked, open_engine
+from hcloud.usecases.live.operate_engine import (
+    LOCAL_ENGINE,
+    ORDERS,
+    OUTPUT,
+    SLURM_ENGINE,
+    EngineParts,
+    JobsAsked,
+    check_engine,
+    open_engine,
+)
 from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory_at, lock_of_work
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 
@@ -53,7 +64,8 @@ FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
 class OperateRequest:
     """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
     queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
-    is to do that was begun only for that."""
+    is to do that was begun only for that; every ``replan_every`` seconds the
+    ``planner`` plans anew."""
 
     jobs: Path | None = None
     engine: str | None = None
@@ -62,6 +74,8 @@ class OperateRequest:
     follow: bool = False
     probe: bool = True
     asked: str = ""
+    planner: Callable[[LiveGround, Path], Callable[[float], CommitmentsAdvised]] | None = None
+    replan_every: float = math.inf
 
 
 @dataclass(slots=True)
@@ -94,17 +108,20 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     StaleError for a journal of another account.
     """
     directory = here.beside.resolve() / DIRECTORY
+    replan = None if asked.planner is None else asked.planner(here, directory)
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(PrivateDirectory(directory))
     with lock.hold("hcloud operate"):
         known = _unfinished(directory / JOURNAL)
         if known is None and asked.jobs is None and asked.engine in (None, LOCAL_ENGINE):
             raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
+        check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
         origin = _origin(here, asked.engine, known, directory)
         setup = _setup(here, asked.policy, known, directory)
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
         limits = replace(kept_limits(asked.limits, fold.limits), cores=_cores_here(here))
         asked = replace(asked, limits=limits)
+        _check_prices(here, setup)
         if why := reserve_beyond(setup, here.price, asked.limits):
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         session, untold = _session(setup, known, kernels(), directory)
@@ -120,11 +137,12 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
             parts = _parts(here, world, origin, journal, workers)
-            loop = OperatingLoop(session, fold, parts, _terms(here, asked, origin, setup, world))
+            terms = _terms(here, asked, origin, setup, world)
+            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan))
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
-            with executed(here):
+            with executed(here, joins=origin.engine == SLURM_ENGINE):
                 yield Operation(loop, directory, origin, known is not None)
         finally:
             workers.close()
@@ -140,6 +158,14 @@ def kept_limits(asked: SpendingLimits, known: LimitsSet | None) -> SpendingLimit
         known.total if asked.total is None else asked.total,
         known.machines if asked.machines is None else asked.machines,
     )
+
+
+def _check_prices(here: LiveGround, setup: Setup) -> None:
+    """EvidenceError for a type that has no price: nothing is launched at one that nobody knows."""
+    options = (PurchaseOption.ON_DEMAND, *((PurchaseOption.SPOT,) if setup.rules.spot else ()))
+    for option in options:
+        for kind in setup.types:
+            here.price(kind.name, option)
 
 
 def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
@@ -291,6 +317,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         measure=measure,
         known=known,
         follow=asked.follow,
+        replan_every=asked.replan_every,
     )
 
 

@@ -51,10 +51,24 @@ class JobsAsked:
     goes_on: bool = False
 
 
+def check_engine(here: LiveGround, name: str) -> None:
+    """UsageError for an engine that cannot use the machines of this cloud; asks the cloud nothing."""
+    if name == LOCAL_ENGINE and not here.is_local:
+        raise UsageError(
+            f"--engine {LOCAL_ENGINE} runs jobs on this machine only, and the cloud is {here.selection}",
+            hint="--cloud local; across machines Slurm runs the jobs: --engine slurm",
+        )
+    if name == NO_ENGINE and here.is_local:
+        raise UsageError(
+            f"--engine {NO_ENGINE} keeps machines of a cloud, and the cloud is this machine",
+            hint="--cloud aws, gcp, azure or fake; or --engine local, which runs the jobs itself",
+        )
+
+
 def open_engine(here: LiveGround, name: str, directory: Path, jobs: JobsAsked) -> EngineParts:
     """The engine of live work. UsageError for one that there is not, or that cannot use the machines of this cloud."""
     if name == LOCAL_ENGINE:
-        return _local(here, directory, jobs)
+        return _local(directory, jobs)
     if name == SLURM_ENGINE:
         return _slurm(here, jobs)
     if name == NO_ENGINE:
@@ -63,14 +77,9 @@ def open_engine(here: LiveGround, name: str, directory: Path, jobs: JobsAsked) -
     raise UsageError(f"--engine {name}: there is no such engine", hint=names)
 
 
-def _local(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts:
+def _local(directory: Path, jobs: JobsAsked) -> EngineParts:
     from hcloud.profiling.local_engine import LocalEngine
 
-    if not here.is_local:
-        raise UsageError(
-            f"--engine {LOCAL_ENGINE} runs jobs on this machine only, and the cloud is {here.selection}",
-            hint="--cloud local; across machines Slurm runs the jobs: --engine slurm",
-        )
     engine = LocalEngine(directory / SPOOL, directory / OUTPUT, Path.cwd())
     return EngineParts(engine, _source(jobs), getattr(engine, "probe", None))
 
@@ -98,11 +107,6 @@ def _exchange(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts
     """Nothing of hcloud's own: somebody else runs the jobs, and tells of them in a file of events."""
     from hcloud.store.exchange import JobExchange
 
-    if here.is_local:
-        raise UsageError(
-            f"--engine {NO_ENGINE} keeps machines of a cloud, and the cloud is this machine",
-            hint="--cloud aws, gcp, azure or fake; or --engine local, which runs the jobs itself",
-        )
     made = JobExchange(jobs.path, directory / ORDERS, here.clock, jobs.goes_on)
     return EngineParts(made, made, shown=made.shown, arrivals=made.arrivals)
 

@@ -63,7 +63,7 @@ def _planned(here: LiveGround, policy: Policy, path: Path) -> Setup:
     if policy.strategy not in (None, operation.strategy) or policy.pool not in (None, operation.reserve):
         raise UsageError(f"{path}: is for {operation.strategy} with {operation.reserve} reserved servers")
     large = here.size_of(operation.reserved_type).vcpus
-    families = tuple(sorted({name.rpartition(".")[0] or name for name in (operation.reserved_type,)}))
+    families = tuple(sorted({operation.reserved_type, *operation.on_demand_types}))
     market = StreamMarket(Provider(here.place.provider), here.place.region, families, large=large)
     return make_setup(operation.strategy, operation.reserve, market)
 

@@ -12,9 +12,8 @@ from hcloud.errors import FileError, HcloudError, InputError, UsageError, writin
 from hcloud.model.checks import CheckResult, CheckStatus
 from hcloud.policy.facts import Setup
 from hcloud.providers.local.settings import TYPES
-from hcloud.providers.slurm import check, config, power
+from hcloud.providers.slurm import check, config, joining, power
 from hcloud.providers.slurm.client import HOW_TO_INSTALL, SlurmCommands
-from hcloud.providers.slurm.joining import MUNGE_KEY, reading
 from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, load_site
 
 CONF = Path("/etc/slurm/slurm.conf")
@@ -95,7 +94,7 @@ class SiteChoice:
     def site(self) -> SlurmSite:
         """The site. UsageError where no types are named."""
         if self.store:
-            reading(self.store, MUNGE_KEY)
+            joining.reading(self.store, joining.MUNGE_KEY)
         if not _PARTITION.fullmatch(self.partition):
             raise UsageError(
                 f"--partition {self.partition}: is no name of a partition", hint="letters, digits, - and _"
@@ -113,9 +112,11 @@ class SiteChoice:
 
 
 def write_files(site: SlurmSite, place: Path) -> tuple[Path, ...]:
-    """Write every file of a site beside slurm.conf, and make its folder. InputError where a script there is somebody
-    else's: nothing is written then."""
-    scripts = config.files(site, str(place))
+    """Write every file of a site beside slurm.conf, and make its folder; also a slurm.conf where there is none and all
+    of the cluster is on this machine. InputError where a script there is somebody else's: nothing is written then."""
+    scripts = dict(config.files(site, str(place)))
+    if site.first_port is not None and not (place / CONF.name).exists():
+        scripts[CONF.name] = config.base(site)
     if strange := [name for name, text in scripts.items() if _is_of_others(place / name, text)]:
         raise InputError(
             f"{place / strange[0]}: was not written by 'hcloud slurm config', and stays as it is",
@@ -125,7 +126,7 @@ def write_files(site: SlurmSite, place: Path) -> tuple[Path, ...]:
         for folder in (site.claims, site.tickets, site.begun):
             folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, text in config.files(site, str(place)).items():
+    for name, text in scripts.items():
         path = place / name
         with writing(path):
             path.write_text(text, encoding="utf-8")
@@ -158,8 +159,24 @@ def checks(conf: Path, *, offline: bool) -> tuple[CheckResult, ...]:
         return (CheckResult("site", CheckStatus.ERROR, why, hint="hcloud slurm config --out writes it"),)
     commands = SlurmCommands(conf)
     shown = f"partition {site.partition}, {sum(g.reserved + g.on_demand for g in site.groups)} nodes"
-    own = [CheckResult("site", CheckStatus.OK, shown), *_files(site, conf.parent), _folder(site)]
+    own = [CheckResult("site", CheckStatus.OK, shown), *_store(site, conf), *_files(site, conf.parent), _folder(site)]
     return (*own, *(_of_conf(site, conf) if offline else _of_cluster(site, conf, commands)))
+
+
+def _store(site: SlurmSite, conf: Path) -> Iterator[CheckResult]:
+    """What machines of a cloud need. They get no file that slurm.conf includes by a path."""
+    if not site.store:
+        return
+    try:
+        named = check.includes_of(_text(conf, 0))
+    except HcloudError:
+        named = ()
+    said = joining.needs(site.store, "of slurmctld's version")
+    if any("/" in name for name in named):
+        hint = f"write it without a path: {config.INCLUDE}"
+        yield CheckResult("store", CheckStatus.ERROR, f"{conf} includes files by a path", said, hint)
+    else:
+        yield CheckResult("store", CheckStatus.OK, f"machines read munge's key from {site.store}", said)
 
 
 def _of_conf(site: SlurmSite, conf: Path) -> Iterator[CheckResult]:

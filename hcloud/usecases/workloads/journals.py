@@ -72,8 +72,9 @@ def _leave_out(draft: Draft, journeys: list[Journey]) -> None:
 
 
 def _work(journey: Journey) -> float:
-    share = 1.0 if journey.performance is None or journey.kind == SERVICE else journey.performance
-    return journey.ran * share
+    if journey.kind == SERVICE:
+        return sum(stay.ran for stay in journey.stays)  # it serves on every machine that it is on
+    return journey.ran * (1.0 if journey.performance is None else journey.performance)
 
 
 def _vectors(arrivals: Iterable[Arrival], apps: Iterable[str]) -> dict[str, tuple[int, ...]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -16,7 +17,8 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.job import KEPT
-from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money
+from hcloud.model.running.note import CommitmentsAdvised
+from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money, format_span
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
@@ -94,10 +96,37 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
             shown.append(f"and {counted(len(machines) - len(chosen), 'machine')} more")
         shown += _whys(machines)
     shown += _queue(fold, now)
+    if fold.advised is not None:
+        shown.append(next(advice_lines(fold.advised)))
     if fold.decisions:
         shown.append(Text("last decisions", style="bold"))
         shown += [decision_line(d) for d in fold.decisions[-moment.decisions :]]
     return shown
+
+
+def advice_lines(advice: CommitmentsAdvised) -> Iterator[str]:
+    """What a plan of the demand so far would buy, for people."""
+    window = f"the last {format_span(advice.seconds)} of demand"
+    if advice.why_not or advice.after is None or advice.on_demand is None:
+        yield f"no recommendation from {window}: {advice.why_not}"
+        return
+    seen = f"{window} ({counted(advice.jobs, 'job')}, {advice.vcpus:,.1f} vCPU in the mean)"
+    costs = (
+        f"all machines then cost {format_money(advice.after, 2)} a month, all on demand"
+        f" {format_money(advice.on_demand, 2)}"
+    )
+    more = (
+        f"{counted(len(advice.purchases), 'more commitment')} for {format_money(advice.added or Decimal(0), 2)} a month"
+    )
+    if advice.too_short:
+        yield f"no recommendation yet: {advice.too_short}"
+        yield f"so far it would be {more}, from {seen}; {costs}"
+    elif advice.purchases:
+        yield f"recommended from {seen}: {more}; {costs}. hcloud operate buys nothing: see 'hcloud commit'"
+    else:
+        yield f"nothing more to commit to, from {seen}: {costs}"
+    yield from (f"  + {purchase}" for purchase in advice.purchases)
+    yield from (f"  {note}" for note in advice.notes)
 
 
 def _whys(machines: Sequence[MachineRecord]) -> Iterator[str]:

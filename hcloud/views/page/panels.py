@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Literal
 
 from hcloud.views.lines import wrapped
-from hcloud.views.page.axes import Axis, Frame, area, axis, framed, key, log_axis, short_number
+from hcloud.views.page.axes import Axis, Frame, area, axis, framed, key, log_axis, short_number, stepped
 from hcloud.views.page.svg import LETTER, LINE, Canvas
 
 PanelKind = Literal["lines", "steps", "bars", "stacked", "boxes", "areas", "heat", "dots"]
@@ -40,7 +40,7 @@ class SeriesMark:
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A field with its axes: ``log`` names those that are logarithmic, ``names`` what stands at 0, 1, 2 ... of the
-    horizontal one, and ``limit`` a value of it that is marked."""
+    horizontal one, ``limit`` a value of it that is marked, and ``over`` is drawn on areas as a line of steps."""
 
     title: str
     kind: PanelKind
@@ -52,6 +52,7 @@ class Panel:
     names: tuple[str, ...] = ()
     limit: float | None = None
     from_zero: bool = True
+    over: Sequence[SeriesMark] = ()
 
     @property
     def series(self) -> list[str]:
@@ -147,7 +148,9 @@ def _entries(shown: Sequence[Panel], classes: Mapping[str, str]) -> list[tuple[s
         return [(f"p-reserve p-h{at}", f"{at / SHADES:.0%} in use") for at in range(0, SHADES + 1, SHADES // 4)]
     form = "p-stroke" if shown[0].kind in ("lines", "steps") else "p-fill"
     names = dict.fromkeys(chain.from_iterable(p.series for p in shown))
-    return [(f"{classes[name]} {form}", name) for name in sorted(names, key=list(classes).index)]
+    over = dict.fromkeys(mark.series for panel in shown for mark in panel.over)
+    told = [(f"{classes[name]} {form}", name) for name in sorted(names, key=list(classes).index)]
+    return told + [(classes[name], name) for name in over]
 
 
 def _words(panel: Panel, width: float) -> list[str]:
@@ -186,7 +189,7 @@ def _ends(panel: Panel) -> Ends:
         sums: dict[float, float] = {}
         for mark in marks:
             sums[mark.x] = sums.get(mark.x, 0.0) + mark.values[0]
-        return 0.0, (max([0.0, *sums.values()]) or 1.0) * HEADROOM
+        return 0.0, (max([0.0, *sums.values(), *(m.values[0] for m in panel.over)]) or 1.0) * HEADROOM
     values = [v for m in marks for v in (m.values[:1] if panel.kind == "dots" else m.values)]
     if "y" in panel.log:
         known = [v for v in values if v > 0] or [1.0]
@@ -307,6 +310,10 @@ def _areas(frame: Frame, panel: Panel, classes: Mapping[str, str]) -> None:
         if above != below:
             area(frame, below, above, (_step(places), f"{classes[name]} p-fill"), places[0])
         below = above
+    for name in dict.fromkeys(mark.series for mark in panel.over):
+        levels = [mark.values[0] for mark in panel.over if mark.series == name]
+        corners = stepped(levels, _step(places))
+        frame.canvas.path([frame.at(places[0] + x, y) for x, y in corners], classes[name])
 
 
 def _heat(frame: Frame, panel: Panel, _: Mapping[str, str]) -> None:

@@ -25,6 +25,7 @@ def test_the_printed_permissions_are_enough_for_a_life_and_a_purchase(rig: AwsRi
     made = [m.id for m in cloud.launch(order(rig)).machines]
     cloud.quotas(rig.type_name)
     cloud.machines(LINEAGE)
+    cloud.notices(LINEAGE)
     cloud.look(made)
     cloud.examine(made)
     with suppress(CloudError):

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class WorkloadFormat:
     """A format: the module here that reads it, columns of which one set must be in its header, and patterns of which
-    one must begin its first line where it has no header. One with neither is told by its bytes, or by its name."""
+    one must begin its first line where it has no header, or sets of words of which a JSON object has one near its
+    beginning. One with none of these is told by its bytes, or by its name."""
 
     module: str
     headers: tuple[frozenset[str], ...] = ()
     lines: tuple[re.Pattern[str], ...] = ()
+    holds: tuple[tuple[bytes, ...], ...] = ()
 
 
 def _headers(*columns: str) -> tuple[frozenset[str], ...]:
@@ -35,5 +37,19 @@ FORMATS = {
     "cluster": WorkloadFormat("cluster", _headers("avg_cpu", "cpu_util_percent")),
     "requests": WorkloadFormat("requests", _headers("TIMESTAMP ContextTokens GeneratedTokens")),
     "bitbrains": WorkloadFormat("bitbrains"),
+    "slurm": WorkloadFormat(
+        "slurm",
+        lines=_lines(r"(?i)([\w/]+\|)*jobid(raw)?\|", r"JobId=\d+ "),
+        holds=((b'"jobs"', b'"submission"', b'"elapsed"'),),
+    ),
+    "monitoring": WorkloadFormat(
+        "monitoring",
+        holds=(
+            (b'"Datapoints"',),
+            (b'"MetricDataResults"', b'"Timestamps"'),
+            (b'"resultType"', b'"matrix"'),
+            (b'"status"', b'"errorType"'),
+        ),
+    ),
 }
 """Every format by its name, the more general ones first: of several that fit a file it is the last."""

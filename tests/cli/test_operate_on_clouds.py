@@ -1,0 +1,88 @@
+"""``hcloud operate`` on a cloud: what is refused before anything is asked of it or launched there."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from hcloud.catalog.book import PriceBook
+from hcloud.cli.main import run
+from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.model.catalog import PurchaseOption
+from hcloud.readers.bundle import bundled
+from hcloud.readers.configuration.config import Loaded, load_config
+from hcloud.usecases.live.ground import CloudSelection, opened
+from hcloud.usecases.live.operate_setup import Policy, setup_for
+from hcloud.usecases.workloads.sources import open_prices
+
+PLANNED = {
+    "aws": ("m5.xlarge", ("m5.large", "m5.xlarge")),
+    "gcp": ("n2d-standard-4", ("n2d-standard-2", "n2d-standard-4")),
+    "azure": ("Standard_D4s_v5", ("Standard_D2s_v5", "Standard_D4s_v5")),
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs.csv").write_text("id,command\na,true\n")
+    (tmp_path / "events.jsonl").write_text("")
+    return tmp_path
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure", "fake"])
+def test_the_local_engine_on_a_cloud_is_refused_before_credentials_are_asked_for(
+    here: Path, cloud: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_TENANT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HYC_LIVE__ACCOUNT", "5c1f0000-0000-4000-8000-000000000001")
+    monkeypatch.setattr("hcloud.usecases.live.ground._check_account", lambda loaded, found: None)
+    monkeypatch.setattr(MemoryCloud, "scope", lambda self: pytest.fail("the cloud was asked"))
+    assert run(["operate", "jobs.csv", "--cloud", cloud]) == 64
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"--engine local runs jobs on this machine only, and the cloud is {cloud}" in said
+    assert "--engine slurm" in said
+    assert "redential" not in said
+
+
+@pytest.mark.parametrize("cloud", PLANNED)
+def test_a_plan_says_which_types_are_rented_beside_the_reserve(
+    here: Path, cloud: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On Google and Azure the reserve's type was all there was."""
+    large, names = PLANNED[cloud]
+    operation = SimpleNamespace(strategy="HM", reserve=2, reserved_type=large, on_demand_types=names)
+    monkeypatch.setattr("hcloud.store.plan_file.load_plan", lambda path: SimpleNamespace(operation=operation))
+    with opened(load_config(None), CloudSelection(f"fake:{cloud}"), datetime(2026, 11, 20, tzinfo=UTC)) as found:
+        setup = setup_for(found, Policy(plan=Path("plan.json")))
+    assert tuple(t.name for t in setup.types) == names
+    assert (setup.large.name, setup.pool) == (large, 2)
+
+
+@pytest.mark.parametrize("option", [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT])
+def test_nothing_is_launched_where_a_type_has_no_price(
+    here: Path, option: PurchaseOption, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also a type that no job needs yet: its turn would come when nobody looks."""
+
+    def without(loaded: Loaded, today: date) -> tuple[PriceBook, object]:
+        book, rest = open_prices(loaded, today)
+        return book.restricted(k for k in book.offers if (k.instance_type, k.option) != ("m5.xlarge", option)), rest
+
+    monkeypatch.setattr("hcloud.usecases.live.ground.open_prices", without)
+    text = (bundled("policies") / "OdM.yaml").read_text()
+    below = "{below_quality: {value: 0.9, unit: quality, origin: C, source: ours, why: a test}}"
+    ruled = f"  spot:\n    rule: tolerant-batch\n    parameters: {below}"
+    with_spot = text.replace("  spot:\n    rule: none", ruled)
+    assert with_spot != text
+    Path("mine.yaml").write_text(text if option is PurchaseOption.ON_DEMAND else with_spot)
+    words = ["operate", "run", "events.jsonl", "--engine", "none", "--cloud", "fake:aws", "-s", "./mine.yaml"]
+    assert run(words) == 9
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"aws/us-east-1/m5.xlarge/{option}: the price book has no such price" in said
+    kept = Path(".hcloud") / "fake-aws.json"
+    assert not kept.exists() or '"launch"' not in kept.read_text()

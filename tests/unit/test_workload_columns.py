@@ -1,0 +1,74 @@
+"""Job tables whose columns have other names, and ends in place of durations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hcloud.errors import InputError, UsageError
+from hcloud.model.workload import Jobs
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.options import WorkloadOptions
+
+ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
+
+
+def jobs(path: Path, columns: str = "") -> Jobs:
+    found = read_workload(path, options=WorkloadOptions(columns=columns))
+    assert isinstance(found, Jobs)
+    return found
+
+
+def test_columns_of_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("job,start time (UTC),end-time,vcpus,submit\n" + ROWS)
+    found = jobs(path, "id=job, submit=start time (UTC), end=end-time, cores=vcpus")
+    assert list(found.duration) == [3600, 5400]
+    assert list(found.cores) == [4, 2]
+    assert found.ids is not None
+    assert list(found.ids) == [b"1", b"2"]
+
+
+def test_the_refusal_names_the_columns_that_would_do(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("job,start_time,end_time,vcpus,note\n" + ROWS)
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert caught.value.hint is not None
+    said = caught.value.hint.partition("--columns ")[2]
+    assert said == "id=job,submit=start_time,end=end_time,cores=vcpus"
+    assert list(jobs(path, said).duration) == [3600, 5400]
+
+
+def test_a_job_runs_from_its_start_and_waits_from_its_submission(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,start,end,cores\n0,10,110,1\n5,,25,1\n")
+    found = jobs(path)
+    assert list(found.submit) == [0, 5]
+    assert list(found.duration) == [100, 20]
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ("submt=a", "did you mean submit"),
+        ("submit", "write submit=NAME"),
+        ("submit=", "write submit=NAME"),
+    ],
+)
+def test_columns_that_are_none_of_ours(tmp_path: Path, columns: str, says: str) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(UsageError, match=says):
+        jobs(path, columns)
+
+
+def test_columns_that_the_file_has_not_and_ends_that_cannot_be(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("begins,ends\n5,3\n7,9\n8,2e10\n")
+    with pytest.raises(InputError, match="has no column 'begin'; did you mean begins"):
+        jobs(path, "submit=begin,end=ends")
+    with pytest.raises(InputError) as caught:
+        jobs(path, "submit=begins,end=ends")
+    assert [problem.where for problem in caught.value.problems] == ["line 2, column end", "line 4, column end"]

@@ -1,0 +1,117 @@
+"""Answers of CloudWatch and Prometheus as demand."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Demand
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.options import WorkloadOptions
+
+START = 1_793_520_000
+
+
+def iso(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()
+
+
+def statistics(values: list[float], unit: str = "Percent") -> dict[str, object]:
+    """CloudWatch gives the points of get-metric-statistics in no order."""
+    points = [{"Timestamp": iso(START + 300 * n), "Average": v, "Unit": unit} for n, v in enumerate(values)]
+    return {"Label": "CPUUtilization", "Datapoints": points[::-1]}
+
+
+def metric_data(series: dict[str, list[float]]) -> dict[str, object]:
+    results = [
+        {
+            "Id": f"m{n}",
+            "Label": f"{name} CPUUtilization",
+            "Timestamps": [iso(START + 300 * i) for i in range(len(values))],
+            "Values": values,
+            "StatusCode": "Complete",
+        }
+        for n, (name, values) in enumerate(series.items())
+    ]
+    return {"MetricDataResults": results, "Messages": []}
+
+
+def matrix(series: dict[str, list[tuple[int, float]]]) -> dict[str, object]:
+    results = [
+        {"metric": {"instance": name}, "values": [[START + at, str(v)] for at, v in samples]}
+        for name, samples in series.items()
+    ]
+    return {"status": "success", "data": {"resultType": "matrix", "result": results}}
+
+
+def demand(folder: Path, document: object, **keys: object) -> Demand:
+    path = folder / "answer.json"
+    path.write_text(json.dumps(document))
+    found = read_workload(path, options=WorkloadOptions(**keys))  # type: ignore[arg-type]
+    assert isinstance(found, Demand)
+    return found
+
+
+def test_the_same_use_in_three_forms_is_the_same_demand(tmp_path: Path) -> None:
+    percent = [10.0, 50.0, 100.0, 0.0]
+    cores = [(300 * n, value / 100 * 8) for n, value in enumerate(percent)]
+    forms = [
+        demand(tmp_path, statistics(percent)),
+        demand(tmp_path, metric_data({"i-1": percent})),
+        demand(tmp_path, matrix({"web-1": cores})),
+    ]
+    for found in forms:
+        assert (found.start, found.step_seconds) == (START, 300)
+        assert list(found.cores) == pytest.approx([0.8, 4.0, 8.0, 0.0])
+
+
+def test_series_are_added_up_while_their_machines_are_there(tmp_path: Path) -> None:
+    long_off = [(0, 1.0), (60, 1.0), (120, 1.0), (60 * 800, 2.0), (60 * 801, 2.0)]
+    short = [(60, 3.0), (120, 3.0), (240, 3.0)]
+    found = demand(tmp_path, matrix({"a": long_off, "b": short}))
+    assert list(found.cores[:6]) == [1.0, 4.0, 4.0, 3.0, 3.0, 0.0]
+    assert list(found.cores[-2:]) == [2.0, 2.0]
+    assert found.provenance.repaired == {
+        "missing samples: the value before held": 1,
+        "missing for long: counted as switched off": 797,
+    }
+
+
+def test_what_a_value_is_can_be_said(tmp_path: Path) -> None:
+    found = demand(tmp_path, metric_data({"i-1": [50.0, 50.0]}), series_value="percent", series_cores=4.0)
+    assert list(found.cores) == [2.0, 2.0]
+    found = demand(tmp_path, matrix({"a": [(0, 600.0), (60, 600.0)]}), series_value="requests")
+    assert list(found.cores) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ({"status": "error", "errorType": "bad_data", "error": "parse error"}, "refused the query: parse error"),
+        ({"Label": "x", "Datapoints": []}, "holds no sample"),
+        ({**metric_data({"a": [1.0, 2.0]}), "NextToken": "t"}, "a part of an answer"),
+        (statistics([1.0]), "at least two samples"),
+        (statistics([1.0, 250.0]), "250 at"),
+        (matrix({"a": [(0, -1.0), (60, 1.0)]}), "a number from 0"),
+        (matrix({"a": [(0, float("nan")), (60, 1.0)]}), "a number from 0"),
+        (matrix({"a": [(10**14, 1.0), (10**14 + 60, 1.0)]}), "not in seconds"),
+        ({"Datapoints": [{"Timestamp": "yesterday", "Average": 1.0}]}, "a time and a number"),
+    ],
+)
+def test_an_answer_that_cannot_be_used_says_why(tmp_path: Path, document: object, says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        demand(tmp_path, document)
+    assert says in " ".join([str(caught.value), *map(str, caught.value.problems)])
+
+
+def test_an_answer_that_breaks_off_is_refused_wherever_it_does(tmp_path: Path) -> None:
+    text = json.dumps(metric_data({"i-1": [50.0, 50.0]}))
+    path = tmp_path / "answer.json"
+    for length in range(1, len(text), 7):
+        path.write_text(text[:length])
+        with pytest.raises(InputError):
+            read_workload(path)
