@@ -97,7 +97,7 @@ def main(clouds: list[str]) -> None:
 
 def rooms() -> list[str]:
     """What verbs load late, and each child would load again."""
-    packages = [importlib.import_module(name) for name in ROOMS]
+    packages = [importlib.import_module(f"hcloud.{name}") for name in ROOMS]
     return [m.name for package in packages for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
 
 
