@@ -147,23 +147,48 @@ def read_journal(path: Path) -> JournalContents:
         if lines and isinstance(lines[-1], PassNoted):
             noted = (len(lines), whole)
     if setup is None:
-        hint = "a crash may have left it like that: remove it, and start anew"
-        raise InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
+        raise _nothing_in(path)
     if live is not None and len(lines) > noted[0]:  # a crash cut a pass short
         lines, whole, torn = lines[: noted[0]], noted[1], True
     before = _before(path, lines[0]) if lines and isinstance(lines[0], SnapshotTaken) else None
     return JournalContents(setup, tuple(lines), whole, torn, live, before)
 
 
+def _nothing_in(path: Path) -> InputError:
+    hint = "a crash may have left it like that: remove it, and start anew"
+    return InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
+
+
+def follow_journal(path: Path, start: int = 0) -> Iterator[tuple[Entry | Note, int]]:
+    """Line by line what a journal holds, each with the byte after it, from its first entry or from a byte where a line
+    begins; a torn last line is left out. Raises InputError with the line (or the byte) where one is damaged."""
+    place = start
+    for number, raw in _lines(path, start):
+        if not raw.endswith(b"\n"):
+            return
+        place += len(raw)
+        if number == 1 and not start:
+            continue
+        try:
+            yield parse_line(from_line(raw.decode())), place
+        except (EventError, UnicodeDecodeError) as error:
+            where = f"line {number}" if not start else f"the line before byte {place:,}"
+            raise InputError(f"{path}: {where} is damaged: {error}") from None
+
+
 def read_header(path: Path) -> tuple[Setup, LiveOrigin | None]:
     """The first line of a journal alone. Raises InputError where it is none."""
+    if not path.is_file() or path.stat().st_size:  # of an empty one more is known below
+        check_file(path, "a journal", hint="hcloud simulate and hcloud decide write one with --journal")
     for _, raw in _lines(path):
+        if not raw.endswith(b"\n"):
+            break
         try:
             document = from_line(raw.decode())
             return _setup(document), _live(document)
         except (EventError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: line 1 is damaged: {error}") from None
-    raise InputError(f"{path}: holds no journal, not even the first line of one")
+    raise _nothing_in(path)
 
 
 def _before(path: Path, taken: SnapshotTaken) -> Before:
@@ -209,8 +234,9 @@ def _live(document: dict[str, Any]) -> LiveOrigin | None:
         raise EventError("not the first line of a journal: live is not as hcloud writes it") from None
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _lines(path: Path, start: int = 0) -> Iterator[tuple[int, bytes]]:
     with path.open("rb") as file:
+        file.seek(start)
         number = 0
         while raw := file.readline(LONGEST_LINE):
             number += 1

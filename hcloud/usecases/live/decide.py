@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
@@ -15,13 +16,23 @@ from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
+from hcloud.model.running.note import Note
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.facts import Setup
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.events import decision_document, from_line, parse_event, to_line
 from hcloud.store.files.lock import claim
-from hcloud.store.journal import JournalContents, check_target, entry_line, header_line, read_journal
+from hcloud.store.journal import (
+    JournalContents,
+    check_target,
+    entry_line,
+    follow_journal,
+    header_line,
+    read_header,
+    read_journal,
+)
+from hcloud.store.resume_point import EVERY, read_point, save_point
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -89,10 +100,17 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
 
 
 class Stream:
-    """Lines of events in, lines of decisions out; each is in the journal, where there is one, before it is out."""
+    """Lines of events in, lines of decisions out; each is in the journal, where there is one, before it is out. The
+    journal has ``place`` bytes with so many ``events``; a restart begins from what was ``saved`` at that byte, which is
+    done anew ``every`` so many bytes.
+    """
 
-    def __init__(self, session: ControlSession, file: FileIO | None = None, *, durable: bool = False) -> None:
-        self._session, self._file, self._durable = session, file, durable
+    def __init__(
+        self, session: ControlSession, file: FileIO | None = None, path: Path | None = None, *, durable: bool = False
+    ) -> None:
+        self._session, self._file, self._path, self._durable = session, file, path, durable
+        self.place = self.events = self.saved = 0
+        self.every = EVERY
 
     def close(self) -> None:
         """Let go of the journal."""
@@ -104,8 +122,17 @@ class Stream:
         event = parse_event(from_line(line))
         told = "".join(to_line(decision_document(d)) for d in self._session.handle(event))
         if self._file is not None:
-            append(self._file, entry_line(event) + told, durable=self._durable)
+            text = entry_line(event) + told
+            append(self._file, text, durable=self._durable)
+            self.place, self.events = self.place + len(text.encode()), self.events + 1
+            self.keep_point()
         return told
+
+    def keep_point(self) -> None:
+        """Keep a point that a restart can begin from, if the last one is long ago."""
+        if self._path is not None and self.place - self.saved >= self.every:
+            save_point(self._path, self.place, self.events, self._session.now, self._session.snapshot())
+            self.saved = self.place
 
 
 def append(file: FileIO, text: str, *, durable: bool) -> None:
@@ -148,8 +175,11 @@ def open_stream(
         return OpenedStream(Stream(session))
 
     def begun(file: FileIO) -> OpenedStream:
-        append(file, header_line(setup), durable=durable)
-        return OpenedStream(Stream(session, file, durable=durable))
+        first = header_line(setup)
+        append(file, first, durable=durable)
+        stream = Stream(session, file, path, durable=durable)
+        stream.place = len(first.encode())
+        return OpenedStream(stream)
 
     return _claimed(path, begun)
 
@@ -168,20 +198,70 @@ def _claimed(path: Path, use: Callable[[FileIO], OpenedStream]) -> OpenedStream:
 
 
 def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, durable: bool) -> OpenedStream:
-    journal = read_journal(path)
-    if setup is not None and replace(setup, start=journal.setup.start) != journal.setup:
+    known, live = read_header(path)
+    if live is not None:
+        raise UsageError(
+            f"{path}: the journal of live work", hint="'hcloud operate' goes on with it; name another file"
+        )
+    if setup is not None and replace(setup, start=known.start) != known:
         raise UsageError(f"{path}: the journal of another strategy, pool or list of types", hint="name another file")
-    session, decided = replay(journal, kernels)
-    told = journal.decisions
-    if tuple(decided[: len(told)]) != told:
-        at = next((d.at for d, t in zip(decided, told, strict=False) if d != t), decided[-1].at if decided else 0.0)
-        raise InputError(f"{path}: its decisions do not follow from its events, from {at!r} on")
-    untold = "".join(to_line(decision_document(d)) for d in decided[len(told) :])
-    os.truncate(path, journal.whole_bytes)
+    resumed = _gone_through(path, known, kernels)
+    untold = "".join(to_line(decision_document(d)) for d in resumed.untold)
+    torn = resumed.whole < path.stat().st_size
+    os.truncate(path, resumed.whole)
     append(file, untold, durable=durable)
-    events = journal.events
-    stream = Stream(session, file, durable=durable)
-    return OpenedStream(stream, GoneOn(untold, len(events), events[-1].at if events else 0.0, journal.torn))
+    stream = Stream(resumed.session, file, path, durable=durable)
+    stream.place, stream.events, stream.saved = resumed.whole + len(untold.encode()), resumed.events, resumed.saved
+    stream.keep_point()
+    return OpenedStream(stream, GoneOn(untold, resumed.events, resumed.last, torn))
+
+
+@dataclass(slots=True)
+class _Resumed:
+    """A controller after what its journal holds: ``whole`` bytes with so many ``events``, the last at ``last``, of
+    which the bytes until ``saved`` were not gone through; ``untold`` are decisions that the journal has not."""
+
+    session: ControlSession
+    whole: int
+    events: int = 0
+    last: float = 0.0
+    saved: int = 0
+    untold: Sequence[Decision] = ()
+
+
+def _gone_through(path: Path, setup: Setup, kernels: Kernels) -> _Resumed:
+    """The controller after its journal, from the point that was kept last, or from the beginning."""
+    kept = read_point(path)
+    if kept is not None:
+        point, data = kept
+        try:
+            session = ControlSession.restored(setup, kernels, data)
+        except InputError:
+            pass  # of a version that decided otherwise
+        else:
+            return _followed(path, _Resumed(session, point.bytes, point.events, point.last, point.bytes))
+    with path.open("rb") as file:
+        first = len(file.readline())
+    return _followed(path, _Resumed(ControlSession(setup, kernels), first))
+
+
+def _followed(path: Path, resumed: _Resumed) -> _Resumed:
+    """Go through the rest line by line; InputError where its decisions do not follow from its events."""
+    decided, told = deque[Decision](), deque[Decision]()
+    for entry, whole in follow_journal(path, resumed.saved):
+        resumed.whole = whole
+        if isinstance(entry, Decision):
+            told.append(entry)
+        elif not isinstance(entry, Note):
+            decided += _again(resumed.session, entry)
+            resumed.events, resumed.last = resumed.events + 1, entry.at
+        while decided and told:
+            if (mine := decided.popleft()) != told.popleft():
+                raise InputError(f"{path}: its decisions do not follow from its events, from {mine.at!r} on")
+    if told:
+        raise InputError(f"{path}: its decisions do not follow from its events, from {resumed.last!r} on")
+    resumed.untold = tuple(decided)
+    return resumed
 
 
 def _told_last(journal: JournalContents, events: int) -> str:

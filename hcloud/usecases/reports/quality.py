@@ -59,7 +59,7 @@ def _of_work(journeys: Sequence[Journey]) -> Iterator[str]:
     orders = [j.order for j in journeys if j.order is not None]
     batch = [o for o in orders if o.kind is JobKind.BATCH]
     if any(o.expect is not None for o in batch):
-        yield "batch: seconds expected over seconds from submission to end"
+        yield "batch: seconds expected over those that it ran, at most 1, with the wait counted in"
     if any(o.target is not None for o in orders):
         yield "services: the target over the latency that was measured, at most 1, in the mean of all measurements"
     silent = sum(o.expect is None for o in batch) + sum(

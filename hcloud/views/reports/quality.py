@@ -119,6 +119,7 @@ def accuracy_sections(accuracy: Accuracy) -> tuple[PageSection, ...]:
 
 
 def _compared(figures: tuple[ComparedFigure, ...]) -> Figures:
+    """With intervals where there are any."""
     names = ("figure", "predicted", "interval", "actual", "error", "in interval")
     rows = [
         (
@@ -131,6 +132,8 @@ def _compared(figures: tuple[ComparedFigure, ...]) -> Figures:
         )
         for f in figures
     ]
+    if all(f.inside is None for f in figures):
+        return Figures((*names[:2], *names[3:5]), [(*r[:2], *r[3:5]) for r in rows], frozenset((1, 2, 3)))
     return Figures(names, rows, frozenset((1, 2, 3, 4)))
 
 
