@@ -33,14 +33,7 @@ SDKS = {
         "hcloud.providers.azure.provider",
     ),
 }
-ROOMS = (
-    "hcloud.cli",
-    "hcloud.live",
-    "hcloud.store",
-    "hcloud.views",
-    "hcloud.usecases.deciding",
-    "hcloud.usecases.live",
-)
+ROOMS = ("cli", "live", "store", "views", "usecases.deciding", "usecases.live")
 _numbers: dict[int, int] = {}  # of the children that live, by process id
 LOOPBACK = ("127.", "::1", "localhost")
 NOBODY = ("169.254.",)
