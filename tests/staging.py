@@ -42,9 +42,10 @@ def staged(forker: Forker, tmp_path: Path) -> Iterator[Staging]:
                 forker.warm(Job(["plan"], made.environment(), made.directory))
                 with made.ledger.held():
                     made.ledger.requests.clear()
+                # faults count none of the requests that warmed
                 made.front.faults = Faults(
                     faults, made.front.clock.now()
-                )  # which count none of the requests that warmed
+                )
             return made
 
         yield stage
