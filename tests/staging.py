@@ -43,9 +43,7 @@ def staged(forker: Forker, tmp_path: Path) -> Iterator[Staging]:
                 with made.ledger.held():
                     made.ledger.requests.clear()
                 # faults count none of the requests that warmed
-                made.front.faults = Faults(
-                    faults, made.front.clock.now()
-                )
+                made.front.faults = Faults(faults, made.front.clock.now())
             return made
 
         yield stage
