@@ -19,6 +19,8 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+from benchmarks.prices_once import read_once
+
 GUARD = "socket guard: "
 SDKS = {
     "aws": ("boto3", "botocore.config", "hcloud.providers.aws.provider", "benchmarks.naive_loop"),
@@ -31,11 +33,7 @@ SDKS = {
         "hcloud.providers.azure.provider",
     ),
 }
-VERBS = (
-    "hcloud.cli.main", "hcloud.cli.live.apply", "hcloud.cli.live.destroy", "hcloud.cli.deciding.plan",
-    "hcloud.cli.live.recover",
-    "hcloud.usecases.live.apply", "hcloud.usecases.deciding.live_plan", "hcloud.live.recover",
-)  # fmt: skip
+ROOMS = ("cli", "live", "store", "views", "usecases.deciding", "usecases.live")
 _numbers: dict[int, int] = {}  # of the children that live, by process id
 LOOPBACK = ("127.", "::1", "localhost")
 NOBODY = ("169.254.",)
@@ -56,8 +54,12 @@ def stay_at_home(event: str, details: tuple[Any, ...]) -> None:
 
 def main(clouds: list[str]) -> None:
     """Load, then fork for every line until stdin ends."""
-    for name in [n for cloud in clouds for n in SDKS[cloud]] + [*VERBS, *work()]:
+    read_once()
+    for name in [n for cloud in clouds for n in SDKS[cloud]] + rooms():
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)  # no child lives long enough to gain by looking more often
     sys.addaudithook(stay_at_home)
     woken, waking = os.pipe()
     os.set_blocking(waking, False)
@@ -86,11 +88,10 @@ def main(clouds: list[str]) -> None:
             begin(json.loads(line))
 
 
-def work() -> list[str]:
-    """What verbs that act load late, and each child would load again."""
-    import hcloud.live
-
-    return [m.name for m in pkgutil.iter_modules(hcloud.live.__path__, "hcloud.live.")]
+def rooms() -> list[str]:
+    """What verbs load late, and each child would load again."""
+    packages = [importlib.import_module(f"hcloud.{name}") for name in ROOMS]
+    return [m.name for package in packages for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
 
 
 def tell(document: dict[str, object]) -> None:

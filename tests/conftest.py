@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from hcloud.catalog.book import PriceBook
-from hcloud.readers.prices.shipped import bundled
+from benchmarks.prices_once import read_once
+from hcloud.sim.setup import scenarios
 
 settings.register_profile("shared machine", deadline=None)  # how long an example takes is up to the neighbours
 settings.load_profile("shared machine")
@@ -29,26 +29,13 @@ if threading.current_thread() is threading.main_thread() and signal.getsignal(si
     # A shell ignores Ctrl-C for what it starts in the background, and so would every process that a test interrupts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+gc.set_threshold(50_000, 20, 100)
+"""A process of tests holds millions of objects that live as long as it: to walk them for each few hundred that are new
+took an eighth of its time."""
+
 _refused: list[str] = []
-_read = bundled.load_bundled
-
-
-@lru_cache(maxsize=32)
-def _read_once(*asked: frozenset[Any] | None) -> PriceBook:
-    return _read(None, *asked)
-
-
-def _shared(root: Path | None = None, *asked: Any, **named: Any) -> PriceBook:
-    """The prices that ship with hcloud, read once for all tests of this process: a process of a user runs one verb, one
-    of ours hundreds. Nothing changes a book."""
-    if root is not None:
-        return _read(root, *asked, **named)
-    wanted = {**dict(zip(ASKED, asked, strict=False)), **named}
-    return _read_once(*(None if wanted.get(name) is None else frozenset(wanted[name]) for name in ASKED))
-
-
-ASKED = ("providers", "regions", "families", "systems")
-bundled.load_bundled = _shared  # before anything that imports it by name
+read_once()  # before anything imports the reader by name
+scenarios.generated = lru_cache(maxsize=16)(scenarios.generated)  # likewise; a recipe and a seed give the same jobs
 
 
 @pytest.fixture(scope="session")
@@ -72,6 +59,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first: one worker has it, while the others take the rest of its share."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    gc.collect()
+    gc.freeze()  # modules and tests stay to the end
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

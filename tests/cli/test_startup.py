@@ -49,3 +49,8 @@ def test_the_version_answers_before_anything_is_imported() -> None:
     )
     assert (done.returncode, done.stdout) == (0, f"hcloud {__version__}\n")
     assert "typer" not in done.stderr
+
+
+def test_verbs_that_look_at_machines_load_nothing_that_decides() -> None:
+    words = "import sys, hcloud.usecases.live.apply, hcloud.usecases.live.status; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", words], check=False).returncode == 0

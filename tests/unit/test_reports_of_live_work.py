@@ -11,11 +11,13 @@ from operating import World, closed_after, job
 
 from hcloud.cli.main import run as cli
 from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind
+from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
 from hcloud.planning.reports.journeys import journeys_of
 from hcloud.planning.reports.quality import GroupQuality
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.live_journal import read_whole
+from hcloud.usecases.deciding.explain_job import explain_job
 from hcloud.usecases.reports.estimates import estimates_of
 from hcloud.usecases.reports.quality import report_quality
 
@@ -58,6 +60,7 @@ def test_what_may_not_begin_anew_is_no_service(tmp_path: Path) -> None:
     kept = found["service"].median
     assert kept is not None
     assert 0.5 < kept < 1.0, "half of its looks were at half of its target"
+    assert found["service"].judged == 1
     assert "1 job not judged" in " ".join(report_quality(world.path).notes)
 
 
@@ -77,6 +80,22 @@ def test_jobs_that_failed_were_cancelled_or_lost_are_counted_apart(tmp_path: Pat
     assert whole.judged == 8 - whole.failed - whole.cancelled
     assert whole.kept is not None
     assert whole.kept <= (whole.judged - whole.lost) / whole.judged
+
+
+def test_a_service_that_was_stopped_is_judged_until_then(tmp_path: Path) -> None:
+    """The screen and the report say the same of it, while it runs and afterwards."""
+    world = World.of(tmp_path / "j", [service("one"), service("other")], "SR", 2)
+    world.engine.seconds = {"one": 1e6, "other": 1e6}
+    world.measure, world.rhythm = lambda target: 50.0, replace(world.rhythm, measure=5.0)
+    world.run(until=lambda loop: world.now > loop.fold.began + 100)
+    assert world.loop is not None
+    assert world.loop.fold.kept_so_far() == (2, 2)
+    world.measure = None
+    world.asked.append(Asked(0.0, "stop"))
+    loop = world.run()
+    assert loop.fold.kept_so_far() == (2, 2)
+    whole = groups(world.path)["all jobs"]
+    assert (whole.kept, whole.judged, whole.cancelled) == (1.0, 2, 2)
 
 
 @pytest.mark.parametrize("strategy", ["SR", "HM"])
@@ -113,6 +132,7 @@ def test_parts_that_were_put_aside_count(tmp_path: Path) -> None:
     assert len(list(world.path.parent.glob("journal.*.jsonl"))) >= 3
     assert found[0] == found[1]
     assert report_quality(world.path.with_name("journal.2.jsonl")).groups[0].jobs <= 12
+    assert explain_job(world.path, "j0").arrival.job == "j0", "it came in the first part"
     world.path.with_name("journal.1.jsonl").unlink()
     assert cli(["report", "quality", str(world.path)]) == 1
 

@@ -347,9 +347,10 @@ class Fold:
             del self.active[job.order.id]
 
     def _judge(self, job: JobRecord) -> None:
-        """Whether a job that is over kept its quality of service; one that failed by itself says nothing of it."""
-        gone = job.result in ("lost", "refused")
-        if job.result in ("failed", "cancelled") or (job.reached is None and not gone):
+        """Whether a job that is over kept its quality of service. One that failed by itself says nothing of it, nor
+        does one that was cancelled, unless it is a service whose latency was measured until then."""
+        gone, says_nothing = job.result in ("lost", "refused"), job.result == "cancelled" and not job.looks
+        if job.result == "failed" or says_nothing or (job.reached is None and not gone):
             return
         self.judged += 1
         self.kept += not gone and (job.reached or 0.0) >= KEPT

@@ -11,10 +11,12 @@ import numpy as np
 from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import Arrival, Cancelled, Completion, Failed
 from hcloud.model.running.note import Note
+from hcloud.model.workload import DATES_FROM
 from hcloud.policy.records import Reals
 
 STEPS, BARS = 288, 26
 """Ours: of a day steps of five minutes; at most so many bars, of a round time each."""
+DAY = 86_400.0
 _ROUND = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
 RESERVED, RENTED, QUEUED, RELEASED, REPAIRED = (
     "to a reserved machine",
@@ -40,7 +42,7 @@ class MachineSpan:
 class WorkCourse:
     """Means of each step from ``start`` (seconds since 1970, or of the trace): vCPUs that jobs asked for, vCPUs of
     reserved and of rented machines, and jobs in the queue; and how many decisions of each kind fell into each bar
-    of so many seconds, the first of which begins at a whole one of them."""
+    of so many seconds. What is read ``by_clock`` is about a day of dated time: its bars begin at whole hours."""
 
     start: float
     step: float
@@ -50,6 +52,7 @@ class WorkCourse:
     queue: Reals
     bar: float
     first_bar: float
+    by_clock: bool
     decisions: dict[str, list[int]]
 
 
@@ -109,7 +112,8 @@ def _summed(
 ) -> WorkCourse:
     edges = np.linspace(start, last, STEPS + 1)
     bar = _round_time((last - start) / (BARS - 1))
-    first = start // bar * bar
+    by_clock = start >= DATES_FROM and DAY / 4 <= last - start <= 2 * DAY
+    first = start // bar * bar if by_clock else start
     own, other = (_Spans([(m.start, m.end, m.vcpus) for m in machines if m.reserved == r]) for r in (True, False))
     bars = int((last - first) // bar) + 1
     counts: dict[str, list[int]] = {kind: [0] * bars for kind in (RESERVED, RENTED, QUEUED, RELEASED, REPAIRED)}
@@ -124,6 +128,7 @@ def _summed(
         jobs[1].means(edges),
         bar,
         first,
+        by_clock,
         {kind: numbers for kind, numbers in counts.items() if any(numbers)},
     )
 

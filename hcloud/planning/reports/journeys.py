@@ -108,9 +108,10 @@ class Journey:
 
     @property
     def is_judged(self) -> bool:
-        """Whether it counts for or against the quality kept: not where it failed by itself or was cancelled; of live
-        work also not while it is not known what it reached."""
-        if self.failed or self.cancelled:
+        """Whether it counts for or against the quality kept: not where it failed by itself or was cancelled (as each
+        service of live work is in the end: that counts until then); of live work also not while it is not known what it
+        reached."""
+        if self.failed or (self.cancelled and not self.kept_target):
             return False
         return self.order is None or self.lost or self.refused or self.reached is not None
 

@@ -13,6 +13,7 @@ from hcloud.model.running.event import Arrival
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.kernels.compiled import kernels
 from hcloud.store.journal import JournalContents, read_journal
+from hcloud.store.live_journal import read_whole
 from hcloud.usecases.deciding.explain_turns import turns
 from hcloud.usecases.live.decide import replay
 
@@ -23,13 +24,20 @@ NAMED = 8
 def explain_job(path: Path, job: str) -> Story:
     """The story of a job (of the last one, where a name came again); raises UsageError where it never came."""
     journal = read_journal(path)
-    arrivals = [at for at, e in enumerate(journal.events) if isinstance(e, Arrival) and e.job == job]
+    arrivals = _arrivals(journal, job)
+    if not arrivals and journal.before is not None:  # it came in a part that was put aside
+        journal = read_whole(path)
+        arrivals = _arrivals(journal, job)
     if not arrivals:
         known = [e.job for e in journal.events if isinstance(e, Arrival)]
         pieces = [name for name in known if name.startswith(f"{job}.")]
         names = ", ".join([*(pieces or known)[:NAMED], *(["..."] if len(pieces or known) > NAMED else [])])
         raise UsageError(f"{path}: no job {job} in it", hint=f"{'it was split' if pieces else 'jobs in it'}: {names}")
     return _story(journal, arrivals[-1])
+
+
+def _arrivals(journal: JournalContents, job: str) -> list[int]:
+    return [at for at, e in enumerate(journal.events) if isinstance(e, Arrival) and e.job == job]
 
 
 def _story(journal: JournalContents, at: int) -> Story:

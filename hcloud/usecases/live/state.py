@@ -13,7 +13,6 @@ from hcloud.model.files import HEAD, check_sort
 from hcloud.model.holdings.state import Intent, IntentResult, LockInfo, RememberedState, State
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import crash_from
-from hcloud.usecases.live.operate_requests import lock_of_work
 
 DIRECTORY = ".hcloud"
 PLACES = "a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX"
@@ -95,6 +94,8 @@ def push(where: str, data: bytes, name: str, *, force: bool) -> RememberedState:
 def unlock(where: str, lock: str) -> LockInfo:
     """Take the lock of a state, or of the live work beside it, away from its holder; UsageError where nobody holds it,
     or by another id."""
+    from hcloud.usecases.live.operate_requests import lock_of_work  # brings the session and numpy
+
     beside = lock_of_work(where)
     held = beside.holder() if beside is not None else None
     if beside is not None and held is not None and held.id == lock:

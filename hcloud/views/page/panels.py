@@ -138,9 +138,8 @@ def _group(group: PanelGroup, width: float) -> Canvas:
 
 def _is_keyed(shown: Sequence[Panel]) -> bool:
     """Whether colours have to be told: not where each series has its place, or there is only one."""
-    return shown[0].kind == "heat" or (
-        shown[0].kind not in NAMED | {"dots"} and len(set(chain.from_iterable(p.series for p in shown))) > 1
-    )
+    several = len(set(chain.from_iterable(p.series for p in shown))) > 1 or any(p.over for p in shown)
+    return shown[0].kind == "heat" or (shown[0].kind not in NAMED | {"dots"} and several)
 
 
 def _entries(shown: Sequence[Panel], classes: Mapping[str, str]) -> list[tuple[str, str]]:

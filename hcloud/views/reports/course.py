@@ -6,30 +6,32 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import chain
 
-from hcloud.planning.reports.course import QUEUED, RELEASED, RENTED, REPAIRED, RESERVED, WorkCourse
+from hcloud.planning.reports.course import DAY, QUEUED, RELEASED, RENTED, REPAIRED, RESERVED, WorkCourse
 from hcloud.units import counted
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import Panel, PanelGroup, SeriesMark, panels
 
-DATES_FROM = 1e8
-"""Times from here on count from 1970; earlier ones from the beginning of a trace."""
 _CAPACITY = {"reserved": "p-c1", "rented": "p-c2", "demand of jobs": "p-level"}
 _MADE = {RESERVED: "p-c1", RENTED: "p-c2", QUEUED: "p-c3", RELEASED: "p-other", REPAIRED: "p-c4"}
-_HIGH, _LOW, _DAY = 250.0, 150.0, 86_400.0
+_HIGH, _LOW = 250.0, 150.0
 
 
 def course_picture(course: WorkCourse, title: str) -> Drawn:
     """The picture."""
     unit, seconds = _unit(course)
     # a day is read by the clock; what is shorter or longer, or has no date, from its beginning
-    offset = course.start % _DAY / seconds if _by_clock(course) else 0.0
+    offset = course.start % DAY / seconds if course.by_clock else 0.0
     places = [offset + at * course.step / seconds for at in range(len(course.demand))]
     capacity = Panel(
         "demand and machines",
         "areas",
         unit,
         "vCPUs",
-        [*_series("reserved", places, course.reserved), *_series("rented", places, course.rented)],
+        [
+            mark
+            for name, values in (("reserved", course.reserved), ("rented", course.rented))
+            for mark in (_series(name, places, values) if values.any() else ())
+        ],
         over=_series("demand of jobs", places, course.demand),
     )
     queue = Panel("jobs in the queue", "areas", unit, "jobs, mean", _series(QUEUED, places, course.queue))
@@ -53,7 +55,7 @@ def _series(name: str, places: Iterable[float], values: Iterable[float]) -> list
 
 
 def _span(seconds: float) -> str:
-    for name, length in (("day", _DAY), ("hour", 3600.0), ("minute", 60.0)):
+    for name, length in (("day", DAY), ("hour", 3600.0), ("minute", 60.0)):
         if seconds >= length:
             return (
                 f"{'an' if name == 'hour' else 'a'} {name}"
@@ -63,17 +65,12 @@ def _span(seconds: float) -> str:
     return counted(int(seconds), "second")
 
 
-def _by_clock(course: WorkCourse) -> bool:
-    whole = course.step * len(course.demand)
-    return course.start >= DATES_FROM and _DAY / 4 <= whole <= 2 * _DAY
-
-
 def _unit(course: WorkCourse) -> tuple[str, float]:
     """What the horizontal axis counts, and the seconds of one."""
     whole = course.step * len(course.demand)
-    if _by_clock(course):
+    if course.by_clock:
         return f"hour of {datetime.fromtimestamp(course.start, UTC):%d %B %Y} (UTC)".replace(" 0", " "), 3600.0
-    for name, seconds in (("days", _DAY), ("hours", 3600.0), ("minutes", 60.0)):
+    for name, seconds in (("days", DAY), ("hours", 3600.0), ("minutes", 60.0)):
         if whole >= 3 * seconds:
             return f"{name} since the beginning", seconds
     return "seconds since the beginning", 1.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.planning.reports.accuracy import ComparedFigure, CostEffects
 from hcloud.planning.reports.quality import GroupQuality
-from hcloud.units import format_span
+from hcloud.units import counted, format_span
 from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
@@ -36,7 +36,7 @@ def quality_sections(report: QualityReport) -> tuple[PageSection, ...]:
 def _kept(whole: GroupQuality) -> str:
     if whole.kept is None:
         return "quality of no job known"
-    return f"{percent(whole.kept)} of {whole.judged:,} jobs kept 95 % of their performance"
+    return f"{percent(whole.kept)} of {counted(whole.judged, 'job')} kept 95 % of their performance"
 
 
 def _got(groups: tuple[GroupQuality, ...]) -> Figures:

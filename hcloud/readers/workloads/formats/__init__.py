@@ -42,6 +42,7 @@ FORMATS = {
         lines=_lines(r"(?i)([\w/]+\|)*jobid(raw)?\|", r"JobId=\d+ "),
         holds=((b'"jobs"', b'"submission"', b'"elapsed"'),),
     ),
+    "pods": WorkloadFormat("pods", holds=((b'"items"', b'"Pod"', b'"apiVersion"'),)),
     "monitoring": WorkloadFormat(
         "monitoring",
         holds=(
