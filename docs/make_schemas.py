@@ -27,6 +27,7 @@ from hcloud.views.workloads import documents as workloads
 
 SCHEMAS = Path(__file__).resolve().parent / "schemas"
 PRINTED: Mapping[str, tuple[type[Document], ...]] = {
+    "advice": (live.AdviceDocument,),
     "accuracy": (reports.AccuracyDocument,),
     "answer": (explanations.AnswerDocument,),
     "checks": (tools.ChecksDocument,),

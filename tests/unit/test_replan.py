@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from jsonschema import validate
 from operating import ORIGIN, World, closed_after, job, setup_of
 
 from hcloud.cli.main import run as cli
@@ -31,6 +32,8 @@ from hcloud.store.journal import entry_line, header_line, read_journal
 from hcloud.usecases.deciding.replan import Replanner
 from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
 from hcloud.usecases.live.operate import fold_of
+from hcloud.views.document import schema_of
+from hcloud.views.live.documents import AdviceDocument
 
 END = datetime(2026, 11, 23, tzinfo=UTC)
 DAY, EVERY, RAN = 86400.0, 6 * 3600.0, 4 * 3600.0
@@ -205,7 +208,8 @@ def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pyte
     enough = " ".join(capsys.readouterr().out.split())
     assert enough.startswith("recommended from the last 28d of demand (")
     assert "hcloud operate buys nothing: see 'hcloud commit'" in enough
-    assert (line["note"], line["seconds"], line["jobs"]) == ("advice", 28 * DAY, 12)
+    validate(line, schema_of(AdviceDocument))
+    assert (line["window_seconds"], line["jobs"]) == (28 * DAY, 12)
     assert Decimal(line["after"]) < Decimal(line["on_demand"])
 
 
