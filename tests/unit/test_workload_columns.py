@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.errors import InputError, UsageError
-from hcloud.model.workload import Jobs
+from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions
 
@@ -72,3 +72,27 @@ def test_columns_that_the_file_has_not_and_ends_that_cannot_be(tmp_path: Path) -
     with pytest.raises(InputError) as caught:
         jobs(path, "submit=begins,end=ends")
     assert [problem.where for problem in caught.value.problems] == ["line 2, column end", "line 4, column end"]
+
+
+@pytest.mark.parametrize(("ticks", "unit"), [(10**3, "milliseconds"), (10**6, "microseconds"), (10**9, "nanoseconds")])
+def test_unix_times_in_other_units_are_told_by_their_size(tmp_path: Path, ticks: int, unit: str) -> None:
+    start = 1_793_520_000
+    path = tmp_path / "jobs.csv"
+    rows = [f"{(start + at) * ticks},,{(start + at + 50) * ticks}" for at in (0, 7)]
+    path.write_text("submit,start,end\n" + "\n".join(rows) + "\n")
+    found = jobs(path)
+    assert list(found.submit) == [start, start + 7]
+    assert list(found.duration) == pytest.approx([50, 50])
+    assert f"{unit}, by the size of the first" in {rule.rule for rule in found.provenance.modelled}
+    path.write_text(f"timestamp,cores\n{start * ticks},1\n{(start + 60) * ticks},2\n{(start + 120) * ticks},2\n")
+    history = read_workload(path)
+    assert isinstance(history, Demand)
+    assert (history.start, history.step_seconds, len(history)) == (start, 60, 3)
+
+
+def test_a_time_in_another_unit_than_the_first_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration\n1793520000,5\n1793520000000,5\n")
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert caught.value.problems[0].where == "line 3, column submit"

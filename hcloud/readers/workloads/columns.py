@@ -26,7 +26,7 @@ class Column:
     """One column: its bounds (``above``: the lower bound itself is not allowed) or the labels it may hold.
 
     A ``required`` column must be there, and its cells filled unless it is ``sparse``; an empty cell of another column
-    becomes NaN, or the label code -1.
+    becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Column:
     required: bool = True
     sparse: bool = False
     zoned: bool = False
+    ticks: float = 1.0
     choices: tuple[str, ...] = ()
 
     @property
@@ -131,8 +132,10 @@ class Sink:
         self.good = self.rows
 
     def numbers(self, name: str) -> Floats:
-        """A number or time column."""
-        return self.growing[name].values().astype(np.float64, copy=False)
+        """A number or time column; times in seconds."""
+        values: Floats = self.growing[name].values().astype(np.float64, copy=False)
+        ticks = next((column.ticks for column in self.columns if column.name == name), 1.0)
+        return values if ticks == 1.0 else values / ticks
 
     def codes(self, name: str) -> Codes:
         """A label column as indices into :meth:`labels`."""

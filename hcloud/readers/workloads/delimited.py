@@ -19,6 +19,8 @@ from hcloud.readers.workloads.locate import TableLayout, duplicates, locate
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
+_OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
+"""Ours: 1990 to 2100 in Unix seconds."""
 _LONGEST_BLOCK = 1 << 19
 _OTHER_NAMES = {
     other: name
@@ -132,14 +134,23 @@ def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: s
         return columns
     if len(first) != len(columns):
         return columns
-    return tuple(_settled(column, cell) for column, cell in zip(columns, first, strict=True))
+    cells = [cell for column, cell in zip(columns, first, strict=True) if column.sort == "time"]
+    ticks = max((_ticks(cell) for cell in cells), default=1.0)
+    return tuple(_settled(column, cell, ticks) for column, cell in zip(columns, first, strict=True))
 
 
-def _settled(column: Column, cell: str) -> Column:
+def _ticks(cell: str) -> float:
+    """How many ticks a second has in a Unix time, told by its size: it is one of our days."""
+    cell = cell.strip()
+    number = float(cell) if cell.isascii() and cell.isdecimal() and len(cell) < 20 else 0.0
+    return next((ticks for ticks in (1e3, 1e6, 1e9) if _OUR_DAYS[0] <= number / ticks < _OUR_DAYS[1]), 1.0)
+
+
+def _settled(column: Column, cell: str, ticks: float) -> Column:
     if column.sort != "time":
         return column
     if _DATE.match(cell) is None:
-        return replace(column, sort="number")
+        return replace(column, sort="number", ticks=ticks, high=column.high * ticks)
     return replace(column, zoned=_has_zone(cell))
 
 

@@ -81,6 +81,7 @@ class Draft:
 def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
     """Jobs of a checked table in our own schema."""
     draft.ids = sink.ids()
+    draft.modelled += times_read(sink)
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
@@ -94,6 +95,15 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
         said = [int(label == "yes") for label in sink.labels("divisible")]
         draft.divisible = np.array([*said, -1], np.int8)[sink.codes("divisible")]
     return finish(draft, options)
+
+
+def times_read(sink: Sink) -> list[Modelled]:
+    """What is said of times that do not stand there in seconds."""
+    ticks = {column.ticks for column in sink.columns if column.ticks != 1.0}
+    return [Modelled("times", f"{_TICKS[one]}, by the size of the first", "fixed") for one in sorted(ticks)]
+
+
+_TICKS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 
 
 def finish(draft: Draft, options: WorkloadOptions) -> Jobs:

@@ -14,6 +14,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
 from hcloud.readers.workloads.findings import Findings
+from hcloud.readers.workloads.formats.jobs_table import times_read
 from hcloud.readers.workloads.locate import TableLayout, lines_of
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -73,7 +74,8 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     grid, means = regular(source, times, values, options, repaired)
     by_name = dict(zip(names, means, strict=True))
     cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
-    provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, meaning.modelled)
+    rules = (*times_read(table.sink), *meaning.modelled)
+    provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, rules)
     beside = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
     if beside.batch is not None and (beside.batch > cores * (1 + 1e-12)).any():
         raise InputError(f"{source.name}: batch_cores is above cores in some rows; it is a part of them")
