@@ -6,12 +6,14 @@ import gc
 import os
 import signal
 import threading
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from benchmarks.prices_once import read_once
+from hcloud.sim.setup import scenarios
 
 settings.register_profile("shared machine", deadline=None)  # how long an example takes is up to the neighbours
 settings.load_profile("shared machine")
@@ -33,6 +35,7 @@ took an eighth of its time."""
 
 _refused: list[str] = []
 read_once()  # before anything imports the reader by name
+scenarios.generated = lru_cache(maxsize=16)(scenarios.generated)  # likewise; a recipe and a seed give the same jobs
 
 
 @pytest.fixture(scope="session")

@@ -207,13 +207,20 @@ def _is_free(port: int) -> bool:
 
 @contextmanager
 def cluster(
-    home: Path, groups: tuple[NodeGroup, ...] = GROUPS, *, keep: int = 300, store: str = "", join: int = 15
+    home: Path,
+    groups: tuple[NodeGroup, ...] = GROUPS,
+    *,
+    keep: int = 300,
+    store: str = "",
+    join: int = 15,
+    probe: bool = False,
 ) -> Iterator[Cluster]:
     """A cluster with hcloud's partition and one of somebody else; nothing of it outlasts the context. ``keep`` is how
     long slurmctld remembers jobs that ended, ``store`` where machines of a fake cloud read their secrets, ``join`` how
-    many seconds a node may take to join."""
+    many seconds a node may take to join, ``probe`` whether rented machines measure themselves."""
     with free_ports(PORTS) as first:
-        yield from _running(home, SlurmSite(home / "hcloud", groups, store=store, spin_up=join), first, keep)
+        site = SlurmSite(home / "hcloud", groups, store=store, spin_up=join, probe=probe)
+        yield from _running(home, site, first, keep)
 
 
 def _running(home: Path, site: SlurmSite, first: int, keep: int) -> Iterator[Cluster]:

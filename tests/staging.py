@@ -42,9 +42,8 @@ def staged(forker: Forker, tmp_path: Path) -> Iterator[Staging]:
                 forker.warm(Job(["plan"], made.environment(), made.directory))
                 with made.ledger.held():
                     made.ledger.requests.clear()
-                made.front.faults = Faults(
-                    faults, made.front.clock.now()
-                )  # which count none of the requests that warmed
+                # faults count none of the requests that warmed
+                made.front.faults = Faults(faults, made.front.clock.now())
             return made
 
         yield stage

@@ -10,10 +10,11 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import hcloud
-from hcloud.profiling.programs.keeper import files
+from hcloud.profiling.programs.keeper import files, probe
 from hcloud.profiling.spool import MachineFolder, write_whole
 
 _RUN = (
@@ -30,11 +31,16 @@ def own_program(module: str, given: str) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", text]
 
 
+def measured_with() -> str:
+    """The text of the program that measures: it stands by itself, so that machines elsewhere can run it."""
+    return Path(probe.__file__).read_text(encoding="utf-8")
+
+
 class LaunchProbe:
     """Probes machines one after the other, with what this machine gave at best: remembered in a file."""
 
     def __init__(self, remembered: Path, record: Callable[[str, list[str]], Mapping[str, object]]) -> None:
-        self._remembered, self._record = remembered, record
+        self._best, self._record = BestSeen(remembered), record
         self._one_at_a_time = threading.Lock()
 
     def score(self, folder: MachineFolder) -> float | None:
@@ -43,8 +49,7 @@ class LaunchProbe:
             if (found := self._inside(folder)) is None:
                 return None
             cores, rates = found
-            best = self._best(cores, rates)
-        return min(rate / most for rate, most in zip(rates, best, strict=True))
+            return self._best.score(str(cores), rates, partial(_alone, cores))
 
     def _inside(self, folder: MachineFolder) -> tuple[int, list[float]] | None:
         """Run it as a job of the machine, whose name is that of none."""
@@ -75,21 +80,29 @@ class LaunchProbe:
             (folder.path / "asks" / f"{name}.stop").touch()
         return None
 
-    def _best(self, cores: int, rates: list[float]) -> list[float]:
-        """The most that so many cores ever gave here; measured where nothing is remembered yet."""
+
+class BestSeen:
+    """The best that machines of a kind ever gave, remembered in a file; one thread at a time."""
+
+    def __init__(self, remembered: Path) -> None:
+        self._remembered = remembered
+
+    def score(self, kind: str, rates: list[float], first: Callable[[], list[float] | None] = lambda: None) -> float:
+        """0 to 1: the lower of what a machine gives of the best in arithmetic and in memory. ``first`` measures what
+        others are compared with where nothing is remembered yet; else that is the first machine."""
         try:
             known = json.loads(self._remembered.read_bytes())
         except (OSError, ValueError):
             known = {}
         known = known if isinstance(known, dict) else {}
-        before = known.get(str(cores))
+        before = known.get(kind)
         if not isinstance(before, list) or not _are_rates(before):
-            before = _alone(cores) or rates
-        best = [max(pair) for pair in zip(before, rates, strict=True)]
-        if best != before or str(cores) not in known:
+            before = first() or rates
+        best: list[float] = [max(pair) for pair in zip(before, rates, strict=True)]
+        if best != before or kind not in known:
             with suppress(OSError):  # the next one measures again
-                write_whole(self._remembered, json.dumps({**known, str(cores): best}))
-        return best
+                write_whole(self._remembered, json.dumps({**known, kind: best}))
+        return min(rate / most for rate, most in zip(rates, best, strict=True))
 
 
 def _alone(cores: int) -> list[float] | None:

@@ -74,7 +74,7 @@ class Ground:
     def submit(self, seconds: float, *options: str) -> str:
         """A job that notes in a ledger of its own that it begins and ends."""
         ledger, here = self.shared / "ledger", self.shared
-        command = f"echo begin $SLURM_JOB_ID >> {ledger}; sleep {seconds}; echo end $SLURM_JOB_ID >> {ledger}"
+        command = f"echo begin $SLURM_JOB_ID >> {ledger}; sleep {seconds} && echo end $SLURM_JOB_ID >> {ledger}"
         return self.slurm.submit(command, "--mem=64", "-t", "1", "-D", str(here), "-o", f"{here}/out.%j", *options)
 
     def ledger(self) -> Counter[str]:
@@ -117,7 +117,7 @@ class Ground:
 
 
 @contextmanager
-def ground(home: Path, name: str, join: int = 15, **plan: object) -> Iterator[Ground]:
+def ground(home: Path, name: str, join: int = 15, *, probe: bool = False, **plan: object) -> Iterator[Ground]:
     """All of it; nothing outlasts the context."""
     shared, ctl = home / "shared", home / "ctl"
     shared.mkdir()
@@ -127,7 +127,7 @@ def ground(home: Path, name: str, join: int = 15, **plan: object) -> Iterator[Gr
     region = CLOUDS[name].home_region
     setup = make_setup(STRATEGY, 0, StreamMarket(Provider(name), region))
     groups = tuple(replace(group, on_demand=NODES) for group in groups_of(setup))
-    with cluster(ctl, groups, store=STORES[name], join=join) as slurm:
+    with cluster(ctl, groups, store=STORES[name], join=join, probe=probe) as slurm:
         boot = f"ln -s /run/munge/munge.socket.2 {ctl}/munge.socket; mkdir {ctl}/spool"
         box = Box(home / "secrets", home / "commands", (ctl,), boot)
         box.install()

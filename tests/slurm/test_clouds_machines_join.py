@@ -40,11 +40,11 @@ def _check_end(here: Ground, said: str) -> None:
 
 def test_a_refused_launch_and_user_data_that_fails_keep_no_job_from_its_end(home: Path) -> None:
     """The first launch is refused. The store is empty at first: the first machine waits for the key, never registers,
-    and is given up; another takes its place."""
+    and is given up; another takes its place, and tells what it gives."""
     refused = {"on": "RunInstances", "answer": "no-capacity", "first": 1}
-    with ground(home, "aws", join=7, rules=[refused]) as here:
+    with ground(home, "aws", join=7, probe=True, rules=[refused]) as here:
         jobs = [here.submit(0.5)]
-        running = here.controller(*RUN, "--cloud", "aws")
+        running = here.controller(*RUN[:-1], "--cloud", "aws")
         wait_for(lambda: here.machines() or running.poll(), "no machine is launched", PATIENCE)
         first = here.machines()[0]
         wait_for(lambda: first.asked_to_end is not None, "a machine that never registers is not given up", PATIENCE)
@@ -54,6 +54,7 @@ def test_a_refused_launch_and_user_data_that_fails_keep_no_job_from_its_end(home
         assert here.ledger() == _once(jobs), said
         assert here.slurm.job(jobs[0]).state == "COMPLETED"
         assert len(here.machines()) >= 2
+        assert '"event":"quality"' in here.journal()
         _check_end(here, said)
 
 

@@ -39,9 +39,8 @@ def controller(grid: Cluster, *words: str) -> subprocess.Popen[str]:
 
 def submit(grid: Cluster, count: int, seconds: float) -> list[str]:
     """Jobs that note in a ledger that they begin and end."""
-    command = (
-        f"echo begin $SLURM_JOB_ID >> {grid.home}/ledger; sleep {seconds}; echo end $SLURM_JOB_ID >> {grid.home}/ledger"
-    )
+    path = grid.home / "ledger"
+    command = f"echo begin $SLURM_JOB_ID >> {path}; sleep {seconds} && echo end $SLURM_JOB_ID >> {path}"
     return [grid.submit(command, "--mem=64", "-t", "1") for _ in range(count)]
 
 

@@ -21,10 +21,11 @@ from hcloud.model.running.job import (
     NewJobs,
     NodePhase,
 )
-from hcloud.providers.slurm import joining, nodes, orders, sightings
+from hcloud.providers.slurm import joining, nodes, orders, probing, sightings
 from hcloud.providers.slurm.answers import SlurmJob, SlurmNode
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.providers.slurm.completed import CompletedJobs
+from hcloud.providers.slurm.joining import Probing
 from hcloud.providers.slurm.ledger import Begin, Claim, Ledger
 from hcloud.providers.slurm.site import DONE, SlurmSite
 
@@ -32,13 +33,19 @@ GRACE_SECONDS = 60.0
 """Ours: how long a job is told as unknown that slurmctld forgot. A slurmd registers within seconds with a slurmctld
 that was started again; then a job that runs without its knowledge is ended."""
 FRESH_SECONDS = 0.5
+TELLS_SECONDS = 5.0
+"""Ours: how long a machine that has joined may take to say what it gives."""
 _EVERY = 0.1
 
 
 class SlurmEngine:
-    """Implements hcloud.control.ports.Engine and JobSource; may be used from many threads."""
+    """Implements hcloud.control.ports.Engine and JobSource; may be used from many threads. ``probe`` is the program
+    (Python that has ``on_all``) that machines measure themselves with before they join."""
 
-    def __init__(self, site: SlurmSite, commands: SlurmCommands, clock: Clock, grace: float = GRACE_SECONDS) -> None:
+    def __init__(
+        self, site: SlurmSite, commands: SlurmCommands, clock: Clock, grace: float = GRACE_SECONDS, probe: str = ""
+    ) -> None:
+        self._probe = probe
         self._site, self._commands, self._clock, self._grace = site, commands, clock, grace
         self._ledger = Ledger(site)
         self._completed = CompletedJobs(commands)
@@ -171,7 +178,30 @@ class SlurmEngine:
             kind = "reserved" if role.reserved else "on-demand"
             why = f"slurm.conf declares {len(names)} {kind} nodes for {role.type_name}, and all have a machine"
             raise NoCapacityError(why, Call("slurm", "cluster", "join"), hint="hcloud slurm config declares more")
-        return joining.script(self._site, claim.node, self._commands.conf)
+        return joining.script(self._site, claim.node, self._commands.conf, self._probing(role, claim))
+
+    def _probing(self, role: MachineRole, claim: Claim) -> Probing:
+        """Machines that are rented are measured, also where nobody reads it: the script of an order must not differ."""
+        group = self._site.group(role.type_name)
+        if role.reserved or group is None or not self._probe:
+            return Probing()
+        return Probing(probing.measuring(self._probe, group.vcpus), probing.telling(claim.node, role.instance))
+
+    def type_of(self, instance: int) -> str:
+        """The type of a machine that has a node name; empty where none is known."""
+        claim = self._ledger.claim(instance)
+        return "" if claim is None else claim.type_name
+
+    def measured(self, instance: int) -> probing.Rates | None:
+        """What a machine gave before it joined; None where it does not say so in time."""
+        until = self._clock.passed() + TELLS_SECONDS
+        while (claim := self._ledger.claim(instance)) is not None:
+            comment = next((n.comment for n in self._commands.nodes() if n.name == claim.node), "")
+            found = probing.told(comment, instance)
+            if found is not None or self._clock.passed() >= until:
+                return found
+            self._clock.sleep(_EVERY)
+        return None
 
     def _drop_given_up(self, names: tuple[str, ...]) -> bool:
         """Free the names of machines that never joined and that slurmctld gave up: their launch failed."""

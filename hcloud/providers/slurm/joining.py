@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
 from hcloud.errors import UsageError
@@ -41,8 +42,8 @@ join() {{ slurmd -D -b -N {node} --conf-server "$controller" & slurmd=$!; }}
 _KEEP = """\
 trap 'kill $slurmd; exit 0' TERM
 join
-# A slurmctld that was killed may have forgotten that this node is up, and does not ask; and one that expects the node
-# takes no slurmd that began before it did. A slurmd that begins anew registers; jobs run on meanwhile.
+{tell}# A slurmctld that was killed may have forgotten that this node is up, and does not ask; and one that expects the
+# node takes no slurmd that began before it did. A slurmd that begins anew registers; jobs run on meanwhile.
 while sleep {every}; do
   if kill -0 $slurmd 2>/dev/null; then
     case "$(scontrol -o show node {node} 2>/dev/null)" in
@@ -75,11 +76,20 @@ MUNGE_KEY, CONTROLLER = "munge-key", "controller"
 """What machines of a cloud read with their own role: the key in base64, and HOST:PORT of slurmctld."""
 
 
-def script(site: SlurmSite, node: str, conf: Path | None) -> str:
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """The parts of a start-up script that measure the machine, before it joins, and tell of it afterwards."""
+
+    measure: str = ""
+    tell: str = ""
+
+
+def script(site: SlurmSite, node: str, conf: Path | None, probing: Probing | None = None) -> str:
     """The same at every call for the same node: the key of an order stands for it. Holds no secret: a machine of a
     cloud reads munge's key and slurmctld's address by itself."""
-    head = _HEAD.format(node=node, path=SEARCHED)
-    keep = _KEEP.format(node=node, every=REGISTER_AGAIN_SECONDS)
+    probing = probing or Probing()
+    head = _HEAD.format(node=node, path=SEARCHED) + probing.measure
+    keep = _KEEP.format(node=node, every=REGISTER_AGAIN_SECONDS, tell=probing.tell)
     if not site.store:
         where = str(conf) if conf is not None else "/etc/slurm/slurm.conf"
         return head + _HERE.format(node=node, conf=shlex.quote(where), marks=shlex.quote(f"{site.folder}/marks")) + keep

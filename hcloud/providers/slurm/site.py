@@ -40,7 +40,8 @@ class SlurmSite:
     ``first_port`` is for nodes that are processes of this machine: each slurmd has a port of its own; None elsewhere.
     ``spin_up`` is how long a machine may take until it has joined, ``shut_down`` until it is gone. ``store`` is where
     machines of a cloud read munge's key and slurmctld's address: aws:NAME, gcp:NAME or azure:VAULT. With both the
-    machines are those of a fake cloud, which run here and join as those of the cloud do."""
+    machines are those of a fake cloud, which run here and join as those of the cloud do. ``probe`` says that rented
+    machines measure themselves for a second before they join."""
 
     folder: Path
     groups: tuple[NodeGroup, ...] = ()
@@ -50,6 +51,7 @@ class SlurmSite:
     spin_up: int = 600
     shut_down: int = 30
     store: str = ""
+    probe: bool = True
     command: tuple[str, ...] = (sys.executable, "-m", "hcloud")
 
     @property

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from hcloud.control.ports import Engine, JobSource
@@ -14,9 +16,12 @@ from hcloud.model.running.event import Arrival
 from hcloud.model.running.job import NewJobs
 
 if TYPE_CHECKING:
+    from hcloud.profiling.launch_probe import BestSeen
+    from hcloud.providers.slurm.engine import SlurmEngine
     from hcloud.usecases.live.ground import LiveGround
 
 LOCAL_ENGINE, SLURM_ENGINE, NO_ENGINE = "local", "slurm", "none"
+BEST = "best.json"
 SPOOL, OUTPUT, ORDERS = "machines", "output", "orders.jsonl"
 
 
@@ -86,6 +91,7 @@ def _local(directory: Path, jobs: JobsAsked) -> EngineParts:
 
 def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:
     """Slurm with its own queue, which never closes: jobs come by sbatch."""
+    from hcloud.profiling.launch_probe import BestSeen, measured_with
     from hcloud.providers.slurm.client import SlurmCommands
     from hcloud.providers.slurm.engine import SlurmEngine
     from hcloud.usecases.live.slurm import conf_of, site_beside
@@ -99,8 +105,17 @@ def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:
         kind = "machines of a cloud" if site.first_port is None else kinds[site.is_marked]
         hint = "hcloud slurm config writes nodes for another cloud"
         raise UsageError(f"{conf}: its nodes are {kind}, and the cloud is {here.selection}", hint=hint)
-    engine = SlurmEngine(site, SlurmCommands(conf), here.clock)
-    return EngineParts(engine, engine)
+    engine = SlurmEngine(site, SlurmCommands(conf), here.clock, probe=measured_with() if site.probe else "")
+    return EngineParts(engine, engine, partial(_score, engine, BestSeen(site.folder / BEST), Lock()))
+
+
+def _score(engine: SlurmEngine, best: BestSeen, held: Lock, instance: int) -> float | None:
+    """How good a machine of Slurm is by what it measured before it joined, beside the best of its kind."""
+    found = engine.measured(instance)
+    if found is None:
+        return None
+    with held:
+        return best.score(f"{found.method} {found.vcpus} {engine.type_of(instance)}", [found.cpu, found.memory])
 
 
 def _exchange(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts:
