@@ -215,11 +215,11 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
 
 
 def _advise(terminal: Terminal, shown: Printed, advice: CommitmentsAdvised) -> None:
-    from hcloud.views.live.documents import AdviceDocument
+    from hcloud.store.notes import note_document
     from hcloud.views.live.operating import advice_lines
 
     if shown.is_json:
-        _write_line(terminal, AdviceDocument.of(advice, shown.at))
+        _write_line(terminal, note_document(advice))
     else:
         terminal.show(*advice_lines(advice))
 

@@ -265,24 +265,6 @@ class OperatingDocument(Document, title="hcloud operate"):
     compared: _CostComparison | None
 
 
-class AdviceDocument(Document, title="hcloud operate replan"):
-    """What a plan of so many seconds of demand would buy beside what is held: dollars a month of that (``added``), of
-    all the plan has (``after``), and of everything on demand. Nothing is bought by it."""
-
-    advised_at: Annotated[Number, From("at")]
-    window_seconds: Annotated[Number, From("seconds")]
-    jobs: Count
-    vcpus: Number
-    purchases: list[Text]
-    added: Amount | None
-    after: Amount | None
-    on_demand: Amount | None
-    currency: Currency
-    too_short: NoText
-    notes: list[Text]
-    why_not: NoText
-
-
 @dataclass(frozen=True, slots=True)
 class _Operated:
     """What a document is made of."""
