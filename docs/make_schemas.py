@@ -10,7 +10,7 @@ from hcloud.model.json_text import DIALECT
 from hcloud.readers.configuration.config import config_schema
 from hcloud.readers.rules import rules_schema
 from hcloud.store.diff_codec import difference_schema, verdict_schema
-from hcloud.store.line_schemas import decision_schema, event_schema, order_schema
+from hcloud.store.line_schemas import advice_schema, decision_schema, event_schema, order_schema
 from hcloud.store.plan_file import changes_schema, explanation_schema, plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.states.codec import state_schema
@@ -65,6 +65,7 @@ def schemas() -> Mapping[str, Mapping[str, object]]:
     """Every published schema by its name."""
     return {
         **{name: schema_of(*kinds) for name, kinds in PRINTED.items()},
+        "advice": advice_schema(),
         "changes": changes_schema(),
         "decision": decision_schema(),
         "diff": difference_schema(),

@@ -253,6 +253,7 @@ class World:
     kill_number: int = 0
     long: int = LONG
     passed: int = 0
+    away: float = 0.0
     origin: LiveOrigin = ORIGIN
     price: Callable[[str, PurchaseOption], Decimal] = field(default=lambda name, option: Decimal("0.10"))
 
@@ -347,6 +348,7 @@ class World:
                     return loop
                 loop.wait()
             except Killed:
+                self.cloud.clock.advance(self.away)
                 loop = self.start()
         raise AssertionError(f"not done after {passes} passes: {loop.desk.troubles}, {list(loop.fold.active)}")
 

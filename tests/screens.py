@@ -185,7 +185,7 @@ SCREENS = (
     _plain("strategy-list", "strategy", "list", *AT),
     _plain("strategy-show", "strategy", "show", "HM", *AT),
 )
-OPERATE = tuple(f"operate {verb}" for verb in ("run", "status", "explain", "cancel", "drain", "stop"))
+OPERATE = tuple(f"operate {verb}" for verb in ("run", "status", "explain", "cancel", "drain", "stop", "replan"))
 SLURM = tuple(f"slurm {verb}" for verb in ("config", "check", "resume", "suspend", "resume-failed"))
 ELSEWHERE = {
     "reproduce": "minutes of simulation; its page is checked word by word by tests/cli/test_reproduce_verb.py",

@@ -25,7 +25,7 @@ TraceKeys = Annotated[
 ]
 TraceColumns = Annotated[
     str | None,
-    typer.Option("--columns", help="What a table calls its columns: submit=start_time,end=end_time,cores=vcpus."),
+    typer.Option("--columns", help="What a table calls its columns: submit=start_time, end=end_time, cores=vcpus."),
 ]
 TraceWindow = Annotated[
     str | None,

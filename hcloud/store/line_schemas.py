@@ -115,5 +115,29 @@ def order_schema() -> Schema:
     return {"$schema": DIALECT, "title": "an order, a line of orders.jsonl", "oneOf": lines}
 
 
+def advice_schema() -> Schema:
+    """A line that recommends commitments (see hcloud.model.running.note.CommitmentsAdvised); dollars are texts."""
+    dollars: Schema = {"type": "string", "pattern": r"^-?\d+(\.\d+)?$"}
+    texts: Schema = {"type": "array", "items": _TEXT}
+    line = _closed(
+        {
+            "at": _TIME,
+            "note": {"const": "advice"},
+            "seconds": _number(0, MOST),
+            "jobs": {"type": "integer", "minimum": 0},
+            "vcpus": _number(0, MOST),
+            "purchases": texts,
+            "added": dollars,
+            "after": dollars,
+            "on_demand": dollars,
+            "too_short": _TEXT,
+            "notes": texts,
+            "why_not": _TEXT,
+        },
+        ["at", "note", "seconds"],
+    )
+    return {"$schema": DIALECT, "title": "what to commit to by the demand of live work", **line}
+
+
 def _closed(properties: Schema, required: list[str]) -> Schema:
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import pytest
 
 from hcloud.catalog.book import PriceBook
 from hcloud.cli.main import run
+from hcloud.errors import EvidenceError
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bundle import bundled
@@ -86,3 +88,12 @@ def test_nothing_is_launched_where_a_type_has_no_price(
     assert f"aws/us-east-1/m5.xlarge/{option}: the price book has no such price" in said
     kept = Path(".hcloud") / "fake-aws.json"
     assert not kept.exists() or '"launch"' not in kept.read_text()
+
+
+def test_nothing_is_launched_at_a_price_that_is_too_old(here: Path) -> None:
+    with opened(load_config(None), CloudSelection("fake:aws"), datetime(2026, 11, 20, tzinfo=UTC)) as found:
+        wanted = {("m5.large", PurchaseOption.ON_DEMAND)}
+        found.check_types(wanted)
+        real = replace(found, selection="aws")
+        with pytest.raises(EvidenceError, match="machines are launched at prices at most 30 days old"):
+            real.check_types(wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +13,11 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 import yaml
+from operating import World, job, setup_of
 
 from hcloud.cli.main import run
+from hcloud.policy.facts import TypeFacts
+from hcloud.store.journal import LiveOrigin
 from hcloud.views.document import schema_of
 from hcloud.views.reports.documents import AccuracyDocument, QualityDocument
 
@@ -195,3 +199,22 @@ def test_a_journal_whose_decision_was_made_at_no_time_is_refused(
     captured = capsys.readouterr()
     assert f"line {at + 1} is damaged" in captured.err
     assert captured.out == ""
+
+
+def test_a_plan_beside_live_work(there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Live work counts as a whole, and what was expected at its decisions stands below the figures of the plan."""
+    world = World.of(tmp_path / "j", [job(f"j{n}", cores=4, seconds=600.0) for n in range(4)], "SR", 1)
+    names = ("m6i.large", "m6i.4xlarge")
+    sizes = zip(names, (2000, 8000), strict=True)
+    world.setup = setup_of("SR", 2, tuple(TypeFacts(n, c, 4 * c, 5.0, 9000) for n, c in sizes))
+    world.cloud.world.semantics = replace(world.cloud.world.semantics, types=tuple(sorted(names)))
+    world.origin = LiveOrigin("0" * 32, "aws", "test", "us-east-1", "fake")
+    world.rhythm = replace(world.rhythm, period=10.0, look=60.0)
+    world.run()
+    world.close()
+    words = ["report", "accuracy", "--plan", str(there / "plan.json"), "--journal", str(world.path), *NOW, "--json"]
+    assert run(words) == 0
+    figures = {f["figure"]: f for f in json.loads(capsys.readouterr().out)["figures"]}
+    assert float(figures["mean demand"]["actual"]) == pytest.approx(16.0, rel=0.05)
+    assert 0.5 < float(figures["reserve in use"]["actual"]) <= 1.0
+    assert figures["run of 4 jobs with expected seconds"]["actual"] == "600"

@@ -33,7 +33,7 @@ from hcloud.usecases.reports.report import RequestedPeriod
 
 BEGIN = datetime(2026, 11, 29, 22, 11, 12, 700_000, tzinfo=UTC)
 HOUR = 3600.0
-SLOWLY = Rhythm(period=45.0, look=300.0, join=600.0, settled=0.0, again=60.0)
+SLOWLY = Rhythm(period=60.0, look=600.0, join=600.0, settled=0.0, again=60.0)
 
 
 @dataclass
@@ -108,7 +108,7 @@ def test_what_live_work_cost_is_what_the_cloud_itself_bills(renting: Renting) ->
     renting.begin(BEGIN)
     for one in renting.kind.sold[:2]:
         renting.buy(*one)
-    world = world_of(renting, jobs(24), "HM", 2)
+    world = world_of(renting, jobs(18), "HM", 2)
     operate(renting, world)
     assert not renting.rig.live()
     renting.rig.later(9 * HOUR)

@@ -88,11 +88,25 @@ def test_cancelled_and_released_jobs_do_not_wait_any_more(slurm: Cluster) -> Non
     assert cancelled in engine_of(slurm).new().cancelled
 
 
+def test_a_running_job_that_its_user_cancels_is_told_as_cancelled_before_it_is_told_as_ended(slurm: Cluster) -> None:
+    """Else it counts as failed, with the exit code of the signal that ended it."""
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    job = slurm.submit("sleep 30", "--mem=100")
+    engine.begin(orders(engine, 1)[0], place(1))
+    wait_phase(engine, job, JobPhase.RUNNING)
+    slurm.run("scancel", job)
+    wait_for(lambda: slurm.job(job).state == "CANCELLED", "it is not cancelled")
+    assert sighting(engine, job).phase is JobPhase.RUNNING
+    assert engine.new().cancelled == (job,)
+    assert sighting(engine, job).phase is JobPhase.ENDED
+
+
 def test_a_job_over_two_nodes_passes_unsteered_and_is_counted(slurm: Cluster) -> None:
     engine = engine_of(slurm)
     launch(slurm, engine, 1)
     launch(slurm, engine, 2)
-    job = slurm.submit("sleep 0.2", "-N2", "--mem=100")
+    job = slurm.submit("sleep 2", "-N2", "--mem=100")
     wait_for(lambda: engine.new().orders == () and engine.passed_by == (job,), "it is not passed by")
     wait_for(lambda: slurm.job(job).state == "COMPLETED", "it does not run")
     assert engine.look().jobs == ()

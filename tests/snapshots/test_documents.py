@@ -35,6 +35,7 @@ PRINTED = {
     "operate drain": "operating",
     "operate stop": "operating",
     "operate explain": "story",
+    "operate replan": "advice",
     "slurm check": "checks",
     "apply": "outcome",
     "destroy": "outcome",

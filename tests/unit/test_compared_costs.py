@@ -97,10 +97,28 @@ def test_a_strategy_is_not_compared_with_itself(tmp_path: Path) -> None:
     ]
 
 
+def test_work_that_goes_on_is_compared_so_far(tmp_path: Path) -> None:
+    """A job that runs counts as long as it ran: the more of it, the more all of them cost."""
+    world = world_of(tmp_path / "j", "HF", 1, ("local", "local"), ("medium", "large"))
+    totals: dict[str, list[Decimal]] = {}
+    for seconds in (400, 800, 2500):
+        begins = world.source.orders[0].submit
+        world.run(until=lambda loop, until=begins + seconds: world.now > until)  # type: ignore[misc]
+        found = compared(world.path, load_config(None), TODAY, world.now)
+        if seconds < 900:
+            assert "4 jobs still running" in found.notes[-1]
+        for name, cost in costs(found).items():
+            totals.setdefault(name, []).append(cost.total)
+    assert set(totals) == {"HF", "SR", "OdF"}
+    for each in totals.values():
+        assert each[0] < each[1] < each[2]
+
+
 def test_where_there_is_nothing_to_compare_it_says_why(tmp_path: Path) -> None:
     """Before a job has ended, for a type without a price, and (at the end) for a journal that is long."""
     world = world_of(tmp_path / "j", "OdM", 0, ("aws", "us-east-1"), ("no-such", "m5.2xlarge"))
-    world.run(until=lambda loop: bool(world.engine.ran))
+    world.start()
+    world.run(until=lambda loop: bool(loop.fold.active))
     assert "no usable job" in compared(world.path, load_config(None), TODAY).notes[0]
     world.run()
     found = compared(world.path, load_config(None), TODAY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from random import Random
 
 import pytest
@@ -11,9 +12,11 @@ from jsonschema import Draft202012Validator
 from living import events_of, session
 
 from hcloud.model.running.event import EventError
+from hcloud.model.running.note import CommitmentsAdvised
 from hcloud.store.events import EVENT_KEYS, parse_event
 from hcloud.store.journal import entry_line
-from hcloud.store.line_schemas import decision_schema, event_schema
+from hcloud.store.line_schemas import advice_schema, decision_schema, event_schema
+from hcloud.store.notes import note_document
 
 EVENTS, DECISIONS = (Draft202012Validator(schema()) for schema in (event_schema, decision_schema))
 GOOD: dict[str, dict[str, object]] = {
@@ -74,3 +77,11 @@ def test_lines_of_a_journal_are_of_the_schemas(name: str, pool: int) -> None:
         for decision in live.handle(event):
             DECISIONS.validate(json.loads(entry_line(decision)))
             assert decision.margin is None or decision.margin == math.inf or math.isfinite(decision.margin)
+
+
+def test_what_is_advised_is_of_its_published_form() -> None:
+    validator = Draft202012Validator(advice_schema())
+    whole = CommitmentsAdvised(1.0, 2.0, 3, 4.5, ("a plan",), Decimal("1.2"), Decimal(2), Decimal(-3), "short", ("x",))
+    for advice in (whole, CommitmentsAdvised(1.0, 2.0, why_not="no price")):
+        validator.validate(json.loads(json.dumps(note_document(advice))))
+    assert not validator.is_valid(note_document(whole) | {"more": 1})

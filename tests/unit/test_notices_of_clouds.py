@@ -14,6 +14,7 @@ from hcloud.fake.world import MAINTENANCE_NOTICE_SECONDS
 from hcloud.live.operating.leaving import HEEDED_SECONDS
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.holdings.live import Notice
+from hcloud.readers.bundle import bundled
 
 TOLD = 40
 BEGINS = TOLD + MAINTENANCE_NOTICE_SECONDS
@@ -92,3 +93,24 @@ def test_a_cloud_that_does_not_let_us_see_notices_is_worked_with_all_the_same(
     world.run(until=listen)
     world.check(completed=1)
     assert any("DescribeInstanceStatus" in why for why in said)
+
+
+def test_a_job_leaves_a_spot_machine_when_its_cloud_says_so_and_not_when_it_ends(tmp_path: Path) -> None:
+    """Two minutes before: what began anew after the end would have lost them."""
+    text = (bundled("policies") / "OdM.yaml").read_text()
+    below = "{below_quality: {value: 1.0, unit: quality, origin: C, source: ours, why: a test}}"
+    (tmp_path / "spot.yaml").write_text(
+        text.replace("  spot:\n    rule: none", f"  spot:\n    rule: tolerant-batch\n    parameters: {below}")
+    )
+    plan = FaultPlan.model_validate({"spot_notices": [TOLD]})
+    orders = [job("one", seconds=300.0, restartable=True)]
+    world = World.of(tmp_path / "j", orders, str(tmp_path / "spot.yaml"), 0, plan=plan)
+    world.run()
+    world.check(completed=1)
+    first, second = world.engine.ran
+    machines = world.cloud.ledger.machines
+    assert (machines[first.machine].spot, machines[second.machine].spot) == (True, False)
+    ended = machines[first.machine].asked_to_end
+    began = world.cloud.faults.started
+    assert ended is not None
+    assert ended < began + TOLD + 20, "it is not paid for until it is taken"

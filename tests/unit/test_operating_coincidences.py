@@ -13,9 +13,10 @@ import pytest
 from operating import Killed, World, closed_after, job, setup_of
 
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
-from hcloud.errors import Call, FileError, HcloudError, UnavailableError
+from hcloud.errors import Call, EvidenceError, FileError, HcloudError, UnavailableError
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating.terms import Line
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.job import EngineView, JobPhase
 from hcloud.model.running.note import Asked
 
@@ -186,3 +187,23 @@ def test_work_whose_machines_are_kept_is_not_finished(tmp_path: Path) -> None:
     world.start()
     assert world.run(passes=300).fold.is_finished
     world.check()
+
+
+def test_a_price_that_went_missing_holds_launches_and_ends_nothing(tmp_path: Path) -> None:
+    """Work that goes on after the price book changed: what runs goes on, the rest waits, and says why."""
+    world = World.of(tmp_path / "j", [job("one", seconds=50.0), job("two", seconds=5.0, submit=20.0)], "OdF", 0)
+    loop = world.run(until=lambda loop: bool(world.engine.ran))
+
+    def missing(name: str, option: PurchaseOption) -> Decimal:
+        raise EvidenceError(f"{name}: the price book has no such price")
+
+    world.price = missing
+    loop = world.start()
+    loop = world.run(until=lambda loop: any("no such price" in m.why for m in loop.fold.standing.values()))
+    assert len(world.launched()) == 1
+    loop = world.run(until=lambda loop: loop.fold.counted.get("completed") == 1)
+    assert loop.fold.jobs["one"].result == "completed"
+    world.asked.append(Asked(0.0, "stop"))
+    world.run()
+    world.check()
+    assert len(world.launched()) == 1

@@ -125,3 +125,22 @@ def test_a_command_of_slurm_that_hangs_is_given_up_and_what_it_would_change_is_n
     with pytest.raises(UnknownOutcomeError, match="may have been done"):
         commands.update_node("hc-small-1", state="resume")
     assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize("away", [20.0, 4000.0])
+@pytest.mark.parametrize(("strategy", "pool"), [("OdF", 0), ("HM", 1)])
+def test_a_controller_that_comes_back_late_finds_what_has_become_due(
+    tmp_path: Path, strategy: str, pool: int, away: float
+) -> None:
+    """Killed anywhere, also while it ends machines that the controller still keeps for a while."""
+    orders = [job(f"j{n}", cores=1 + n % 2, seconds=20.0 + n, submit=4.0 * n, restartable=n % 2 == 0) for n in range(4)]
+    passed = 1000
+    for kill in range(2, 1000, 6):
+        if kill > passed:
+            break
+        world = World.of(tmp_path / f"{kill}", orders, strategy, pool)
+        world.kill_number, world.away = kill, away
+        world.run()
+        world.check(completed=4)
+        world.close()
+        passed = world.passed

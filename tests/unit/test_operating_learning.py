@@ -160,11 +160,12 @@ def test_a_change_of_phase_is_told_as_one(tmp_path: Path) -> None:
 def test_runs_are_recorded_by_type_and_quality_when_they_end(tmp_path: Path) -> None:
     known = Taught()
     slow = [job(f"b{n}", seconds=40.0, submit=90.0 * n, app="etl") for n in range(2)]
-    other = [job("x", seconds=40.0), job("y", app="etl")]
+    limit = job("z", seconds=40.0, app="etl", is_limit=True)
+    other = [job("x", seconds=40.0), job("y", app="etl"), limit]
     world = noisy(tmp_path / "j", [*slow, *other, web("w1", restartable=False)], known)
     world.engine.seconds.update(b0=80.0, b1=20.0)
     world.run()
-    world.check(completed=6)
+    world.check(completed=7)
     told = {(r.app, r.kind, round(r.share, 2)) for r in known.recorded}
     assert told == {("etl", JobKind.BATCH, 0.5), ("etl", JobKind.BATCH, 2.0), ("web", JobKind.SERVICE, 0.25)}
     assert {r.quality for r in known.recorded if r.app == "web"} == {0.8}

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from jsonschema import validate
 from operating import ORIGIN, World, closed_after, job, setup_of
 
 from hcloud.cli.main import run as cli
@@ -28,6 +29,7 @@ from hcloud.policy.facts import TypeFacts
 from hcloud.readers.configuration.config import load_config
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.journal import entry_line, header_line, read_journal
+from hcloud.store.line_schemas import advice_schema
 from hcloud.usecases.deciding.replan import Replanner
 from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
 from hcloud.usecases.live.operate import fold_of
@@ -205,6 +207,7 @@ def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pyte
     enough = " ".join(capsys.readouterr().out.split())
     assert enough.startswith("recommended from the last 28d of demand (")
     assert "hcloud operate buys nothing: see 'hcloud commit'" in enough
+    validate(line, advice_schema())
     assert (line["note"], line["seconds"], line["jobs"]) == ("advice", 28 * DAY, 12)
     assert Decimal(line["after"]) < Decimal(line["on_demand"])
 

@@ -44,7 +44,10 @@ def decide(
     start: Annotated[
         float | None, typer.Option(min=0, help="When control periods begin to count; else with the first event.")
     ] = None,
-    journal: Annotated[Path | None, typer.Option(help="Keep the state here, and resume from it.")] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(help="Keep the state here, and resume from it; beside a long one JOURNAL.point appears."),
+    ] = None,
     retell: Annotated[
         int, typer.Option(min=0, help="On resuming, print the decisions of the last N events again.")
     ] = 0,

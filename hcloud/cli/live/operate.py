@@ -183,10 +183,11 @@ def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Pri
 
 
 def _compared(directory: Path, loaded: Loaded, shown: Printed, *, at_end: bool) -> CostComparison:
+    from hcloud.live.clock import SystemClock
     from hcloud.usecases.live.compared import compared
     from hcloud.usecases.live.operate import JOURNAL
 
-    return compared(directory / JOURNAL, loaded, shown.at.date(), at_end=at_end)
+    return compared(directory / JOURNAL, loaded, shown.at.date(), SystemClock().now(), at_end=at_end)
 
 
 def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 
 from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
@@ -12,6 +13,7 @@ from hcloud.errors import HcloudError, ThrottledError, UnavailableError, Unknown
 from hcloud.live.operating.crash_points import BEGIN, END, LAUNCH
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.machines import order_of
+from hcloud.live.operating.terms import Terms
 from hcloud.model.holdings.live import Machine
 from hcloud.model.running.job import JobPhase, JobPlace, MachineRole
 from hcloud.model.running.note import Beginning, Held, Launching
@@ -51,8 +53,8 @@ def _intended_launch(
         return ()
     if machine.phase is not MachinePhase.WANTED:
         return (partial(_launch, desk, machine, again=True),)
-    hourly = terms.price(machine.type_name, machine.option)
-    if why := allowance.keeps(machine.type_name, hourly):
+    hourly, why = _priced(terms, machine)
+    if why := why or allowance.keeps(machine.type_name, hourly):
         if machine.why != why:
             desk.tell(Held(now, number, why))
         return ()
@@ -61,6 +63,14 @@ def _intended_launch(
     zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
     desk.tell(Launching(now, number, key, machine.type_name, zone, machine.option, hourly, machine.reserved))
     return (partial(_launch, desk, machine, again=False),)
+
+
+def _priced(terms: Terms, machine: MachineRecord) -> tuple[Decimal, str]:
+    """What a machine costs an hour, or why nobody knows."""
+    try:
+        return terms.price(machine.type_name, machine.option), ""
+    except HcloudError as error:
+        return Decimal(0), str(error)
 
 
 def _launch(desk: OperatingDesk, machine: MachineRecord, *, again: bool) -> None:

@@ -15,7 +15,7 @@ from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.holdings.live import Notice
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Pool, Ready
+from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, OfInstance, Pool, Ready
 from hcloud.model.running.job import JobPhase, JobSighting, NodePhase, Told
 from hcloud.model.running.note import CommitmentsAdvised, Note, PassNoted
 
@@ -71,7 +71,12 @@ class OperatingDesk:
         self.unwritten.append(line)
 
     def happen(self, event: Event) -> list[Decision]:
-        """Let the controller decide about an event, and note both; of the passing of time only what it brings."""
+        """Let the controller decide about an event, and note both; of the passing of time only what it brings. Where an
+        instance was given back by what was due before, nothing more is told of it."""
+        if isinstance(event, OfInstance) and self.session.next_due() <= event.at:
+            brought = self.happen(ClockTick(event.at))
+            if event.instance not in self.session.instances:
+                return brought
         self.before(event)
         made = self.session.handle(event)
         if made or not isinstance(event, ClockTick):

@@ -138,9 +138,10 @@ class Learner:
         looks = self._looks.pop(job.order.id, None)
         if looks:
             return sum(looks) / len(looks)
-        if isinstance(event, Cancelled) or job.order.expect is None or job.began is None or job.ended is None:
+        order = job.order
+        if isinstance(event, Cancelled) or order.expect is None or order.is_limit:
             return None
-        return job.order.expect / max(job.ended - job.began, 1e-3)
+        return None if job.began is None or job.ended is None else order.expect / max(job.ended - job.began, 1e-3)
 
     def flush(self, now: float) -> None:
         """Have what was seen written down now and then, and when nothing runs."""

@@ -43,9 +43,10 @@ class ServiceTarget:
 @dataclass(frozen=True, slots=True)
 class JobOrder:
     """A job to run: thousandths of a vCPU and MiB that it asks for; ``expect`` is how many seconds a batch job takes
-    where nothing disturbs it (None: nobody knows). ``submit`` is when it was submitted, in seconds since 1970.
-    ``restartable`` says that it may begin anew where its machine is lost or another suits it better. ``nodes`` above
-    1 is a job over several machines, which an engine runs by itself. ``user`` and ``directory`` are where it runs."""
+    where nothing disturbs it (None: nobody knows), ``is_limit`` that this is the most that it may take. ``submit`` is
+    when it was submitted, in seconds since 1970. ``restartable`` says that it may begin anew where its machine is lost
+    or another suits it better. ``nodes`` above 1 is a job over several machines, which an engine runs by itself.
+    ``user`` and ``directory`` are where it runs."""
 
     id: str
     submit: float
@@ -60,6 +61,7 @@ class JobOrder:
     nodes: int = 1
     user: str = ""
     directory: str = ""
+    is_limit: bool = False
 
 
 class JobPhase(StrEnum):

@@ -55,6 +55,7 @@ class SlurmEngine:
         self._nodes: dict[str, SlurmNode] = {}
         self._doubtful: dict[tuple[str, int], float] = {}
         self._told: set[str] = set()
+        self._cancelled: set[str] = set()
         self._given_up: set[str] = set()
         self._rung = 0.0
 
@@ -74,6 +75,7 @@ class SlurmEngine:
             left = {name for name in self._told if name not in begins and not self._still_waits(found.get(name))}
             cancelled = sorted(left | {j.id for j in found.values() if self._is_cancelled(j, begins)})
             self._told = (self._told | {job.id for job in steered}) - left
+            self._cancelled.update(cancelled)
         return NewJobs(fresh, tuple(cancelled))
 
     def _still_waits(self, job: SlurmJob | None) -> bool:
@@ -136,6 +138,8 @@ class SlurmEngine:
         if job is None or not sightings.is_of(begin, job):
             job = self._completed.find(begin)
         phase = sightings.phase_of(begin, job, began=begin.job in began)
+        if phase is JobPhase.ENDED and self._is_to_be_told(found.get(begin.job)):
+            phase = JobPhase.RUNNING if begin.job in began else JobPhase.WAITING
         if phase is not None:
             self._doubtful.pop(key, None)
             return sightings.sighting(begin, job, phase)
@@ -147,6 +151,10 @@ class SlurmEngine:
         if self._clock.now() - since >= patience and self._is_over_on(begin):
             return sightings.sighting(begin, job, JobPhase.LOST)
         return sightings.sighting(begin, job, JobPhase.UNKNOWN)
+
+    def _is_to_be_told(self, job: SlurmJob | None) -> bool:
+        """Whether a job was cancelled and ``new`` has not said so yet: before that its end would count as a failure."""
+        return job is not None and job.id not in self._cancelled and self._is_cancelled(job, self._ledger.begins())
 
     def _is_over_on(self, begin: Begin) -> bool:
         """Whether nothing of a job that slurmctld does not know can run on its machine: the node answers (then

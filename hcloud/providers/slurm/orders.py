@@ -47,6 +47,7 @@ def number_of(job: SlurmJob) -> tuple[int, int]:
 def order_of(job: SlurmJob) -> JobOrder:
     """What a job needs. Its comment may say more: ``expect=600 app=web kind=service restartable=no``."""
     said = words_of(job.comment)
+    stated = _stated(said)
     return JobOrder(
         id=job.id,
         submit=job.submit,
@@ -55,11 +56,12 @@ def order_of(job: SlurmJob) -> JobOrder:
         memory=max(job.memory, 1),
         kind=JobKind.SERVICE if said.get("kind") == "service" else JobKind.BATCH,
         app=said.get("app", job.name),
-        expect=_expected(said, job),
+        expect=stated or (job.minutes * 60.0 if job.minutes else None),
         restartable=job.requeue and said.get("restartable") != "no",
         nodes=job.node_count,
         user=job.user,
         directory=job.directory,
+        is_limit=stated is None and bool(job.minutes),
     )
 
 
@@ -68,11 +70,9 @@ def words_of(comment: str) -> Mapping[str, str]:
     return dict(word.split("=", 1) for word in comment.replace(",", " ").split() if "=" in word)
 
 
-def _expected(said: Mapping[str, str], job: SlurmJob) -> float | None:
+def _stated(said: Mapping[str, str]) -> float | None:
     try:
         expected = float(said.get("expect", ""))
     except ValueError:
-        expected = 0.0
-    if 0 < expected < float("inf"):
-        return expected
-    return job.minutes * 60.0 if job.minutes else None
+        return None
+    return expected if 0 < expected < float("inf") else None

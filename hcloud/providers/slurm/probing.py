@@ -8,7 +8,7 @@ MARK = "hcloud-probe"
 """How the comment begins: ``hcloud-probe:MACHINE:METHOD:VCPUS:CPU:MEMORY``, the last two in rounds a second."""
 TRIES = 240
 """Ours: half seconds for which a machine tries to tell; slurmctld may be killed meanwhile."""
-_END = "HYC_PROBE_ENDS"
+_END = "PROBE_ENDS_HERE"
 
 _MEASURE = """\
 probe() {{

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 from hcloud.errors import HcloudError, UsageError
@@ -21,7 +22,7 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile, open_source
 from hcloud.store.journal import JournalContents, read_header
 from hcloud.store.live_journal import read_whole
-from hcloud.units import SECONDS_PER_HOUR, counted, format_money, parse_duration
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, counted, format_money, parse_duration
 from hcloud.usecases.deciding.plan import plan_for
 from hcloud.usecases.live.ground import LiveGround, market_of
 from hcloud.usecases.live.held import with_held
@@ -90,7 +91,7 @@ class Replanner:
             len(jobs),
             plan.workload.mean_cores,
             tuple(_worded(line) for line in plan.purchases),
-            sum((line.monthly for line in plan.purchases), start=plan.after.monthly * 0),
+            cents(sum((line.hourly for line in plan.purchases), Decimal(0)) * HOURS_PER_MONTH),
             plan.after.monthly,
             plan.now.monthly,
             short,

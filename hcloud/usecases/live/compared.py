@@ -4,7 +4,7 @@ of machines, and all are priced by one formula."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -55,18 +55,19 @@ FINELY, FINE_STEP, COARSE_STEP = 7200.0, 1, 60
 _DELAYS = ("profiling_seconds", "classification_seconds", "decision_seconds")
 
 
-def compared(path: Path, loaded: Loaded, today: date, *, at_end: bool = False) -> CostComparison:
-    """The cost of live work by its journal, and of others; where there can be none, why. ``at_end`` is when somebody
-    waits for the end of the work: then a long journal is left to who asks for it."""
-    strategies = BESIDE
+def compared(path: Path, loaded: Loaded, today: date, now: float = 0.0, *, at_end: bool = False) -> CostComparison:
+    """The cost of live work by its journal until ``now`` (or its end), and of others; where there can be none, why.
+    ``at_end`` is when somebody waits for the end of the work: then a long journal is left to who asks for it."""
     try:
         if at_end and read_journal(path).before is not None:
             return CostComparison(notes=("a long journal: 'hcloud operate status --compare' simulates SR and OdF",))
         known = read_whole(path)
-        jobs = jobs_of_journal(known, open_source(path), WorkloadOptions())
-        return _compared(known, jobs, _market(known, loaded, today), strategies)
+        fold = fold_of(known)
+        until = fold.last if fold.is_finished else max(fold.last, now)
+        jobs = jobs_of_journal(known, open_source(path), WorkloadOptions(), until)
+        return _compared(known, jobs, _market(known, loaded, today), until)
     except HcloudError as error:
-        return CostComparison(notes=(f"no comparison with {' and '.join(strategies)}: {error}",))
+        return CostComparison(notes=(f"no comparison with {' and '.join(BESIDE)}: {error}",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +80,29 @@ class _Market:
     notes: tuple[str, ...]
 
 
-def _compared(known: JournalContents, jobs: Jobs, market: _Market, strategies: Sequence[str]) -> CostComparison:
-    fold, study = fold_of(known), Study(jobs, market.cloud, market.shop, True, SEED)
+def _compared(known: JournalContents, jobs: Jobs, market: _Market, until: float) -> CostComparison:
+    study = Study(jobs, market.cloud, market.shop, True, SEED)
     journeys = journeys_of(known.lines)
-    ended = [j.ended for j in journeys if j.ended is not None]
+    running = sum(j.began is not None and j.ended is None for j in journeys)
+    ended = [until] if running else [j.ended for j in journeys if j.ended is not None]
     took = max(ended) - min(j.arrived for j in journeys)
-    costs, vcpus = [_lived(fold, market.shop, took)], max(int(market.shop.types[market.shop.large].shape.vcpus), 1)
-    for name in strategies:
+    costs = [_lived(fold_of(known), market.shop, took, until)]
+    vcpus = max(int(market.shop.types[market.shop.large].shape.vcpus), 1)
+    for name in BESIDE:
         if name != known.setup.strategy:
             costs.append(_simulated(study, _as_here(load_strategy(name), vcpus), took))
-    left_out = len(journeys) - len(jobs)
-    without = (f"{counted(left_out, 'job')} that never began or has not ended not simulated",) if left_out else ()
-    return CostComparison(market.unit, tuple(costs), (*market.notes, *without))
+    missing = _parts_missing(len(journeys) - len(jobs), running)
+    return CostComparison(market.unit, tuple(costs), (*market.notes, *missing))
 
 
-def _lived(fold: Fold, shop: Shop, seconds: float) -> StrategyCost:
+def _parts_missing(left_out: int, running: int) -> Iterator[str]:
+    if running:
+        yield f"{counted(running, 'job')} still running: as long as so far"
+    if left_out:
+        yield f"{counted(left_out, 'job')} left out: nothing of it ran, or it ran for no time"
+
+
+def _lived(fold: Fold, shop: Shop, seconds: float, now: float) -> StrategyCost:
     """The reserve over the time of the work, and each rented machine from its launch to its end."""
     setup, offers = fold.setup, {t.shape.name: t for t in shop.types}
     rented = Decimal(0)
@@ -103,7 +112,7 @@ def _lived(fold: Fold, shop: Shop, seconds: float) -> StrategyCost:
             continue
         sold = offers[machine.type_name]
         offer = (sold.spot if machine.option is PurchaseOption.SPOT else None) or sold.on_demand
-        until = math.ceil(fold.last) if rental.end is None else rental.end
+        until = math.ceil(now) if rental.end is None else rental.end
         rented += rental_cost(offer, max(until - rental.start, 0), shop.billing)
     reserve = amortised_cost(shop.reserved, 1) * setup.pool * Decimal(repr(seconds)) / SECONDS_PER_HOUR
     return StrategyCost(setup.strategy, setup.pool, reserve, rented, simulated=False)

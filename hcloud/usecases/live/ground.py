@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -46,7 +46,7 @@ from hcloud.usecases.live.launch_template import (
     with_types,
 )
 from hcloud.usecases.live.state import open_store
-from hcloud.usecases.prices.age import OLDEST_PRICE_SECONDS, AllowedAge
+from hcloud.usecases.prices.age import OLDEST_PRICE_SECONDS, AllowedAge, WantedPrice
 from hcloud.usecases.workloads.sources import check_regions, open_prices
 
 if TYPE_CHECKING:
@@ -196,6 +196,13 @@ class LiveGround:
         configuration says nothing); a rehearsal costs nothing."""
         if not (self.is_rehearsal or self.is_local):
             self._allowed_age.check(found, self.book)
+
+    def check_types(self, wanted: Collection[WantedPrice]) -> None:
+        """EvidenceError for types that have no price, or one that is older than allowed; a rehearsal costs nothing."""
+        for name, option in sorted(wanted):
+            self.price(name, option)
+        if not (self.is_rehearsal or self.is_local):
+            self._allowed_age.check_types(wanted, self.book)
 
     def _warnings(self, found: ChangeSet) -> tuple[str, ...]:
         """What apply would refuse later."""

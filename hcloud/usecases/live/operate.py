@@ -121,7 +121,9 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
         limits = replace(kept_limits(asked.limits, fold.limits), cores=_cores_here(here))
         asked = replace(asked, limits=limits)
-        _check_prices(here, setup)
+        if known is None:  # whoever goes on may only want to end what stands
+            options = (PurchaseOption.ON_DEMAND, *((PurchaseOption.SPOT,) if setup.rules.spot else ()))
+            here.check_types({(kind.name, option) for kind in setup.types for option in options})
         if why := reserve_beyond(setup, here.price, asked.limits):
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         session, untold = _session(setup, known, kernels(), directory)
@@ -158,14 +160,6 @@ def kept_limits(asked: SpendingLimits, known: LimitsSet | None) -> SpendingLimit
         known.total if asked.total is None else asked.total,
         known.machines if asked.machines is None else asked.machines,
     )
-
-
-def _check_prices(here: LiveGround, setup: Setup) -> None:
-    """EvidenceError for a type that has no price: nothing is launched at one that nobody knows."""
-    options = (PurchaseOption.ON_DEMAND, *((PurchaseOption.SPOT,) if setup.rules.spot else ()))
-    for option in options:
-        for kind in setup.types:
-            here.price(kind.name, option)
 
 
 def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:

@@ -54,6 +54,7 @@ class LiveProfiles:
     def __init__(self, folder: Path, corpus: str) -> None:
         self._folder, self._corpus_name = folder, corpus
         self._held = Lock()
+        self._apps: dict[Path, tuple[int, str]] = {}
 
     @cached_property
     def _corpus(self) -> Mapping[Aspect, Matrix]:
@@ -73,9 +74,18 @@ class LiveProfiles:
     def _file_of(self, app: str) -> Path | None:
         """The file that holds an application's profile, whatever its name; None where none does."""
         usual = self._folder / file_name(app)
-        others = sorted(p for p in self._folder.glob("*") if p.suffix in SUFFIXES and p != usual)
-        files = (usual, *others) if usual.is_file() else others
-        return next((path for path in files if load_profile(path).app == app), None)
+        if usual.is_file() and self._app_in(usual) == app:
+            return usual
+        files = sorted(p for p in self._folder.glob("*") if p.suffix in SUFFIXES)
+        return next((path for path in files if self._app_in(path) == app), None)
+
+    def _app_in(self, path: Path) -> str:
+        """Whose profile a file is; read again only where it was written since."""
+        written = path.stat().st_mtime_ns
+        known = self._apps.get(path)
+        if known is None or known[0] != written:
+            known = self._apps[path] = written, load_profile(path).app
+        return known[1]
 
     def _open(self, app: str, kind: JobKind) -> tuple[Path, Profile]:
         """Where an application's profile is or goes, and the profile."""

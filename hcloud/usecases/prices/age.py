@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
-from hcloud.model.catalog import OfferKey, Provider
+from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.planning.changes.slots import CloudRegion
 
+WantedPrice = tuple[str, PurchaseOption]
+"""A type by its name, and how it is paid for."""
 DAY = 86_400
 OLDEST_PRICE_SECONDS = 30 * DAY
 
@@ -31,15 +33,24 @@ class AllowedAge:
 
     def check(self, found: ChangeSet, book: PriceBook) -> None:
         """EvidenceError where machines would be launched at a price that is older than allowed."""
-        for key, days in self._old(found, book):
+        for key, days in self._old(_coming(found), book):
             raise EvidenceError(
                 f"{key}: its price is {days} days old; apply accepts prices at most {self.seconds // DAY} days old",
                 hint=f"{self.refresh}, or set prices.max_age",
             )
 
+    def check_types(self, wanted: Collection[WantedPrice], book: PriceBook) -> None:
+        """The same for types that may be launched at any moment from now on."""
+        for key, days in self._old(wanted, book):
+            raise EvidenceError(
+                f"{key}: its price is {days} days old; machines are launched at prices at most"
+                f" {self.seconds // DAY} days old",
+                hint=f"{self.refresh}, or set prices.max_age",
+            )
+
     def warnings(self, found: ChangeSet, book: PriceBook) -> tuple[str, ...]:
         """What is to be said of a plan that apply would refuse for this: all prices that are too old in one line."""
-        old = dict(self._old(found, book))
+        old = dict(self._old(_coming(found), book))
         if not old:
             return ()
         types = ", ".join(dict.fromkeys(key.instance_type for key in old))
@@ -49,12 +60,16 @@ class AllowedAge:
             " prices.max_age",
         )
 
-    def _old(self, found: ChangeSet, book: PriceBook) -> Iterator[tuple[OfferKey, int]]:
+    def _old(self, wanted: Collection[WantedPrice], book: PriceBook) -> Iterator[tuple[OfferKey, int]]:
         provider = Provider(self.place.provider)
-        coming = {c.address for c in found.to_do if c.count}
-        wanted = {(s.instance_type, slot.option) for slot in found.slots if slot.address in coming for s in slot.shapes}
         for name, option in sorted(wanted):
             key = OfferKey(provider, self.place.region, name, option)
             days = (self.today - book.offer(key).origin.day).days
             if days * DAY > self.seconds:
                 yield key, days
+
+
+def _coming(found: ChangeSet) -> Collection[WantedPrice]:
+    """The prices of what a plan launches."""
+    coming = {c.address for c in found.to_do if c.count}
+    return {(s.instance_type, slot.option) for slot in found.slots if slot.address in coming for s in slot.shapes}

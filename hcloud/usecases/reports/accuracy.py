@@ -45,7 +45,7 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     follower = JourneyBuilder().follow(told.lines)
     journeys = tuple(follower.journeys.values())
     step = max(plan.step_seconds, LEAST_STEP)
-    counted = plan.workload.window
+    counted = plan.workload.window if told.live is None else None  # live work counts as a whole
     window = None if counted is None else (counted.start - counted.first, counted.end - counted.first)
     span = span_of(journeys, told.setup.reserved_cores, follower.last, step, window)
     found = _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))

@@ -35,14 +35,19 @@ def read_trace(
     return read_workload(path, fmt, options, progress)
 
 
-def jobs_of_journal(journal: JournalContents, source: TraceFile, options: WorkloadOptions) -> Jobs:
+def jobs_of_journal(
+    journal: JournalContents, source: TraceFile, options: WorkloadOptions, so_far: float | None = None
+) -> Jobs:
     """Every job that ran to an end: its work is the time that it ran times the share of its performance in isolation.
 
     In a simulation that share is of all that the job ran. In life a job begins anew on its next machine, and the share
     is of the last time; kind and application are those of its order. An application has the vector of its first job.
+    With ``so_far`` a job that still runs counts as if it ended then.
     """
     arrivals = [entry for entry in journal.events if isinstance(entry, Arrival)]
     journeys = list(journeys_of(journal.lines))
+    if so_far is not None:
+        _cut_short(journeys, so_far)
     named = [j.app for j in journeys]
     apps = sorted(set(named) - {""})
     draft = Draft(
@@ -61,6 +66,12 @@ def jobs_of_journal(journal: JournalContents, source: TraceFile, options: Worklo
     )
     _leave_out(draft, journeys)
     return replace(finish(draft, options), vectors=_vectors(arrivals, named))
+
+
+def _cut_short(journeys: list[Journey], at: float) -> None:
+    for journey in journeys:
+        if journey.began is not None and journey.ended is None:
+            journey.ended = journey.stays[-1].end = max(at, journey.began)
 
 
 def _leave_out(draft: Draft, journeys: list[Journey]) -> None:
