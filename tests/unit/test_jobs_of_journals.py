@@ -16,6 +16,7 @@ from hcloud.cli.main import run as cli
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Ready
+from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
@@ -128,3 +129,18 @@ def test_other_strategies_run_the_jobs_of_a_journal(tmp_path: Path, capsys: pyte
     assert {s["name"] for s in document["strategies"]} == {"SR", "OdF"}
     assert cli(["workload", "show", str(path)]) == 0
     assert "journal" in capsys.readouterr().out
+
+
+def test_a_service_that_was_moved_counts_on_every_machine(tmp_path: Path) -> None:
+    target = ServiceTarget(TargetKind.COMMAND, "latency", 100.0)
+    service = job("web", cores=2, seconds=100.0, kind=JobKind.SERVICE, target=target, restartable=True)
+    world = World.of(tmp_path / "j", [service], "HF", 2)
+    world.measure = lambda of: 400.0 if len(world.engine.ran) == 1 else 50.0
+    world.run()
+    world.check(completed=1)
+    first, last = world.engine.ran
+    assert first.stopped is not None
+    (served,) = jobs(tmp_path / "j").duration.tolist()
+    assert served == pytest.approx((first.stopped - first.began) + last.seconds, abs=2.5)
+    assert served > last.seconds + 10
+    world.close()
