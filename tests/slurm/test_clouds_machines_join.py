@@ -14,7 +14,10 @@ from slurm_cluster import wait_for
 from hcloud.fake.faults import FaultPlan, Faults
 from slurm.fake_clouds import STRATEGY, Ground, ground
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="machines with a system of their own need root")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(os.geteuid() != 0, reason="machines with a system of their own need root"),
+]
 RUN = ("run", "--engine", "slurm", "--strategy", STRATEGY, "--plain", "--no-probe")
 PATIENCE = 60
 
@@ -80,7 +83,7 @@ def test_jobs_leave_a_machine_whose_host_is_maintained(home: Path) -> None:
     """One may not begin anew: it ends where it is. One may: it begins anew elsewhere, long before the machine ends."""
     with ground(home, "azure") as here:
         here.fill_store()
-        stays, leaves = here.submit(4), here.submit(6, "--requeue")
+        stays, leaves = here.submit(3), here.submit(5, "--requeue")
         running = here.controller(*RUN, "--cloud", "azure")
         wait_for(lambda: _count(here, "begin") == 2 or running.poll(), "not both begin", PATIENCE)
         before = {m.id for m in here.live()}
