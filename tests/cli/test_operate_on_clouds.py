@@ -17,6 +17,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.usecases.live.ground import CloudSelection, opened
+from hcloud.usecases.live.operate import Operation
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 from hcloud.usecases.workloads.sources import open_prices
 
@@ -97,3 +98,33 @@ def test_nothing_is_launched_at_a_price_that_is_too_old(here: Path) -> None:
         real = replace(found, selection="aws")
         with pytest.raises(EvidenceError, match="machines are launched at prices at most 30 days old"):
             real.check_types(wanted)
+
+
+def test_machines_end_although_their_price_is_missing_by_now(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Begun with a limit in dollars and a price of the reserve, which is gone when somebody wants to stop."""
+    (here / "events.jsonl").write_text('{"event":"arrival","job":"a","cores":1}\n')
+    monkeypatch.setattr("hcloud.cli.live.operate._work", lambda here, operation, *rest: _some_steps(operation))
+    words = ["--engine", "none", "--cloud", "fake:aws", "-s", "SR", "--pool", "1", "--max-hourly", "50"]
+    assert run(["operate", "run", "events.jsonl", "--plain", *words]) == 0
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+
+    def without(loaded: Loaded, today: date) -> tuple[PriceBook, object]:
+        book, rest = open_prices(loaded, today)
+        return book.restricted(k for k in book.offers if not k.instance_type.startswith("m5.")), rest
+
+    monkeypatch.setattr("hcloud.usecases.live.ground.open_prices", without)
+    assert run(["operate", "stop", "--force", "--cloud", "fake:aws"]) == 0
+    assert "none left standing" in capsys.readouterr().out
+
+
+def _some_steps(operation: Operation) -> None:
+    """Until the reserve is ordered and there."""
+    for _ in range(200):
+        operation.loop.step()
+        if any(machine.id for machine in operation.loop.fold.standing.values()):
+            return
+        operation.loop.wait()
+    raise AssertionError(operation.loop.desk.troubles)

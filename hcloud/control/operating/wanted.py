@@ -97,12 +97,14 @@ def reserve_beyond(setup: Setup, price: Callable[[str, PurchaseOption], Decimal]
     """Why the reserve alone is more than is allowed, so that jobs would wait for its last machines for ever; empty
     where it is not."""
     names = [setup.types[kind].name for kind in setup.reserve]
-    hourly = sum((price(name, PurchaseOption.ON_DEMAND) for name in names), Decimal(0))
     if limits.cores is not None and setup.reserved_cores > limits.cores:
         return f"the reserve needs {setup.reserved_cores / 1000:g} cores, and there are {limits.cores / 1000:g}"
     if limits.machines is not None and len(names) > limits.machines:
         return f"--max-machines {limits.machines}: the reserve alone is {len(names)} machines"
-    if limits.hourly is not None and hourly > limits.hourly:
+    if limits.hourly is None:
+        return ""
+    hourly = sum((price(name, PurchaseOption.ON_DEMAND) for name in names), Decimal(0))
+    if hourly > limits.hourly:
         return f"--max-hourly {limits.hourly}: the reserve alone is {format_money(hourly, HOURLY_PLACES)}/h"
     return ""
 

@@ -119,12 +119,13 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         origin = _origin(here, asked.engine, known, directory)
         setup = _setup(here, asked.policy, known, directory)
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
+        limited = asked.limits != SpendingLimits()
         limits = replace(kept_limits(asked.limits, fold.limits), cores=_cores_here(here))
         asked = replace(asked, limits=limits)
         if known is None:  # whoever goes on may only want to end what stands
             options = (PurchaseOption.ON_DEMAND, *((PurchaseOption.SPOT,) if setup.rules.spot else ()))
             here.check_types({(kind.name, option) for kind in setup.types for option in options})
-        if why := reserve_beyond(setup, here.price, asked.limits):
+        if (known is None or limited) and (why := reserve_beyond(setup, here.price, asked.limits)):
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         session, untold = _session(setup, known, kernels(), directory)
         world = open_engine(
