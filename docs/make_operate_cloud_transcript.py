@@ -1,5 +1,5 @@
-"""Live work on a cloud with Slurm, as it happens: ``python docs/make_operate_transcript.py`` (as root, with Slurm and
-munge installed) writes research/transcripts/slurm.md.
+"""Live work on a cloud with Slurm, as it happens: ``python docs/make_operate_cloud_transcript.py`` (as root, with Slurm and
+munge installed) writes research/transcripts/operate-cloud.md.
 
 From nothing to a job's end in five commands; then the controller is killed with -9 while a job runs, and another
 machine's host is maintained. Everything is real but the cloud, which is in memory: its machines run their user data
@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-TRANSCRIPT = Path(__file__).parent / "research" / "transcripts" / "slurm.md"
+TRANSCRIPT = Path(__file__).parent / "research" / "transcripts" / "operate-cloud.md"
 OWN = ("/run", "/etc/slurm", "/etc/munge", "/var/lib/hcloud", "/var/lib/munge", "/var/log/munge", "/var/spool")
 MUNGE = OWN[2], OWN[4], OWN[5]
 INSIDE = "HYC_TRANSCRIPT"
@@ -164,7 +164,7 @@ def main() -> None:
     head = [
         "# Live work on a fake cloud with a real Slurm",
         "",
-        "Written by `python docs/make_operate_transcript.py`, whose checks ask the fake's own ledger and what the jobs",
+        "Written by `python docs/make_operate_cloud_transcript.py`, whose checks ask the fake's own ledger and what the jobs",
         "themselves noted. Before it: `apt-get install slurm-wlm munge`, which makes munge's key and starts munged.",
         "",
     ]
