@@ -28,11 +28,14 @@ def demo(
     keep: Annotated[Path | None, typer.Option(help="Work in this folder, which is new or empty, and keep it.")] = None,
     step: Annotated[bool, typer.Option("--step", help="Wait for Enter between steps (on a terminal).")] = False,
     measure: Annotated[
-        bool, typer.Option("--measure/--no-measure", help="Measure on this machine (15 s), or use a bundled profile.")
+        bool,
+        typer.Option(
+            "--measure/--no-measure", " /--quick", help="Measure on this machine (15 s), or use a bundled profile."
+        ),
     ] = True,
 ) -> None:
     """All of it in about a minute on a cloud in memory, without an account: measure, classify, plan, simulate, buy,
-    apply (and be killed), a month, the report, the end.
+    apply (and be killed), a month, the report, the end; then twelve jobs that really run here, whose controller is killed.
 
     Every command that is shown is really run, and the fake cloud's own ledger is asked at the end. The exit code is
     not 0 where a step fails.
