@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.formats.slurm import COMMAND
 
 TABLE = """\
 JobID|JobName|Submit|Start|End|AllocCPUS|ReqMem|NNodes|AllocTRES|QOS|State
@@ -116,6 +117,15 @@ def test_jobs_that_still_run_and_jobs_that_ran_more_than_once_are_counted(tmp_pa
     assert sum(found.provenance.repaired.values()) == 2 + 3, "and three have no memory"
     assert found.ids is not None
     assert [i.decode() for i in found.ids] == ["1", "1#2", "2"]
+
+
+def test_the_command_that_hcloud_names_lists_what_jobs_that_still_run_need(tmp_path: Path) -> None:
+    columns = COMMAND.split(" -o ")[1].split(",")
+    runs = {"JobID": "7", "Submit": "2026-11-01T08:00:00", "Start": "2026-11-01T08:00:00", "End": "Unknown"}
+    runs |= {"Elapsed": "00:20:00", "AllocCPUS": "2", "NNodes": "1", "State": "RUNNING"}
+    path = tmp_path / "jobs.txt"
+    path.write_text("|".join(columns) + "\n" + "|".join(runs.get(c, "") for c in columns) + "\n")
+    assert list(jobs(path).duration) == [1200]
 
 
 @pytest.mark.parametrize(

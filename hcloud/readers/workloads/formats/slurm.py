@@ -24,7 +24,9 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
 FORMAT = "slurm"
-COMMAND = "sacct -P -a -S now-60days -o JobID,JobName,Submit,Start,End,AllocCPUS,ReqMem,NNodes,AllocTRES,QOS,State"
+COMMAND = (
+    "sacct -P -a -S now-60days -o JobID,JobName,Submit,Start,End,Elapsed,AllocCPUS,ReqMem,NNodes,AllocTRES,QOS,State"
+)
 """What to ask Slurm for."""
 LOOK = 20_000
 NOT_BEGUN, STEP = "never began", "a step of a job that is listed"
