@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FEW_JOBS_BYTES = 64 << 10
 """Ours: of so large a file, a thousand jobs or so, plain Python decides in less time than compiling takes."""
+SHORT_JOURNAL_BYTES = 16 * FEW_JOBS_BYTES  # compiling may take a minute, in which nobody watches what runs
 _Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Return when it is done, or at once.")]
 
 
@@ -107,7 +108,7 @@ def run(
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
     asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe), replan_window)
-    quick = _is_worth_compiling(jobs) if compiled is None else compiled
+    quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
     with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
         _work(here, operation, terminal, shown)
 
@@ -137,11 +138,15 @@ def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
     return load
 
 
-def _is_worth_compiling(jobs: Path | None) -> bool:
-    """Whether there are many jobs, or it was compiled before: then it starts as fast."""
+def is_worth_compiling(jobs: Path | None, state: str | None, file: Path | None) -> bool:
+    """Whether there are or were many jobs, or nobody knows, or it was compiled before: then it starts as fast."""
     from hcloud.sim.kernels.compiled import SESSION, is_first_use
+    from hcloud.usecases.live.operate_requests import directory_at
+    from hcloud.usecases.live.state import state_place
 
-    many = jobs is None or (jobs.is_file() and jobs.stat().st_size > FEW_JOBS_BYTES)
+    path = jobs or directory_at(state_place(state, file)) / "journal.jsonl"
+    few = FEW_JOBS_BYTES if jobs else SHORT_JOURNAL_BYTES
+    many = path.stat().st_size > few if path.is_file() else jobs is None
     return many or not is_first_use(SESSION)
 
 
