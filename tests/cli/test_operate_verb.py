@@ -20,7 +20,8 @@ from hcloud.model.running.event import UNKNOWN, Arrival
 from hcloud.profiling.machines import ProcessHost
 from hcloud.readers.bundle import bundled
 from hcloud.store.journal import read_journal
-from hcloud.usecases.live.operate_requests import Requests
+from hcloud.usecases.live import operate
+from hcloud.usecases.live.operate_requests import Requests, lock_of_work
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
 
@@ -205,6 +206,17 @@ def test_a_request_outlasts_the_controller_that_read_it_and_was_killed(tmp_path:
     assert path.exists(), "it is not noted yet"
     assert not second.new()
     assert not path.exists()
+
+
+def test_a_request_to_a_controller_that_is_busy_does_not_say_that_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operate, "ANSWER_SECONDS", 0.0)
+    assert "no controller works there now" in operate.ask(str(tmp_path), "stop")
+    lock = lock_of_work(str(tmp_path))
+    assert lock is not None
+    with lock.hold("hcloud operate"):
+        assert "the controller has not read it yet" in operate.ask(str(tmp_path), "stop")
 
 
 def test_a_stop_that_came_too_late_does_not_end_new_work(here: Path) -> None:

@@ -382,6 +382,10 @@ def ask(place: str, what: str, job: str = "") -> str:
     until = time.monotonic() + ANSWER_SECONDS
     while path.exists() and time.monotonic() < until and works(place):
         time.sleep(LOOK_SECONDS / 10)
+    if path.exists() and works(place):
+        return (
+            f"{what}{about}: noted; the controller has not read it yet: it starts, or waits for the cloud or the engine"
+        )
     if path.exists():
         return f"{what}{about}: noted; no controller works there now, the next one does it: hcloud operate run"
     return f"{what}{about}: the controller has it"
