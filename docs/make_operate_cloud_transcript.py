@@ -1,5 +1,5 @@
-"""Live work on a cloud with Slurm, as it happens: ``python docs/make_operate_cloud_transcript.py`` (as root, with Slurm and
-munge installed) writes research/transcripts/operate-cloud.md.
+"""Live work on a cloud with Slurm, as it happens: ``python docs/make_operate_cloud_transcript.py`` (as root, with
+Slurm and munge installed) writes research/transcripts/operate-cloud.md.
 
 From nothing to a job's end in five commands; then the controller is killed with -9 while a job runs, and another
 machine's host is maintained. Everything is real but the cloud, which is in memory: its machines run their user data
@@ -164,8 +164,8 @@ def main() -> None:
     head = [
         "# Live work on a fake cloud with a real Slurm",
         "",
-        "Written by `python docs/make_operate_cloud_transcript.py`, whose checks ask the fake's own ledger and what the jobs",
-        "themselves noted. Before it: `apt-get install slurm-wlm munge`, which makes munge's key and starts munged.",
+        "Written by `python docs/make_operate_cloud_transcript.py`, whose checks ask the fake's own ledger and what the",
+        "jobs themselves noted. Before it: `apt-get install slurm-wlm munge`, which makes munge's key and starts munged.",
         "",
     ]
     steady = re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
