@@ -164,8 +164,9 @@ def main() -> None:
     head = [
         "# Live work on a fake cloud with a real Slurm",
         "",
-        "Written by `python docs/make_operate_cloud_transcript.py`, whose checks ask the fake's own ledger and what the",
-        "jobs themselves noted. Before it: `apt-get install slurm-wlm munge`, which makes munge's key and starts munged.",
+        "Written by `python docs/make_operate_cloud_transcript.py`, whose checks ask the fake's own ledger and what",
+        "the jobs themselves noted. Before it: `apt-get install slurm-wlm munge`, which makes munge's key and starts",
+        "munged.",
         "",
     ]
     steady = re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)

@@ -90,7 +90,7 @@ class Cluster:
 
     @property
     def commands(self) -> SlurmCommands:
-        return SlurmCommands(self.conf, SEARCHED)
+        return SlurmCommands(self.conf, SEARCHED, seconds=PATIENCE)
 
     @property
     def environment(self) -> dict[str, str]:

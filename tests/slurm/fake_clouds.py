@@ -71,11 +71,12 @@ class Ground:
         assert running.returncode == 0, said
         return said
 
-    def submit(self, seconds: float, *options: str) -> str:
-        """A job that notes in a ledger of its own that it begins and ends."""
+    def submit(self, seconds: float, *options: str, until: str = "") -> str:
+        """A job that notes in a ledger of its own that it begins and ends; it waits for a file besides."""
         ledger, here = self.shared / "ledger", self.shared
-        command = f"echo begin $SLURM_JOB_ID >> {ledger}; sleep {seconds} && echo end $SLURM_JOB_ID >> {ledger}"
-        return self.slurm.submit(command, "--mem=64", "-t", "1", "-D", str(here), "-o", f"{here}/out.%j", *options)
+        waits = f"until [ -e {here / until} ]; do sleep 0.1; done && " if until else ""
+        command = f"echo begin $SLURM_JOB_ID >> {ledger}; {waits}sleep {seconds} && echo end $SLURM_JOB_ID >> {ledger}"
+        return self.slurm.submit(command, "--mem=64", "-t", "5", "-D", str(here), "-o", f"{here}/out.%j", *options)
 
     def ledger(self) -> Counter[str]:
         """What jobs noted."""

@@ -83,7 +83,7 @@ def test_jobs_leave_a_machine_whose_host_is_maintained(home: Path) -> None:
     """One may not begin anew: it ends where it is. One may: it begins anew elsewhere, long before the machine ends."""
     with ground(home, "azure") as here:
         here.fill_store()
-        stays, leaves = here.submit(3), here.submit(5, "--requeue")
+        stays, leaves = here.submit(0, until="drained"), here.submit(5, "--requeue")
         running = here.controller(*RUN, "--cloud", "azure")
         wait_for(lambda: _count(here, "begin") == 2 or running.poll(), "not both begin", PATIENCE)
         before = {m.id for m in here.live()}
@@ -91,6 +91,7 @@ def test_jobs_leave_a_machine_whose_host_is_maintained(home: Path) -> None:
             here.cloud.faults = Faults(FaultPlan(maintenance=(0.0,)), here.cloud.clock.now())
         wait_for(lambda: "DRAIN" in here.flags_of(stays), "the node does not drain", PATIENCE)
         assert here.ledger()[f"end {stays}"] == 0, "what runs goes on"
+        (here.shared / "drained").touch()
         wait_for(lambda: here.ledger()[f"begin {leaves}"] == 2 or running.poll(), "it does not leave", PATIENCE)
         wait_for(lambda: _count(here, "end") == 2 or running.poll(), "not both end", PATIENCE)
         said = here.drain(running)

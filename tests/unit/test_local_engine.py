@@ -563,9 +563,12 @@ def test_a_machine_that_gives_half_has_half_the_quality(ground: Ground) -> None:
     ground.machine()
     cores = str(len(os.sched_getaffinity(0)))
     (ground.folder / "spool" / "best").write_text(json.dumps({cores: [1e12, 1.0]}))
-    score = ground.engine.probe(0)
-    assert score is not None
-    assert 0 < score < 0.01, "the lower of both counts"
+    assert 0 < _probed(ground) < 0.01, "the lower of both counts"
     (ground.folder / "spool" / "best").write_text("torn")
-    assert (score := ground.engine.probe(0)) is not None
-    assert score > 0.01
+    assert _probed(ground) > 0.01
+
+
+def _probed(ground: Ground) -> float:
+    """The score of machine 0; on a busy machine a probe may take too long, and gives none."""
+    found = (ground.engine.probe(0) for _ in range(5))
+    return next(score for score in found if score is not None)
