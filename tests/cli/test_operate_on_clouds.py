@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -118,6 +119,35 @@ def test_machines_end_although_their_price_is_missing_by_now(
     monkeypatch.setattr("hcloud.usecases.live.ground.open_prices", without)
     assert run(["operate", "stop", "--force", "--cloud", "fake:aws"]) == 0
     assert "none left standing" in capsys.readouterr().out
+
+
+def test_who_leaves_is_told_the_cloud_and_without_it_nothing_is_ended(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sentence named a command that ended with a hint to run the jobs here."""
+    (here / "events.jsonl").write_text('{"event":"arrival","job":"a","cores":1}\n')
+    monkeypatch.setattr("hcloud.cli.live.operate.stopping", lambda *_: nullcontext(Asked()))
+    words = ["--engine", "none", "--cloud", "fake:aws", "-s", "SR", "--pool", "1"]
+    assert run(["operate", "run", "events.jsonl", "--plain", *words]) == 130
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    assert "'hcloud operate stop --cloud fake:aws' ends them" in " ".join(capsys.readouterr().err.split())
+    assert run(["operate", "stop"]) == 4
+    assert "its machines run in aws" in " ".join(capsys.readouterr().err.split())
+    assert run(["operate", "stop", "--force", "--cloud", "fake:aws"]) == 0
+
+
+class Asked:
+    """Somebody who asks to leave after some passes."""
+
+    exit_code = 130
+
+    def __init__(self) -> None:
+        self._left = 20
+
+    def __call__(self) -> bool:
+        self._left -= 1
+        return self._left < 0
 
 
 def _some_steps(operation: Operation) -> None:

@@ -170,7 +170,7 @@ def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Pri
             if more and not stop():
                 loop.wait()
     if stop():
-        _left(loop.fold, terminal)
+        _left(loop.fold, terminal, "" if here.is_local else f" --cloud {here.selection}")
         raise typer.Exit(stop.exit_code)
     if loop.desk.terms.replan is not None:
         with terminal.busy("planning from the demand so far"):
@@ -236,13 +236,12 @@ def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
     terminal.write(json_as_stored(to_line(document)))
 
 
-def _left(fold: Fold, terminal: Terminal) -> None:
+def _left(fold: Fold, terminal: Terminal, cloud: str) -> None:
     machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
     jobs = counted(len(fold.active), "job")
     cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""
-    terminal.note(
-        f"{machines} ({jobs}{cost}) left as they are: 'hcloud operate run' goes on, 'hcloud operate stop' ends them"
-    )
+    ways = f"'hcloud operate run{cloud}' goes on, 'hcloud operate stop{cloud}' ends them"
+    terminal.note(f"{machines} ({jobs}{cost}) left as they are: {ways}")
 
 
 @app.command()

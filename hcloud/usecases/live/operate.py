@@ -115,7 +115,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         known = _unfinished(directory / JOURNAL)
         if known is None and asked.jobs is None and asked.engine in (None, LOCAL_ENGINE):
             raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
-        check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
+        if known is None or not here.is_local:  # else it is said first which cloud the work is on
+            check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
         origin = _origin(here, asked.engine, known, directory)
         setup = _setup(here, asked.policy, known, directory)
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
@@ -224,7 +225,7 @@ def _origin(here: LiveGround, engine: str | None, known: JournalContents | None,
     if (origin.cloud, origin.account, origin.region) != (scope.cloud, scope.account, scope.region):
         there = f"{origin.cloud} {origin.account} {origin.region}"
         raise StaleError(
-            f"{directory}: its machines stand in {there}, and not in {scope}",
+            f"{directory}: its machines run in {there}, and not in {scope}",
             hint="name that cloud and account, or another place with --state",
         )
     if engine not in (None, origin.engine):
