@@ -125,7 +125,9 @@ def test_two_controllers_and_a_stop(here: Path, capsys: pytest.CaptureFixture[st
     assert ledger() == Counter({"begin a": 1, "begin b": 1})
 
 
-def test_a_keeper_that_hangs_cannot_keep_machines_from_being_ended_by_force(here: Path) -> None:
+def test_a_keeper_that_hangs_cannot_keep_machines_from_being_ended_by_force(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     jobs({"a": (0, 300)})
     running = controller(*RUN)
     until = time.monotonic() + 30
@@ -141,6 +143,7 @@ def test_a_keeper_that_hangs_cannot_keep_machines_from_being_ended_by_force(here
     time.sleep(1.0)
     assert running.poll() is None, "it cannot say that its job ended"
     assert main.run(["operate", "stop", "--force"]) == 0
+    assert "stop --force: the controller has it" in capsys.readouterr().err
     out, err = running.communicate(timeout=60)
     assert "none left standing" in out, (out, err)
     assert not left()

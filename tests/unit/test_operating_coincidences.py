@@ -179,7 +179,7 @@ def test_work_whose_machines_are_kept_is_not_finished(tmp_path: Path) -> None:
     """The next controller has them, and ends them when it is asked to."""
     world = World.of(tmp_path / "j", [job("one", seconds=500.0)], "SR", 2)
     world.run(until=lambda loop: bool(world.engine.ran))
-    world.asked.append(Asked(0.0, "stop-keeping-machines"))
+    world.asked.append(Asked(0.0, "stop --keep-machines"))
     loop = world.run(passes=300)
     assert len(world.standing()) == 2
     assert not loop.fold.is_finished

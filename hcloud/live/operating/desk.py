@@ -19,7 +19,7 @@ from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, 
 from hcloud.model.running.job import JobPhase, JobSighting, NodePhase, Told
 from hcloud.model.running.note import CommitmentsAdvised, Note, PassNoted
 
-KEEPING, FORCED = "stop-keeping-machines", "stop-by-force"
+KEEPING, FORCED = "stop --keep-machines", "stop --force"
 
 
 @dataclass
