@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hcloud.control.operating.records import WORK
 from hcloud.errors import (
     DeniedByGuardError,
     HcloudError,
@@ -55,6 +56,9 @@ def orphans(site: Site, lineages: Sequence[str] = ()) -> tuple[Orphan, ...]:
 
 
 def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetime) -> Orphan:
+    if machine.address.startswith(WORK) and machine.lineage not in lineages:
+        mine = f"of live work {machine.lineage[:8]}"
+        return Orphan(machine, mine, "'hcloud operate status' tells of it, 'hcloud operate stop' ends it")
     if PROTECTED_TAG in machine.tags:
         return Orphan(machine, "in no state", "it is protected")
     if machine.launched is None or at - machine.launched < GRACE:

@@ -185,6 +185,32 @@ def test_gc_ends_what_nobody_holds_and_only_on_purpose(capsys: pytest.CaptureFix
     assert run(["plan", "--detailed-exitcode"]) == 0
 
 
+def test_machines_of_live_work_are_no_leftovers(capsys: pytest.CaptureFixture[str]) -> None:
+    """They bear another lineage, that of their journal."""
+    assert run(["apply", "-y"]) == 0
+
+    def work(cloud: MemoryCloud) -> None:
+        tags = dict(next(iter(cloud.ledger.machines.values())).tags)
+        mine = {"hcloud-lineage": "a" * 32, "hcloud-address": "operate-3", "hcloud-key": "0" * 32}
+        cloud.edit({"launch": "m5.large", "tags": {**tags, **mine}})
+        cloud.clock.advance(3600)
+
+    edited(work)
+    capsys.readouterr()
+    (orphan,) = documented(["gc"], capsys)[1]["orphans"]
+    assert "of live work aaaaaaaa" in orphan["why"]
+    assert "hcloud operate stop" in str(orphan)
+    assert run(["gc", "--delete", "-y", "--ends", "1"]) in (0, 3)
+    capsys.readouterr()
+    assert len(documented(["gc"], capsys)[1]["orphans"]) == 1
+    assert run(["destroy", "-y", "--ends", "6"]) == 0
+    capsys.readouterr()
+    assert run(["status"]) == 0
+    told = " ".join(" ".join(said(capsys)).split())
+    assert "1 machine of live work beside these: hcloud operate status" in told
+    assert "hcloud gc" not in told
+
+
 def test_budgets_and_blast_limits_are_on(capsys: pytest.CaptureFixture[str]) -> None:
     configured(FLEET, limits={"hourly": "0.50"})
     assert run(["apply", "-y"]) == 3

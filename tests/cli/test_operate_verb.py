@@ -70,7 +70,8 @@ def test_jobs_run_where_it_is_decided_and_nothing_is_left(here: Path, capsys: py
     assert main.run(["operate", *RUN]) == 1, "two of the jobs fail"
     told = capsys.readouterr().out
     assert "jobs: 3 completed, 2 failed" in told
-    assert "exit code 127: there is no such command" in told
+    assert "job d failed: exit code 127: there is no such command" in told
+    assert "job e failed: exit code 3" in told
     assert "none left standing" in told
     assert ledger() == Counter({f"{what} {name}": 1 for what in ("begin", "end") for name in "abc"})
     assert not left()

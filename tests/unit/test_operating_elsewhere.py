@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +46,11 @@ class Outsider:
     seconds: dict[str, float] = field(default_factory=dict)
     codes: dict[str, int] = field(default_factory=dict)
     deaf: bool = False
+    slow: float = 0.0
     begun: dict[tuple[str, int], tuple[str, float]] = field(default_factory=dict)
     ended: dict[tuple[str, int], str] = field(default_factory=dict)
     orders: list[dict[str, Any]] = field(default_factory=list)
+    stopping: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @property
     def events(self) -> Path:
@@ -69,7 +71,10 @@ class Outsider:
                 assert attempt not in self.begun, "ordered twice"
                 assert order["machine"] in standing, "begun on a machine that is not there"
                 self.begun[attempt] = order["machine"], now
-            elif order["order"] == "stop" and attempt not in self.ended:
+            elif order["order"] == "stop":
+                self.stopping[attempt] = now + self.slow
+        for attempt, at in list(self.stopping.items()):
+            if now >= at and attempt not in self.ended and self.begun[attempt][0] in standing:
                 self.ended[attempt] = "stopped"
                 self.tell({"event": "stopped", "job": attempt[0], "attempt": attempt[1]})
         for (name, number), (machine, began) in self.begun.items():
@@ -113,6 +118,7 @@ def world_of(tmp_path: Path, *told: dict[str, object], strategy: str = "SR", poo
     made = WorldElsewhere.of(tmp_path / "journal.jsonl", (), strategy, pool)
     assert isinstance(made, WorldElsewhere)
     made.outsider = Outsider(tmp_path)
+    made.rhythm = replace(made.rhythm, join=600.0)
     made.outsider.events.touch()
     made.outsider.tell(*told)
     return made
@@ -182,6 +188,27 @@ def test_who_asks_hcloud_to_cancel_is_obeyed_once_it_is_told_that_the_job_stoppe
     loop = world.run()
     assert [o["order"] for o in world.outsider.orders if o["order"] != "hear"] == ["begin", "stop", "leave"]
     assert loop.fold.counted == {"cancelled": 1}
+    assert world.standing() == []
+
+
+@pytest.mark.parametrize("asked", [Asked(0.0, "cancel", "a"), Asked(0.0, "stop")])
+def test_a_machine_stays_until_what_runs_there_has_said_that_it_stopped(tmp_path: Path, asked: Asked) -> None:
+    """Longer than an idle machine is kept: it may be writing what it has reached."""
+    world = world_of(tmp_path, arrival("a", 2), strategy="OdF", pool=0)
+    world.outsider.seconds["a"], world.outsider.slow = 1e6, 400.0
+    world.run(until=lambda loop: bool(loop.fold.jobs) and loop.fold.jobs["a"].on is not None)
+    world.asked.append(asked)
+    world.run()
+    assert world.outsider.ended == {("a", 1): "stopped"}
+    assert world.standing() == []
+
+
+def test_a_machine_does_not_wait_for_ever_for_what_was_cancelled_there(tmp_path: Path) -> None:
+    world = world_of(tmp_path, arrival("a", 2), strategy="OdF", pool=0)
+    world.outsider.seconds["a"], world.outsider.slow = 1e6, 1e6
+    world.run(until=lambda loop: bool(loop.fold.jobs) and loop.fold.jobs["a"].on is not None)
+    world.asked.append(Asked(0.0, "cancel", "a"))
+    world.run()
     assert world.standing() == []
 
 

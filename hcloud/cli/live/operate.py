@@ -200,10 +200,10 @@ def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch 
 
 
 def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
-    """A line a decision (none for people where only results are wanted), and what cannot be done at the moment when
-    that changes."""
-    from hcloud.store.events import decision_document
-    from hcloud.views.live.operating import decision_line
+    """A line a decision and a line a job that failed (none for people where only results are wanted), and what cannot
+    be done at the moment when that changes."""
+    from hcloud.store.events import decision_document, event_document
+    from hcloud.views.live.operating import decision_line, failure_line
 
     made, loop.desk.made = loop.desk.made, []
     for decision in made:
@@ -214,6 +214,12 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
     advice, loop.desk.advice = loop.desk.advice, []
     for one in advice:
         _advise(terminal, shown, one)
+    failed, loop.desk.failed = loop.desk.failed, []
+    for event in failed:
+        if shown.is_json:
+            _write_line(terminal, event_document(event))
+        elif not terminal.quiet:
+            terminal.say(failure_line(event))
     for what, why in loop.new_troubles():
         terminal.warn(f"{what}: {why}")
     terminal.flush()

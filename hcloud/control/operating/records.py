@@ -17,6 +17,8 @@ HOUR = Decimal(3600)
 ADDRESS = "operate"
 """Where reports count machines of live work."""
 JOB_STATES = ("queued", "placed", "running")
+WORK = f"{ADDRESS}-"
+"""How the addresses of its machines begin in their clouds."""
 RESULTS = ("completed", "failed", "lost", "cancelled", "refused")
 """How a job ended; ``lost``: with its machine."""
 

@@ -31,17 +31,26 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
     going = [
         machine
         for machine in to_end(desk.fold, all_of_them=desk.finishing and (desk.nothing_runs or desk.forced))
-        if desk.stops or machine.instance not in desk.external  # it ends when what others began there has ended
+        if not _is_in_use(desk, machine, now)
     ]
     actions += [partial(end, desk, machine, "") for machine in going]
     if not desk.stops:
         for job in list(to_begin(desk.fold, desk.nodes)):
             _intend_begin(desk, job, now, actions)
-    actions += [partial(_stop, desk, job) for job in to_stop(desk.fold)]
+    actions += [partial(_stop, desk, job, now) for job in to_stop(desk.fold)]
     actions += [partial(_begin_again, desk, job, now) for job in desk.fold.active.values() if job.on is not None]
     actions += [partial(desk.say, partial(desk.parts.engine.forget, name)) for name in sorted(desk.over)]
     desk.over.clear()
     return actions
+
+
+def _is_in_use(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
+    """Whether something runs on a machine that is to end: what others began, or an attempt that was told to stop and
+    has not said that it did. For that it waits as long as for a machine that is to join."""
+    if machine.instance in desk.external and not desk.stops:
+        return True
+    waits = not desk.forced and now - (machine.released or now) <= desk.terms.rhythm.join
+    return waits and any(job.on == machine.instance for job in desk.fold.active.values())
 
 
 def _intended_launch(
@@ -135,7 +144,8 @@ def _begin_again(desk: OperatingDesk, job: JobRecord, now: float) -> None:
         _begin(desk, job, now)
 
 
-def _stop(desk: OperatingDesk, job: JobRecord) -> None:
-    name = job.order.id
-    if not desk.busy("begin", name):
+def _stop(desk: OperatingDesk, job: JobRecord, now: float) -> None:
+    name, attempt = job.order.id, (job.order.id, job.attempt)
+    if not desk.busy("begin", name) and desk.may_say("stop", attempt, now):
+        desk.said("stop", attempt, now)
         desk.do("stop", name, partial(desk.parts.engine.stop, name, job.attempt))

@@ -26,12 +26,12 @@ KEEPING, FORCED = "stop --keep-machines", "stop --force"
 class OperatingDesk:
     """The controller's policy (``session``), the sum of its journal (``fold``), and what the engine showed last.
 
-    ``troubles`` are what cannot be done at the moment, by what it is about, ``made`` the decisions and ``advice`` what
-    was planned since somebody emptied it, all for people; ``over`` are jobs that the engine may forget, ``external``
-    machines on which somebody else runs something, ``passed_by`` jobs that the engine places by itself, ``told`` what
-    it measured; ``before`` looks at an event before the controller does; ``closed`` says that no more jobs will come,
-    ``freed`` that somebody left a machine since it was looked whether a job waits for one that cannot be launched;
-    ``notices`` are about machines that their cloud takes away.
+    ``troubles`` are what cannot be done at the moment, by what it is about, ``made`` the decisions, ``failed`` the jobs
+    that failed and ``advice`` what was planned since somebody emptied it, all for people; ``over`` are jobs that the
+    engine may forget, ``external`` machines on which somebody else runs something, ``passed_by`` jobs that the engine
+    places by itself, ``told`` what it measured; ``before`` looks at an event before the controller does; ``closed``
+    says that no more jobs will come, ``freed`` that somebody left a machine since it was looked whether a job waits for
+    one that cannot be launched; ``notices`` are about machines that their cloud takes away.
     """
 
     session: ControlSession
@@ -45,6 +45,7 @@ class OperatingDesk:
     passed_by: tuple[str, ...] = ()
     troubles: dict[str, str] = field(default_factory=dict)
     made: list[Decision] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
     closed: bool = False
     coming: int = 0
     freed: bool = False
@@ -84,6 +85,7 @@ class OperatingDesk:
             for decision in made:
                 self.tell(decision)
             self.made += made
+            self.failed += [event] if isinstance(event, Failed) else []
             self.freed = self.freed or isinstance(event, Completion | Failed | Cancelled | Ready | Pool)
         return made
 

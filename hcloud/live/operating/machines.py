@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hcloud.control.operating.records import MachineRecord
+from hcloud.control.operating.records import WORK, MachineRecord
 from hcloud.control.ports import Clock, Compute
 from hcloud.errors import HcloudError, NotFoundError
 from hcloud.live.applying.ending import GROWTH
@@ -111,5 +111,5 @@ class Machines:
 
 def order_of(machine: MachineRecord, owner: Owner, start_up: str) -> Launch:
     """The order that a machine's record stands for; the same at every call, or its key would mean two things."""
-    address = f"operate-{machine.instance}"
+    address = f"{WORK}{machine.instance}"
     return Launch(machine.key, address, machine.type_name, machine.zone, 1, owner, machine.option, start_up)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.happened import NO_CODE
 from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import Failed
 from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import CommitmentsAdvised
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money, format_span
@@ -43,6 +45,12 @@ _TO = {
 def clock_time(at: float) -> str:
     """A moment as people read it on the day itself (UTC)."""
     return f"{datetime.fromtimestamp(at, UTC):%H:%M:%S}"
+
+
+def failure_line(event: Failed) -> str:
+    """A job that failed in one line: when, who, and with what."""
+    how = "nobody saw its end" if event.code == NO_CODE else _code(event.code)
+    return f"{clock_time(event.at)}  job {event.job} failed: {how}"
 
 
 def decision_line(decision: Decision) -> str:
@@ -253,9 +261,13 @@ def compared_lines(found: CostComparison) -> Iterator[Shown | Figures]:
     yield from (Text(note, style="dim") for note in found.notes)
 
 
+def _code(code: int | None) -> str:
+    return f"exit code {code}" + (": there is no such command" if code == 127 else "")
+
+
 def _why(job: JobRecord) -> str:
     if job.out_of_memory:
         return f"used up its memory of {job.order.memory:,} MiB"
     if job.result == "failed":
-        return f"exit code {job.code}" + (": there is no such command" if job.code == 127 else "")
+        return _code(job.code)
     return job.decision.why if job.decision is not None else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from hcloud.control.operating.records import WORK
 from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.live.change import LISTED, dollars
@@ -38,8 +39,11 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
         terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
     if found.drift:
         terminal.warn(f"{counted(len(found.drift), 'difference')} from the state: hcloud drift")
-    if observed.strangers:
-        count = counted(len(observed.strangers), "machine")
+    working = sum(machine.address.startswith(WORK) for machine in observed.strangers)
+    if working:
+        terminal.note(f"{counted(working, 'machine')} of live work beside these: hcloud operate status")
+    if len(observed.strangers) > working:
+        count = counted(len(observed.strangers) - working, "machine")
         terminal.warn(f"{count} of this project belong to a state that is not here: hcloud recover, or hcloud gc")
     if found.holder is not None:
         terminal.warn(f"locked: {found.holder}")
