@@ -90,6 +90,12 @@ def test_other_lists_and_broken_ones_are_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"apiVersion": "v1", "items": [pod("a"), node]}))
     with pytest.raises(InputError, match="is no list of pods"):
         read_workload(path)
+    path.write_text(json.dumps({"apiVersion": "v1", "items": [], "kind": "List"}))
+    with pytest.raises(InputError, match="holds no job"):
+        read_workload(path)
+    bare = {key: value for key, value in pod("a", end="09:00:00Z").items() if key != "kind"}
+    path.write_text(json.dumps({"kind": "PodList", "apiVersion": "v1", "items": [bare]}))
+    assert len(read_workload(path)) == 1
     text = json.dumps({"apiVersion": "v1", "items": [pod("a")]})
     for length in range(1, len(text), 11):
         path.write_text(text[:length])

@@ -42,7 +42,9 @@ FORMATS = {
         lines=_lines(r"(?i)([\w/]+\|)*jobid(raw)?\|", r"JobId=\d+ "),
         holds=((b'"jobs"', b'"submission"', b'"elapsed"'),),
     ),
-    "pods": WorkloadFormat("pods", holds=((b'"items"', b'"Pod"', b'"apiVersion"'),)),
+    "pods": WorkloadFormat(
+        "pods", holds=((b'"items"', b'"Pod"'), (b'"items"', b'"PodList"'), (b'"items"', b'"apiVersion"'))
+    ),
     "monitoring": WorkloadFormat(
         "monitoring",
         holds=(

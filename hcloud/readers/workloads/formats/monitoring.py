@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -31,14 +31,15 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSeries:
-    """One series of an answer: where it stands there, its name, its times in Unix seconds and its values, and whether
-    the answer says that they are percent."""
+    """One series of an answer: where it stands there, its name, its times in Unix seconds and its values, whether the
+    answer says that they are percent, and whether it is of a service that measures much else than CPUs."""
 
     where: str
     name: str
     times: Floats
     values: Floats
     percent: bool
+    of_any_metric: bool = True
 
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
@@ -51,7 +52,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         raise findings.error()
     if not found:
         raise InputError(f"{source.name}: the answer holds no sample", hint="ask for another time range or metric")
-    value, rules = _meaning(found, options)
+    value, rules = _meaning(source.name, found, options)
     _check(source.name, found, value)
     repaired: dict[str, int] = {}
     grid, total = _added(source.name, found, options, repaired)
@@ -88,7 +89,7 @@ def _series(document: Mapping[str, Any], findings: Findings) -> Iterator[Measure
         )
         if len(_list_of(one.get("Timestamps"))) != len(_list_of(one.get("Values"))):
             findings.add(where, "not as many values as times", "a value a time")
-        yield _one(where, name, pairs, findings, percent="utilization" in name.lower())
+        yield _one(where, name, pairs, findings, percent="cpuutilization" in name.lower())
     data = document.get("data")
     for at, one in enumerate(_list(data, "result") if isinstance(data, dict) else (), 1):
         labels = one.get("metric")
@@ -96,7 +97,7 @@ def _series(document: Mapping[str, Any], findings: Findings) -> Iterator[Measure
         pairs = [pair for pair in _list_of(one.get("values")) if isinstance(pair, list) and len(pair) == 2]
         if len(pairs) != len(_list_of(one.get("values"))):
             findings.add(f"result {at}", "a sample that is no pair", "[time, value]")
-        yield _one(f"result {at}", named, pairs, findings, percent=False)
+        yield replace(_one(f"result {at}", named, pairs, findings, percent=False), of_any_metric=False)
 
 
 def _of_statistics(document: Mapping[str, Any], findings: Findings) -> MeasuredSeries:
@@ -135,12 +136,18 @@ def _moment(value: object) -> float:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _meaning(found: Sequence[MeasuredSeries], options: WorkloadOptions) -> tuple[str, list[Modelled]]:
+def _meaning(file: str, found: Sequence[MeasuredSeries], options: WorkloadOptions) -> tuple[str, list[Modelled]]:
     """What the values are: as asked, as the answer says, else vCPUs."""
     percent = all(series.percent for series in found)
+    other = next((s for s in found if s.of_any_metric and not s.percent), None)
+    if options.series_value == "auto" and other is not None:
+        raise InputError(
+            f"{file}: {other.where} ({other.name}) is no use of CPUs in percent",
+            hint="ask for CPUUtilization, or say what the values are: --set series_value=cores (or percent, requests)",
+        )
     value = options.series_value if options.series_value != "auto" else "percent" if percent else "cores"
     why = "as asked" if options.series_value != "auto" else "as the answer says" if percent else "nothing else known"
-    rules = [Modelled("cores", f"a value is {value} ({why})", "series_value")]
+    rules = [Modelled("cores", f"a value is {value} ({why})", "fixed" if why.startswith("as the") else "series_value")]
     if value == "percent":
         rules.append(Modelled("cores", f"100 % of a series is {options.series_cores:g} vCPUs", "series_cores"))
     if value == "requests":

@@ -50,6 +50,8 @@ def _called(text: str) -> dict[str, str]:
         mine, equals, theirs = (word.strip() for word in part.partition("="))
         if not equals or not mine or not theirs:
             raise UsageError(f"columns: {part!r}: write submit=NAME,duration=NAME,cores=NAME")
+        if mine in found or theirs in found.values():
+            raise UsageError(f"columns: {part!r}: a column is named once, and for one thing")
         found[mine] = theirs
     return found
 

@@ -12,6 +12,7 @@ from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.readers.workloads.delimited import Progress
+from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats.recorded import CellError, RecordedJob, Recorder, seconds_of
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -21,6 +22,7 @@ NOT_BEGUN, NO_CPU, EVERYWHERE = "never began", "asks for no CPU", "runs on every
 _STILL = "still running: counted up to the newest time in the list"
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)([numkKMGTPE]i?)?", re.ASCII)
 _TIMES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_COMMAND = "kubectl get pods -A -o json > pods.json"
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60, "E": 1e18}
 _GIB = 2.0**30
 _OF_BATCH = ("Job", "CronJob", "Workflow", "PyTorchJob", "TFJob", "MPIJob", "RayJob", "SparkApplication")
@@ -44,8 +46,13 @@ def _items(source: TraceFile) -> list[Mapping[str, Any]]:
     except ValueError as error:
         raise InputError(f"{source.name}: is no whole list of pods: {error}") from error
     found = document.get("items") if isinstance(document, dict) else None
-    if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("kind") == "Pod" for one in found):
-        raise InputError(f"{source.name}: is no list of pods", hint="kubectl get pods -A -o json > pods.json")
+    if not isinstance(found, list):
+        raise InputError(f"{source.name}: is no list of pods", hint=_COMMAND)
+    usual = "Pod" if document.get("kind") == "PodList" else ""  # the API leaves it out of each
+    for number, one in enumerate(found, 1):
+        kind = one.get("kind", usual) if isinstance(one, dict) else type(one).__name__
+        if kind != "Pod":
+            raise InputError(f"{source.name}: is no list of pods: item {number} is {shown(str(kind))}", hint=_COMMAND)
     return found
 
 
