@@ -106,7 +106,7 @@ def test_machines_end_although_their_price_is_missing_by_now(
 ) -> None:
     """Begun with a limit in dollars and a price of the reserve, which is gone when somebody wants to stop."""
     (here / "events.jsonl").write_text('{"event":"arrival","job":"a","cores":1}\n')
-    monkeypatch.setattr("hcloud.cli.live.operate._work", lambda here, operation, *rest: _some_steps(operation))
+    monkeypatch.setattr("hcloud.cli.live.operate.work", lambda here, operation, *rest: _some_steps(operation))
     words = ["--engine", "none", "--cloud", "fake:aws", "-s", "SR", "--pool", "1", "--max-hourly", "50"]
     assert run(["operate", "run", "events.jsonl", "--plain", *words]) == 0
     monkeypatch.undo()

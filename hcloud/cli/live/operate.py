@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -13,20 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hcloud.cli.acting import stopping
 from hcloud.cli.groups import CloudFlags, Printed, StateFlags, grouped
+from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
-from hcloud.units import counted, format_money
 
 if TYPE_CHECKING:
-    from hcloud.control.operating.fold import Fold
-    from hcloud.live.operating.loop import OperatingLoop
-    from hcloud.model.running.alternatives import CostComparison
-    from hcloud.model.running.note import CommitmentsAdvised
-    from hcloud.readers.configuration.config import Loaded
-    from hcloud.usecases.live.ground import LiveGround
-    from hcloud.usecases.live.operate import OperateRequest, Operation
-    from hcloud.views.console import Terminal, Watch
+    from hcloud.usecases.live.operate import OperateRequest
+    from hcloud.views.console import Terminal
 
 FEW_JOBS_BYTES = 64 << 10
 """Ours: of so large a file, a thousand jobs or so, plain Python decides in less time than compiling takes."""
@@ -110,7 +103,7 @@ def run(
     asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe), replan_window)
     quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
     with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
-        _work(here, operation, terminal, shown)
+        work(here, operation, terminal, shown)
 
 
 def _replanned(asked: OperateRequest, window: str | None) -> OperateRequest:
@@ -150,106 +143,6 @@ def is_worth_compiling(jobs: Path | None, state: str | None, file: Path | None) 
     return many or not is_first_use(SESSION)
 
 
-def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Printed) -> None:
-    """Pass after pass until nothing is left to do, or somebody asks to leave."""
-    from hcloud.views.live.documents import operating_document
-    from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines
-
-    loop, clock = operation.loop, here.clock
-    if operation.goes_on:
-        terminal.note(f"going on with {operation.directory}")
-    with stopping(terminal, "leaving: jobs and machines go on") as stop, _screen(terminal, shown) as watch:
-        more = True
-        while more and not stop():
-            more = loop.step()
-            if watch is not None:
-                seen = Moment(clock.now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
-                watch(operating_screen(loop.fold, seen))
-            else:
-                _tell(loop, terminal, shown)
-            if more and not stop():
-                loop.wait()
-    if stop():
-        _left(loop.fold, terminal, "" if here.is_local else f" --cloud {here.selection}")
-        raise typer.Exit(stop.exit_code)
-    if loop.desk.terms.replan is not None:
-        with terminal.busy("planning from the demand so far"):
-            _advise(terminal, shown, loop.desk.terms.replan(clock.now()))
-    with terminal.busy("simulating other strategies"):
-        found = _compared(operation.directory, here.loaded, shown, at_end=True)
-    if shown.is_json:
-        _write_line(terminal, operating_document(loop.fold, shown.at, found))
-    else:
-        terminal.show(*outcome_lines(loop.fold, clock.now()), *compared_lines(found))
-    terminal.flush()
-    loop.finish()
-    if any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
-        raise typer.Exit(1)
-
-
-def _compared(directory: Path, loaded: Loaded, shown: Printed, *, at_end: bool) -> CostComparison:
-    from hcloud.live.clock import SystemClock
-    from hcloud.usecases.live.compared import compared
-    from hcloud.usecases.live.operate import JOURNAL
-
-    return compared(directory / JOURNAL, loaded, shown.at.date(), SystemClock().now(), at_end=at_end)
-
-
-def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch | None]:
-    return nullcontext() if shown.is_json else terminal.screen()
-
-
-def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
-    """A line a decision and a line a job that failed (none for people where only results are wanted), and what cannot
-    be done at the moment when that changes."""
-    from hcloud.store.events import decision_document, event_document
-    from hcloud.views.live.operating import decision_line, failure_line
-
-    made, loop.desk.made = loop.desk.made, []
-    for decision in made:
-        if shown.is_json:
-            _write_line(terminal, decision_document(decision))
-        elif not terminal.quiet:
-            terminal.say(decision_line(decision))
-    advice, loop.desk.advice = loop.desk.advice, []
-    for one in advice:
-        _advise(terminal, shown, one)
-    failed, loop.desk.failed = loop.desk.failed, []
-    for event in failed:
-        if shown.is_json:
-            _write_line(terminal, event_document(event))
-        elif not terminal.quiet:
-            terminal.say(failure_line(event))
-    for what, why in loop.new_troubles():
-        terminal.warn(f"{what}: {why}")
-    terminal.flush()
-
-
-def _advise(terminal: Terminal, shown: Printed, advice: CommitmentsAdvised) -> None:
-    from hcloud.store.notes import note_document
-    from hcloud.views.live.operating import advice_lines
-
-    if shown.is_json:
-        _write_line(terminal, note_document(advice))
-    else:
-        terminal.show(*advice_lines(advice))
-
-
-def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
-    from hcloud.store.events import to_line
-    from hcloud.views.escaped import json_as_stored
-
-    terminal.write(json_as_stored(to_line(document)))
-
-
-def _left(fold: Fold, terminal: Terminal, cloud: str) -> None:
-    machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
-    jobs = counted(len(fold.active), "job")
-    cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""
-    ways = f"'hcloud operate run{cloud}' goes on, 'hcloud operate stop{cloud}' ends them"
-    terminal.note(f"{machines} ({jobs}{cost}) left as they are: {ways}")
-
-
 @app.command()
 @grouped
 def status(
@@ -278,7 +171,7 @@ def status(
             if found.holder is None:
                 break
             clock.sleep(1.0)
-    others = _compared(found.directory, load_config(which.file), shown, at_end=False) if compare else None
+    others = compared_costs(found.directory, load_config(which.file), shown, at_end=False) if compare else None
     beside = () if others is None else compared_lines(others)
     shown.tell(
         terminal,
@@ -328,7 +221,7 @@ def replan(
         planner = Replanner(here, directory_at(state_place(where.state, where.file)), seconds)
         with terminal.busy("planning from the demand so far"):
             found = planner(here.clock.now())
-    _advise(terminal, shown, found)
+    advise(terminal, shown, found)
     if found.why_not:
         raise typer.Exit(9)
 
@@ -402,4 +295,4 @@ def _end(terminal: Terminal, where: CloudFlags, shown: Printed, what: str, *, wa
     with where.opened(shown.at) as here:
         asked = OperateRequest(asked=what, probe=False)
         with operating(here, asked, _kernels(terminal, compiled=False)) as operation:
-            _work(here, operation, terminal, shown)
+            work(here, operation, terminal, shown)

@@ -1,0 +1,126 @@
+"""A controller of live work at work: pass after pass, and what is said of it on a screen, in a pipe or to programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from hcloud.cli.acting import stopping
+from hcloud.units import counted, format_money
+
+if TYPE_CHECKING:
+    from hcloud.cli.groups import Printed
+    from hcloud.control.operating.fold import Fold
+    from hcloud.live.operating.loop import OperatingLoop
+    from hcloud.model.running.alternatives import CostComparison
+    from hcloud.model.running.note import CommitmentsAdvised
+    from hcloud.readers.configuration.config import Loaded
+    from hcloud.usecases.live.ground import LiveGround
+    from hcloud.usecases.live.operate import Operation
+    from hcloud.views.console import Terminal, Watch
+
+
+def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Printed) -> None:
+    """Pass after pass until nothing is left to do, or somebody asks to leave."""
+    from hcloud.views.live.documents import operating_document
+    from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines
+
+    loop, clock = operation.loop, here.clock
+    if operation.goes_on:
+        terminal.note(f"going on with {operation.directory}")
+    with stopping(terminal, "leaving: jobs and machines go on") as stop, _screen(terminal, shown) as watch:
+        more = True
+        while more and not stop():
+            more = loop.step()
+            if watch is not None:
+                seen = Moment(clock.now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
+                watch(operating_screen(loop.fold, seen))
+            else:
+                _tell(loop, terminal, shown)
+            if more and not stop():
+                loop.wait()
+    if stop():
+        _left(loop.fold, terminal, "" if here.is_local else f" --cloud {here.selection}")
+        raise typer.Exit(stop.exit_code)
+    if loop.desk.terms.replan is not None:
+        with terminal.busy("planning from the demand so far"):
+            advise(terminal, shown, loop.desk.terms.replan(clock.now()))
+    with terminal.busy("simulating other strategies"):
+        found = compared_costs(operation.directory, here.loaded, shown, at_end=True)
+    if shown.is_json:
+        _write_line(terminal, operating_document(loop.fold, shown.at, found))
+    else:
+        terminal.show(*outcome_lines(loop.fold, clock.now()), *compared_lines(found))
+    terminal.flush()
+    loop.finish()
+    if any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
+        raise typer.Exit(1)
+
+
+def compared_costs(directory: Path, loaded: Loaded, shown: Printed, *, at_end: bool) -> CostComparison:
+    """What other strategies would have cost for the jobs so far, or for all of them."""
+    from hcloud.live.clock import SystemClock
+    from hcloud.usecases.live.compared import compared
+    from hcloud.usecases.live.operate import JOURNAL
+
+    return compared(directory / JOURNAL, loaded, shown.at.date(), SystemClock().now(), at_end=at_end)
+
+
+def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch | None]:
+    return nullcontext() if shown.is_json else terminal.screen()
+
+
+def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
+    """A line a decision and a line a job that failed (none for people where only results are wanted), and what cannot
+    be done at the moment when that changes."""
+    from hcloud.store.events import decision_document, event_document
+    from hcloud.views.live.operating import decision_line, failure_line
+
+    made, loop.desk.made = loop.desk.made, []
+    for decision in made:
+        if shown.is_json:
+            _write_line(terminal, decision_document(decision))
+        elif not terminal.quiet:
+            terminal.say(decision_line(decision))
+    advice, loop.desk.advice = loop.desk.advice, []
+    for one in advice:
+        advise(terminal, shown, one)
+    failed, loop.desk.failed = loop.desk.failed, []
+    for event in failed:
+        if shown.is_json:
+            _write_line(terminal, event_document(event))
+        elif not terminal.quiet:
+            terminal.say(failure_line(event))
+    for what, why in loop.new_troubles():
+        terminal.warn(f"{what}: {why}")
+    terminal.flush()
+
+
+def advise(terminal: Terminal, shown: Printed, advice: CommitmentsAdvised) -> None:
+    """Tell what to commit to."""
+    from hcloud.store.notes import note_document
+    from hcloud.views.live.operating import advice_lines
+
+    if shown.is_json:
+        _write_line(terminal, note_document(advice))
+    else:
+        terminal.show(*advice_lines(advice))
+
+
+def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
+    from hcloud.store.events import to_line
+    from hcloud.views.escaped import json_as_stored
+
+    terminal.write(json_as_stored(to_line(document)))
+
+
+def _left(fold: Fold, terminal: Terminal, cloud: str) -> None:
+    machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
+    jobs = counted(len(fold.active), "job")
+    cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""
+    ways = f"'hcloud operate run{cloud}' goes on, 'hcloud operate stop{cloud}' ends them"
+    terminal.note(f"{machines} ({jobs}{cost}) left as they are: {ways}")
