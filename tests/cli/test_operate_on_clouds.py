@@ -126,7 +126,7 @@ def test_who_leaves_is_told_the_cloud_and_without_it_nothing_is_ended(
 ) -> None:
     """The sentence named a command that ended with a hint to run the jobs here."""
     (here / "events.jsonl").write_text('{"event":"arrival","job":"a","cores":1}\n')
-    monkeypatch.setattr("hcloud.cli.live.operate.stopping", lambda *_: nullcontext(Asked()))
+    monkeypatch.setattr("hcloud.cli.live.operating.stopping", lambda *_: nullcontext(Asked()))
     words = ["--engine", "none", "--cloud", "fake:aws", "-s", "SR", "--pool", "1"]
     assert run(["operate", "run", "events.jsonl", "--plain", *words]) == 130
     monkeypatch.undo()
