@@ -26,7 +26,7 @@ from hcloud.providers.slurm.site import NodeGroup, SlurmSite
 NEEDED = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 GROUPS = (NodeGroup("small", 1, 1024, 1, 3), NodeGroup("medium", 2, 2048, 1, 2))
-PATIENCE = 20.0
+PATIENCE = 60.0
 PORTS = 20
 """Ours: enough for slurmctld and every node of a test."""
 OURS = ("/usr/bin/env", f"PYTHONPATH={Path(hcloud.__file__).parents[1]}", sys.executable, "-m", "hcloud")
