@@ -50,6 +50,7 @@ STOPPED_CODE = 143
 LOOK_SECONDS = 0.05
 """Ours: how often is looked whether the file of events has grown."""
 MOST_PROBLEMS = 20
+USUAL = "an object as 'hcloud decide --help' shows"
 _EDGES = (BelowQos, Latency, Quality, Sample)
 
 
@@ -165,7 +166,7 @@ class JobExchange:
                 self._take(parse_event(document))
         except EventError as error:
             what, _, allowed = str(error).partition("; ")
-            self._problems.append(Problem(str(self.events), f"line {line}", what, allowed))
+            self._problems.append(Problem(str(self.events), f"line {line}", what, allowed or USUAL))
 
     def _take(self, event: Event) -> None:
         if event.at < EARLIEST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -135,6 +136,22 @@ def test_who_leaves_is_told_the_cloud_and_without_it_nothing_is_ended(
     assert run(["operate", "stop"]) == 4
     assert "its machines run in aws" in " ".join(capsys.readouterr().err.split())
     assert run(["operate", "stop", "--force", "--cloud", "fake:aws"]) == 0
+
+
+def test_who_leaves_is_told_the_place_of_the_work_where_it_is_not_the_usual_one(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it 'hcloud operate stop' says that nothing was ever operated, and the machines go on costing."""
+    (here / "events.jsonl").write_text('{"event":"arrival","job":"a","cores":1}\n')
+    monkeypatch.setattr("hcloud.cli.live.operating.stopping", lambda *_: nullcontext(Asked()))
+    words = ["--engine", "none", "--cloud", "fake:aws", "-s", "SR", "--pool", "1", "--state", "else where"]
+    assert run(["operate", "run", "events.jsonl", "--plain", *words]) == 130
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    told = " ".join(capsys.readouterr().err.split())
+    flags = told.partition("'hcloud operate stop ")[2].partition("' ends them")[0]
+    assert run(["operate", "stop", "--force", *shlex.split(flags)]) == 0
+    assert "none left standing" in capsys.readouterr().out
 
 
 class Asked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -44,7 +45,8 @@ def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Prin
             if more and not stop():
                 loop.wait()
     if stop():
-        _left(loop.fold, terminal, "" if here.is_local else f" --cloud {here.selection}")
+        cloud = "" if here.is_local else f" --cloud {here.selection}"
+        _left(loop.fold, terminal, cloud + _where(operation.directory.parent))
         raise typer.Exit(stop.exit_code)
     if loop.desk.terms.replan is not None:
         with terminal.busy("planning from the demand so far"):
@@ -118,9 +120,15 @@ def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
     terminal.write(json_as_stored(to_line(document)))
 
 
-def _left(fold: Fold, terminal: Terminal, cloud: str) -> None:
+def _where(place: Path) -> str:
+    """The flag that names where this work is, if that is not where it would be without one."""
+    usual = Path.cwd() / ".hcloud"
+    return "" if place == usual.resolve() else f" --state {shlex.quote(str(place))}"
+
+
+def _left(fold: Fold, terminal: Terminal, flags: str) -> None:
     machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
     jobs = counted(len(fold.active), "job")
     cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""
-    ways = f"'hcloud operate run{cloud}' goes on, 'hcloud operate stop{cloud}' ends them"
+    ways = f"'hcloud operate run{flags}' goes on, 'hcloud operate stop{flags}' ends them"
     terminal.note(f"{machines} ({jobs}{cost}) left as they are: {ways}")
