@@ -23,7 +23,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LINEAGE = re.compile(r"\b[0-9a-f]{32}\b")
 _SHORT = re.compile(r"(?<=state[ \n])[0-9a-f]{8}\b|(?<=state\n  )[0-9a-f]{8}\b")
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
-_KEY = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12}\b")
+_KEY = re.compile(r"(?<!-)\b(?!111122223333\b)[0-9a-f]{12}\b")  # no UUID, and not the account of the examples
 
 FAULTS = """\
 clock: {start: 2026-11-20T12:00:00Z, speed: 0}

@@ -18,7 +18,7 @@ MARK = "HYC_PROFILE_RUN"
 PREFIX = "hyc-profile-"
 PATIENCE = 5.0  # ours: seconds to wait for killed processes to be gone
 _LOOK_EVERY = 0.02
-_LOOKS_AT_NONE, _BETWEEN_LOOKS = 5, 0.001  # ours: starting a program takes well under a millisecond
+_LOOKS_AT_NONE, _BETWEEN_LOOKS = 30, 0.001  # ours: starting a program takes under a millisecond, more under load
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD of Linux, in the flags of /proc/PID/stat
 _PROC = Path("/proc")
 
