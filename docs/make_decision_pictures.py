@@ -22,7 +22,7 @@ from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.profiles import save_profile
-from hcloud.usecases.deciding.plan import make_plan
+from hcloud.usecases.deciding.make import make_plan
 from hcloud.usecases.measuring.classify import ClassificationRequest, classify_apps
 from hcloud.usecases.workloads.sources import Flags, with_flags
 from hcloud.views.deciding.plan_page import pictures

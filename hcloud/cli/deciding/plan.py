@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.deciding.billed import refuse_beside_bill, tell_bill_plan
 from hcloud.cli.flags import (
     AsJson,
     CloudModel,
@@ -109,6 +110,8 @@ def plan(
     With --cloud the plan is compared with the running machines, and the changes of 'hcloud apply' are shown.
     """
     from hcloud.readers.configuration.config import load_config
+    from hcloud.usecases.deciding.bill_plan import plan_bill
+    from hcloud.usecases.workloads.billed import KIND, is_bill_named
     from hcloud.usecases.workloads.sources import Flags, with_flags
 
     operation = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
@@ -134,6 +137,14 @@ def plan(
     if loaded.config.operation.strategy is None:
         _refuse({**flags.operation, "frontier": frontier or None, "picture": picture})
     _check_targets(out, picture)
+    if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
+        refuse_beside_bill({**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud})
+        with terminal.progress("planning", 1.0) as advance:
+            every = interruptible(lambda: plan_bill(loaded, at, advance))
+        tell_bill_plan(every, "json" if json_ else output.value, out, terminal)
+        if detailed_exitcode and every.purchases:
+            raise typer.Exit(CHANGES)
+        return
     if loaded.config.operation.strategy is not None:
         tell_first_use(terminal)
     with terminal.progress("planning", 1.0) as advance:
@@ -159,7 +170,7 @@ def _planned(
     """The plan, and where a cloud is named the changes in it; no plan where the fleet is the configuration's own."""
     cloud, state = where
     if cloud is None and loaded.config.live.cloud is None:
-        from hcloud.usecases.deciding.plan import make_plan
+        from hcloud.usecases.deciding.make import make_plan
 
         return make_plan(loaded, at, advance).plan, None
     from hcloud.usecases.deciding.live_plan import plan_live

@@ -126,7 +126,7 @@ def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
 
 def _excluded(shape: InstanceType, market: Market) -> str:
     """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be unsteady."""
-    if shape.gpus:
+    if shape.gpus and not market.gpus:
         return "has GPUs, and the demand asks for none"
     if shape.arch not in market.architectures:
         return f"architecture {shape.arch} is not allowed (markets.architectures)"

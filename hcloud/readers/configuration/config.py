@@ -18,6 +18,7 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.files import HEAD, check_sort, kind_of
 from hcloud.model.json_text import DIALECT
 from hcloud.planning.settings import Divisible, HistorySettings, Market, Outlook, PlanSettings, RiskSettings
+from hcloud.readers.configuration.bill_section import BillSection
 from hcloud.readers.configuration.live_sections import (
     CommitmentsSection,
     FleetSection,
@@ -107,6 +108,7 @@ class MarketSection(Section):
     )
     terms: tuple[Years, ...] = setting((1, 3), "allowed lengths of commitments [years]")
     payments: tuple[Payment, ...] = setting(tuple(Payment), "allowed ways to pay for commitments")
+    gpus: bool = setting(False, "true: types with GPUs may be chosen, for demand that runs on them")
 
 
 def _fits_hours(step: int | str) -> int | str:
@@ -255,6 +257,7 @@ class Config(Section):
     commitments: CommitmentsSection = setting(
         CommitmentsSection(), "What 'hcloud commit apply' may buy; HYC_ALLOW_PURCHASE=1 has to be set as well"
     )
+    bill: BillSection = setting(BillSection(), "How a provider's bill becomes demand")
     report: ReportSection = setting(ReportSection(), "How 'hcloud report' groups what was spent")
     owned: tuple[OwnedSection, ...] = setting(
         (), "Commitments that are already paid for; they are used first and never bought again"

@@ -24,7 +24,7 @@ def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datet
     """The plan in a file, else one made from the configuration now, with what the cloud holds used up first."""
     if file is not None:
         return load_plan(file)
-    from hcloud.usecases.deciding.plan import make_plan
+    from hcloud.usecases.deciding.make import make_plan
 
     if where.cloud_in(loaded) is None:
         return make_plan(loaded, at).plan

@@ -1,4 +1,4 @@
-"""``hcloud plan``: from a configuration to a plan."""
+"""``hcloud plan``: from a workload and a configuration to a plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from hcloud.readers.configuration.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
-from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
+from hcloud.usecases.workloads.sources import check_regions, open_prices
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -55,19 +55,15 @@ class DecidedPlan:
     decision: FleetDecision
 
 
-def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
-    """Read the workload and the prices, decide, simulate where a strategy is asked for, and state the plan.
+def plan_for(
+    read: Workload, loaded: Loaded, now: datetime, progress: Progress = unheard, held: Sequence[Owned] = ()
+) -> DecidedPlan:
+    """Decide for a workload, simulate where a strategy is asked for, and state the plan; ``held`` is owned
+    beside what the configuration says.
 
-    Raises InputError for unusable files, UsageError for impossible settings, EvidenceError where a price is missing,
-    quarantined or older than allowed.
+    Raises UsageError for impossible settings, EvidenceError where a price is missing, quarantined or older than
+    allowed.
     """
-    simulated = loaded.config.operation.strategy is not None
-    read = open_workload(loaded, part_of(progress, 0.0, READING if simulated else 1.0))
-    return plan_for(read, loaded, now, progress)
-
-
-def plan_for(read: Workload, loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
-    """The same for a workload that was read."""
     simulated = loaded.config.operation.strategy is not None
     workload = without_gpu_jobs(read)
     book, notes = open_prices(loaded, now.date())
@@ -76,7 +72,7 @@ def plan_for(read: Workload, loaded: Loaded, now: datetime, progress: Progress =
     demand = planned_demand(workload, settings)
     running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
-    owned = tuple(_owned(section, book, now, settings.speed) for section in loaded.config.owned)
+    owned = (*(_owned(section, book, now, settings.speed) for section in loaded.config.owned), *held)
     given = Given(running, leanest=leanest_of(workload, demand))
     decision, operation = decide(book, demand, settings, owned, given), None
     if simulated:

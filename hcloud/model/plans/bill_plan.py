@@ -1,0 +1,151 @@
+"""A plan of a whole bill: one plan for each kind of machine in it, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.plans.plan import OWNED, MixLine, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class KindPlan:
+    """The plan of one kind of machine, or why there is none.
+
+    Dollars a month: ``paid`` by the bill (commitments amortised), ``at_list`` by the bill's public on-demand prices
+    (None: not said) and at those of the price book (None: it lacks one), ``now`` and ``after`` by today's prices
+    without and with what the plan buys; ``at_worst`` is how
+    much more ``after`` may be because a daily bill does not say in which hours machines ran. ``history_hours`` are the
+    hours that it was planned from, and ``said`` what a user should know of them.
+    """
+
+    name: str
+    provider: Provider
+    region: str
+    paid: Decimal
+    at_list: Decimal | None
+    at_book: Decimal | None
+    mean_vcpus: float
+    covered_share: float
+    plan: Plan | None = None
+    why_not: str = ""
+    history_hours: int = 0
+    at_worst: Decimal = Decimal(0)
+    said: tuple[str, ...] = ()
+
+    @property
+    def now(self) -> Decimal:
+        """Dollars a month as things are."""
+        return self.paid if self.plan is None else self.plan.now.monthly
+
+    @property
+    def after(self) -> Decimal:
+        """Dollars a month with the plan."""
+        return self.paid if self.plan is None else self.plan.after.monthly
+
+    @property
+    def purchases(self) -> tuple[MixLine, ...]:
+        """What it would buy."""
+        return () if self.plan is None else self.plan.purchases
+
+    @property
+    def upfront(self) -> Decimal:
+        """Cash due when that is bought."""
+        return sum((line.upfront for line in self.purchases), Decimal(0))
+
+    @property
+    def held_vcpus(self) -> Decimal:
+        """vCPUs of the commitments that are held."""
+        mix = () if self.plan is None else self.plan.mix
+        return sum((line.vcpus for line in mix if line.address.startswith(OWNED)), Decimal(0))
+
+    @property
+    def bought_vcpus(self) -> Decimal:
+        """vCPUs of the commitments to buy."""
+        return sum((line.vcpus for line in self.purchases), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """One way to buy, over all kinds: the dollars an hour of it (amortised), and the cash due."""
+
+    provider: Provider
+    option: PurchaseOption
+    term_years: int
+    payment: Payment
+    kinds: int
+    hourly: Decimal
+    upfront: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class BillPlan:
+    """The plans of a bill's kinds, the largest first. ``spot`` and ``unplanned`` (by reason) are dollars a month that
+    no plan is made for; ``held_of_unknown_end`` and ``held_unused`` name commitments."""
+
+    tool_version: str
+    generated_at: datetime
+    name: str
+    format: str
+    digest: str
+    rows: int
+    files: int
+    start: datetime
+    hours: int
+    daily: bool
+    total: Decimal
+    kinds: tuple[KindPlan, ...]
+    spot: Decimal
+    unplanned: Mapping[str, Decimal]
+    held: int
+    held_of_unknown_end: tuple[str, ...]
+    held_unused: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+    @property
+    def planned(self) -> tuple[KindPlan, ...]:
+        """The kinds that have a plan."""
+        return tuple(kind for kind in self.kinds if kind.plan is not None)
+
+    @property
+    def now(self) -> Decimal:
+        """Dollars a month of the kinds with a plan, as things are, at today's prices."""
+        return sum((kind.now for kind in self.planned), Decimal(0))
+
+    @property
+    def after(self) -> Decimal:
+        """Dollars a month of the same with what the plans buy."""
+        return sum((kind.after for kind in self.planned), Decimal(0))
+
+    @property
+    def paid(self) -> Decimal:
+        """Dollars a month that the bill says of the same."""
+        return sum((kind.paid for kind in self.planned), Decimal(0))
+
+    @property
+    def upfront(self) -> Decimal:
+        """Cash due when all of it is bought."""
+        return sum((kind.upfront for kind in self.kinds), Decimal(0))
+
+    @property
+    def purchases(self) -> tuple[Purchase, ...]:
+        """What is bought by option, term and payment, the most dollars an hour first."""
+        found: dict[tuple[Provider, PurchaseOption, int, Payment], list[tuple[str, MixLine]]] = {}
+        for kind in self.kinds:
+            for line in kind.purchases:
+                found.setdefault((line.provider, line.option, line.term_years, line.payment), []).append(
+                    (kind.name, line)
+                )
+        made = [
+            Purchase(
+                *key,
+                kinds=len({name for name, _ in lines}),
+                hourly=sum((line.hourly for _, line in lines), Decimal(0)),
+                upfront=sum((line.upfront for _, line in lines), Decimal(0)),
+            )
+            for key, lines in found.items()
+        ]
+        return tuple(sorted(made, key=lambda p: (-p.hourly, p.option, p.term_years)))

@@ -1,0 +1,141 @@
+"""What a bill says is held already, shared out over the kinds of machines that it covered."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from hcloud.model.bill import Bill, BilledCommitment
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, PurchaseOption
+from hcloud.planning.billed.kinds import KindUse, MachineKind, Types
+from hcloud.planning.fleets.owned import Owned
+
+ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION})
+"""Options that cover all systems of a family in a region."""
+FLOATING = frozenset(
+    {PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.SAVINGS_PLAN, PurchaseOption.FLEXIBLE_COMMITTED_USE}
+)
+"""Options that cover every family and region of their provider."""
+COUNT_PLACES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRule:
+    """When plans begin, and the day at whose beginning commitments end whose end a bill does not say (None: not within
+    the horizon, so that nothing is bought twice)."""
+
+    now: datetime
+    until: date | None
+    horizon_hours: int
+
+    def hours_left(self, held: BilledCommitment) -> int:
+        """How many hours it still holds."""
+        end = held.end
+        if end is None and self.until is None:
+            return self.horizon_hours
+        if end is None:
+            assert self.until is not None
+            end = datetime(self.until.year, self.until.month, self.until.day, tzinfo=self.now.tzinfo)
+        return max(int((end - self.now) / timedelta(hours=1)), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldShares:
+    """What is held of each kind, and the commitments of which nothing could be made, each with the reason."""
+
+    by_kind: Mapping[MachineKind, tuple[Owned, ...]]
+    unused: Mapping[str, str]
+    endless: tuple[str, ...]
+
+
+def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) -> HeldShares:
+    """Share each commitment out over the kinds that it may cover, by what its option covered there in the bill.
+
+    Reserved instances and the like count as the bill says. What is bought in dollars, and whatever else the bill does
+    not count, is held at what it covered in the mean, and more by the part of it that was not used; what floats over
+    families is so held fixed, where in life it moves from hour to hour and covers no less. Its price is what the bill
+    amortises: sunk, and the same for every alternative.
+    """
+    shares: dict[MachineKind, list[Owned]] = defaultdict(list)
+    unused: dict[str, str] = {}
+    endless = []
+    for held in bill.commitments:
+        left = rule.hours_left(held)
+        parts = list(_parts(held, bill, kinds, types)) if left else []
+        if left and not parts:
+            unused[held.id] = "it covered no machine in the bill"
+        if parts and held.end is None and rule.until is None:
+            endless.append(held.id)
+        for use, shape, count, hourly in parts:
+            offer = _offer(held, use.kind, shape, hourly, rule.now.date())
+            shares[use.kind].append(Owned(offer, shape, count, left))
+    return HeldShares({kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless))
+
+
+Part = tuple[KindUse, InstanceType, Decimal, Decimal]
+
+
+def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: Types) -> Iterator[Part]:
+    """(use, the type it is counted in, how many, amortised dollars an hour of each) for each kind it is shared to."""
+    fitting = [use for use in kinds if _covers(held, use.kind)]
+    covered = [_covered_units(held.option, use) for use in fitting]
+    shape = types.get((held.provider, held.instance_type))
+    hours = _hours_held(held, bill)
+    if not sum(covered):
+        if fitting and shape is not None and held.count and not held.option.is_spend_based:
+            yield fitting[0], shape, held.count, held.paid / hours / held.count
+        return
+    for use, units in zip(fitting, covered, strict=True):
+        share = Decimal(units / sum(covered))
+        counted = shape if shape is not None and shape.family == use.kind.family else use.usual
+        if held.count and not held.option.is_spend_based and shape is not None:
+            count = held.count * share * shape.units / counted.units
+        else:
+            grown = _part_of_option(held, bill) / (held.utilisation or Decimal(1))
+            count = Decimal(units) / hours / counted.units * grown
+        if count := round(count, COUNT_PLACES):
+            yield use, counted, count, held.paid * share / hours / count
+
+
+def _covers(held: BilledCommitment, kind: MachineKind) -> bool:
+    if held.provider != kind.provider:
+        return False
+    if held.option in FLOATING:
+        return True
+    if (held.region and held.region != kind.region) or (held.family and held.family != kind.family):
+        return False
+    if held.option in ANY_SYSTEM:
+        return True
+    own_size = kind.label == kind.family or kind.os == "linux" or held.instance_type in ("", kind.label)
+    return own_size and (held.os, held.tenancy) == (kind.os, kind.tenancy)
+
+
+def _covered_units(option: PurchaseOption, use: KindUse) -> float:
+    """Unit-hours (the weights of sizes) of the kind that an option covered."""
+    per_vcpu = float(use.usual.units / use.usual.vcpus)
+    return use.covered_vcpu_hours(option) * per_vcpu
+
+
+def _hours_held(held: BilledCommitment, bill: Bill) -> int:
+    """How many hours of the bill it held."""
+    last = bill.start + timedelta(hours=bill.hours)
+    begin, end = max(held.start or bill.start, bill.start), min(held.end or last, last)
+    return max(int((end - begin) / timedelta(hours=1)), 1)
+
+
+def _part_of_option(held: BilledCommitment, bill: Bill) -> Decimal:
+    """Its part of what is paid for all commitments that cover the same."""
+    alike = [c for c in bill.commitments if (c.provider, c.option) == (held.provider, held.option)]
+    if held.option not in FLOATING:
+        alike = [c for c in alike if (c.region, c.family) == (held.region, held.family)]
+    paid = sum((c.paid for c in alike), Decimal(0))
+    return held.paid / paid if paid else Decimal(1) / len(alike)
+
+
+def _offer(held: BilledCommitment, kind: MachineKind, shape: InstanceType, hourly: Decimal, day: date) -> Offer:
+    term = (held.option, held.term_years or 1, held.payment or Payment.NONE)
+    key = OfferKey(kind.provider, kind.region, shape.name, *term, kind.os, kind.tenancy)
+    return Offer(key, hourly, Decimal(0), Origin("the bill", day))

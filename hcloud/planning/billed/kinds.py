@@ -1,0 +1,201 @@
+"""A bill's usage by kind of machine, each kind with the demand that today's planner plans for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.catalog.flexibility import INFLEXIBLE_FAMILIES
+from hcloud.model.bill import Bill, BilledUsage, Service
+from hcloud.model.catalog import InstanceType, Provider, PurchaseOption
+from hcloud.model.workload import Demand, Provenance, Window, WindowRule
+from hcloud.units import SECONDS_PER_HOUR
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+Types = Mapping[tuple[Provider, str], InstanceType]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MachineKind:
+    """Machines that share commitments, so that they are planned together. ``label`` is the family, or the type where
+    its sizes do not share or are priced apart; ``vcpus`` is the size of that type, 0 for all sizes."""
+
+    provider: Provider
+    region: str
+    family: str
+    label: str
+    os: str = "linux"
+    tenancy: str = "shared"
+    arch: str = "x86_64"
+    gpus: bool = False
+    vcpus: int = 0
+
+    @property
+    def name(self) -> str:
+        """How users name it: provider, region and label, with system and tenancy where they are not the usual ones."""
+        special = [x for x, usual in ((self.os, "linux"), (self.tenancy, "shared")) if x != usual]
+        return "/".join((self.provider, self.region, self.label, *special))
+
+
+@dataclass(frozen=True, slots=True)
+class KindUse:
+    """What of one kind ran in the hours of a bill: its usage lines (one an account and size), the type that most of the
+    hours are of, the vCPUs of each type, and the vCPUs and GiB in use in each hour, spot apart."""
+
+    kind: MachineKind
+    usage: tuple[BilledUsage, ...]
+    usual: InstanceType
+    sizes: Mapping[str, Decimal]
+    cores: Floats
+    memory: Floats
+
+    @property
+    def cost(self) -> Decimal:
+        """What was paid for it, commitments amortised."""
+        return sum((u.cost for u in self.usage), Decimal(0))
+
+    @property
+    def list_cost(self) -> Decimal | None:
+        """What it cost at public on-demand prices, as far as the bill says."""
+        known = [u.list_cost for u in self.usage if u.list_cost is not None]
+        return sum(known, Decimal(0)) if len(known) == len(self.usage) else None
+
+    def covered_vcpu_hours(self, option: PurchaseOption | None = None) -> float:
+        """vCPU-hours that an option covered, or all of them did."""
+        total = 0.0
+        for used in self.usage:
+            per_hour = 1.0 if not used.kind.instance_type else float(self.sizes[used.kind.instance_type])
+            total += sum(float(h.sum()) for o, h in used.covered.items() if option in (None, o)) * per_hour
+        return total
+
+    @property
+    def size(self) -> Decimal:
+        """What it is ranked by: dollars at on-demand prices, else dollars paid."""
+        return self.cost if self.list_cost is None else self.list_cost
+
+    def demand(self, bill: Bill, since: int = 0) -> Demand:
+        """Its demand from the hour ``since`` of the bill on."""
+        start = bill.start.timestamp()
+        first, last = start + since * SECONDS_PER_HOUR, start + bill.hours * SECONDS_PER_HOUR
+        digest = hashlib.sha256(f"{bill.digest} {self.kind.name} {since}".encode()).hexdigest()
+        made = Provenance(f"{bill.name} {self.kind.name}", bill.format, digest, bill.hours - since)
+        window = Window(first, last, start, last, WindowRule.ASKED if since else WindowRule.WHOLE)
+        cores, memory = self.cores[since:], self.memory[since:]
+        return Demand(first, SECONDS_PER_HOUR, cores, memory, np.zeros(len(cores)), made, window)
+
+
+@dataclass(frozen=True, slots=True)
+class Unplanned:
+    """Usage that no plan is made for, and why."""
+
+    name: str
+    cost: Decimal
+    why: str
+
+
+def kinds_of(bill: Bill, types: Types) -> tuple[tuple[KindUse, ...], tuple[Unplanned, ...]]:
+    """(the kinds of machines in a bill, those that cost most first; what cannot be planned).
+
+    Sizes of a family are one kind where their prices go by vCPU and their commitments cover all of them (units and GiB
+    a vCPU are the same, AWS Linux on shared hardware); else each type is a kind. Accounts share what is bought.
+    """
+    groups: dict[tuple[MachineKind, Decimal, Decimal], list[tuple[BilledUsage, InstanceType]]] = defaultdict(list)
+    left: list[Unplanned] = []
+    for used in bill.usage:
+        if not used.hours.any():
+            continue  # spot alone: nothing is committed to for it
+        shape = types.get((used.kind.provider, used.kind.instance_type or _any_of(used, types)))
+        if shape is None or used.kind.service is not Service.INSTANCES:
+            left.append(_unplanned(used))
+        else:
+            groups[_kind_of(used, shape), _ratio(shape.units, shape), _ratio(shape.memory_gib, shape)].append(
+                (used, shape)
+            )
+    kinds = [_use_of(kind, members) for (kind, _, _), members in groups.items()]
+    return tuple(sorted(_told_apart(kinds), key=lambda k: (-k.size, k.kind))), tuple(_summed(left))
+
+
+def _kind_of(used: BilledUsage, shape: InstanceType) -> MachineKind:
+    kind = used.kind
+    shares = kind.provider is not Provider.AWS or (
+        (kind.os, kind.tenancy) == ("linux", "shared") and shape.family not in INFLEXIBLE_FAMILIES
+    )
+    return MachineKind(
+        kind.provider,
+        kind.region,
+        shape.family,
+        shape.family if shares else shape.name,
+        kind.os,
+        kind.tenancy,
+        shape.arch,
+        shape.gpus > 0,
+        0 if shares else int(shape.vcpus),
+    )
+
+
+def _told_apart(kinds: Iterable[KindUse]) -> Iterator[KindUse]:
+    """Kinds of one name get that of their usual type; one that is a single type of its own is planned in its size."""
+    by_kind: dict[MachineKind, list[KindUse]] = defaultdict(list)
+    for use in kinds:
+        by_kind[use.kind].append(use)
+    for kind, same in by_kind.items():
+        for use in same:
+            single = len({u.kind.instance_type for u in use.usage}) == 1
+            size = int(use.usual.vcpus) if single and not kind.vcpus else kind.vcpus
+            yield use if len(same) == 1 else replace(use, kind=replace(kind, label=use.usual.name, vcpus=size))
+
+
+def _use_of(kind: MachineKind, members: list[tuple[BilledUsage, InstanceType]]) -> KindUse:
+    cores = sum((_vcpus_in_use(used, shape) for used, shape in members), np.zeros(1))
+    memory = sum((_gib_in_use(used, shape) for used, shape in members), np.zeros(1))
+    hours: dict[InstanceType, float] = defaultdict(float)
+    for used, shape in members:
+        hours[shape] += float(_vcpus_in_use(used, shape).sum())
+    usual = max(hours, key=lambda shape: (hours[shape], shape.name))
+    sizes = {shape.name: shape.vcpus for _, shape in members}
+    return KindUse(kind, tuple(used for used, _ in members), usual, sizes, cores, memory)
+
+
+def _vcpus_in_use(used: BilledUsage, shape: InstanceType) -> Floats:
+    return used.hours * float(shape.vcpus) if used.kind.instance_type else used.hours
+
+
+def _gib_in_use(used: BilledUsage, shape: InstanceType) -> Floats:
+    if not used.kind.instance_type and used.memory is not None:
+        return used.memory
+    return _vcpus_in_use(used, shape) * float(shape.memory_gib / shape.vcpus)
+
+
+def _ratio(amount: Decimal, shape: InstanceType) -> Decimal:
+    return round(amount / shape.vcpus, 3)
+
+
+def _any_of(used: BilledUsage, types: Types) -> str:
+    """The smallest type of a family, where a bill counts vCPUs and GiB of the family alone."""
+    sizes = [t for (p, _), t in types.items() if p == used.kind.provider and t.family == used.kind.family]
+    return min(sizes, key=lambda t: (t.vcpus, t.memory_gib, t.name)).name if sizes else ""
+
+
+def _unplanned(used: BilledUsage) -> Unplanned:
+    kind = used.kind
+    if kind.service is not Service.INSTANCES:
+        return Unplanned(f"{kind.provider}/{kind.region}/{kind.service}", used.cost, "only machines are planned for")
+    what = kind.instance_type or kind.family or "machines without a type"
+    why = f"the price book knows no type {what}" if kind.instance_type or kind.family else "the bill names no type"
+    return Unplanned(f"{kind.provider}/{kind.region}/{what}", used.cost, why)
+
+
+def _summed(left: Iterable[Unplanned]) -> Iterator[Unplanned]:
+    costs: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    for one in left:
+        costs[one.name, one.why] += one.cost
+    for (name, why), cost in sorted(costs.items(), key=lambda x: (-x[1], x[0])):
+        yield Unplanned(name, cost, why)

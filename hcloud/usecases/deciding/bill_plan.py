@@ -1,0 +1,303 @@
+"""``hcloud plan BILL``: each kind of machine in a bill planned by the planner of traces, and summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from hcloud import __version__
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.bill import Bill, BilledUsage
+from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
+from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.model.plans.plan import Plan
+from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
+from hcloud.planning.billed.kinds import KindUse, MachineKind
+from hcloud.planning.billed.spread import as_monthly, most_uneven
+from hcloud.planning.fleets.owned import Owned
+from hcloud.readers.configuration.config import Loaded, MarketSection, OwnedSection
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
+from hcloud.usecases.deciding.plan import DecidedPlan, plan_for
+from hcloud.usecases.progress import Progress, part_of, unheard
+from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, open_bill
+from hcloud.usecases.workloads.sources import open_prices
+
+READING = 0.7  # ours: the part of the progress bar that reading takes
+DIFFERS = Decimal("0.1")  # ours: a bill and the price book that differ by more than this share are told apart
+
+
+@dataclass(frozen=True, slots=True)
+class BillBasis:
+    """What is planned of a bill: its kinds within the markets that are asked for, those too small to plan, what is held
+    of each, and the prices."""
+
+    found: BillOfKinds
+    kinds: tuple[KindUse, ...]
+    small: tuple[KindUse, ...]
+    held: HeldShares
+    book: PriceBook
+    loaded: Loaded
+
+    @property
+    def bill(self) -> Bill:
+        """The bill."""
+        return self.found.bill
+
+
+def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
+    """What is planned of a bill. Where the configuration names markets, kinds outside them are left out."""
+    kinds = [use for use in found.kinds if _market(loaded, use.kind) is not None]
+    if not kinds:
+        raise _nothing(found)
+    for section in loaded.config.owned:
+        if section.option in FLOATING:
+            raise UsageError(
+                f"owned: {section.key} floats over the kinds of machines in a bill and cannot be given to one",
+                hint="leave it out of 'owned': what a bill says is held is used first",
+            )
+    rule = HeldRule(now, loaded.config.bill.held_until, loaded.config.settings().outlook.horizon_hours)
+    held = held_of(found.bill, kinds, found.types, rule)
+    least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
+    large = tuple(use for use in kinds if use.size >= least)
+    small = tuple(use for use in kinds if use.size < least)
+    return BillBasis(found, large, small, held, _book_of(found.bill, loaded, now), loaded)
+
+
+def plan_bill(loaded: Loaded, now: datetime, progress: Progress = unheard) -> BillPlan:
+    """Read the bill that the configuration names and plan each kind of machine in it.
+
+    Raises InputError for an unusable bill, UsageError for settings that leave nothing of it. A kind that cannot be
+    planned (no price, no longer running) stays as it is, with the reason.
+    """
+    basis = basis_of(open_bill(loaded, part_of(progress, 0.0, READING)), loaded, now)
+    return plan_of(basis, now, part_of(progress, READING, 1.0))
+
+
+def plan_of(basis: BillBasis, now: datetime, progress: Progress = unheard) -> BillPlan:
+    """The plans of a bill's kinds, and what they add up to."""
+    plans = []
+    for number, use in enumerate(basis.kinds):
+        plans.append(_kind_plan(basis, use, now))
+        progress((number + 1) / len(basis.kinds))
+    return _summed(basis, plans, now)
+
+
+def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
+    """The whole plan of the kind of machine that the configuration names."""
+    basis = basis_of(open_bill(loaded, progress), loaded, now)
+    return _planned(basis, basis.found.named(loaded), now)
+
+
+def _kind_plan(basis: BillBasis, use: KindUse, now: datetime) -> KindPlan:
+    bill, since = basis.bill, basis.found.since(use)
+    covered = use.covered_vcpu_hours()
+    at_list = use.list_cost
+    made = KindPlan(
+        use.kind.name,
+        use.kind.provider,
+        use.kind.region,
+        _monthly(use.cost, bill),
+        None if at_list is None else _monthly(at_list, bill),
+        _at_book(basis, use),
+        float(use.cores[since:].mean()),
+        covered / float(use.cores.sum()),
+        history_hours=bill.hours - since,
+        said=tuple(_said(basis, use, since)),
+    )
+    if basis.found.has_ended(use):
+        recent = format_span(basis.found.recent_hours * SECONDS_PER_HOUR)
+        return replace(made, why_not=f"none ran in the last {recent} of the bill")
+    try:
+        plan = _planned(basis, use, now).plan
+    except (EvidenceError, UsageError) as error:
+        return replace(made, why_not=str(error))
+    return replace(made, plan=plan, at_worst=_at_worst(bill, use, plan, since))
+
+
+def _planned(basis: BillBasis, use: KindUse, now: datetime) -> DecidedPlan:
+    market = _market(basis.loaded, use.kind)
+    assert market is not None, "kinds outside the markets were left out"
+    config = basis.loaded.config.model_copy(update={"markets": (market,), "owned": _bought_since(basis, use)})
+    demand = basis.found.demand(use)
+    held: tuple[Owned, ...] = basis.held.by_kind.get(use.kind, ())
+    return plan_for(demand, replace(basis.loaded, config=config), now, held=held)
+
+
+def _market(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
+    """The offers that a kind may choose from: its own machines. None where the configuration's markets leave it out."""
+    chosen = "markets" in loaded.config.model_fields_set
+    sections = [m for m in loaded.config.markets if m.provider == kind.provider] if chosen else []
+    if chosen and not any(_within(section, kind) for section in sections):
+        return None
+    base = next((s for s in sections if _within(s, kind)), MarketSection(provider=kind.provider))
+    own = {
+        "regions": (kind.region,),
+        "families": (kind.family,),
+        "architectures": (kind.arch,),
+        "vcpus": kind.vcpus or "auto",
+        "os": kind.os,
+        "tenancy": kind.tenancy,
+        "gpus": kind.gpus,
+    }
+    return base.model_copy(update=own)
+
+
+def _bought_since(basis: BillBasis, use: KindUse) -> tuple[OwnedSection, ...]:
+    """What the configuration says is owned beside what the bill says, each by the largest kind that it covers."""
+    return tuple(section for section in basis.loaded.config.owned if _largest_covered(section, basis) is use)
+
+
+def _largest_covered(section: OwnedSection, basis: BillBasis) -> KindUse | None:
+    family = basis.book.instance_type(section.provider, section.instance_type).family
+    place = (section.provider, section.region, family)
+    found = (use for use in basis.kinds if (use.kind.provider, use.kind.region, use.kind.family) == place)
+    return next(found, None)
+
+
+def _within(section: MarketSection, kind: MachineKind) -> bool:
+    families = section.families
+    return (not section.regions or kind.region in section.regions) and (
+        not families or any(fnmatchcase(kind.family, pattern) for pattern in families)
+    )
+
+
+def _said(basis: BillBasis, use: KindUse, since: int) -> Iterator[str]:
+    if since and use.cores[since:].any():
+        share = float(use.cores[since:].mean()) / float(use.cores.mean()) - 1
+        yield f"use fell by {-share:.0%}: planned from the last {format_span((basis.bill.hours - since) * 3600)} alone"
+
+
+def _at_worst(bill: Bill, use: KindUse, plan: Plan, since: int) -> Decimal:
+    if not bill.daily:
+        return Decimal(0)
+    certain = sum((_certain(used, use) for used in use.usage), np.zeros(bill.hours))
+    committed = float(sum((line.vcpus for line in plan.mix if line.option.is_commitment), Decimal(0)))
+    over = most_uneven(use.cores[since:], certain[since:], committed)
+    on_demand = [line for line in plan.mix if not line.option.is_commitment and line.vcpus]
+    hourly = max((line.hourly / line.vcpus for line in on_demand), default=_on_demand_rate(plan, use))
+    return as_monthly(over, bill.hours - since, hourly, HOURS_PER_MONTH)
+
+
+def _certain(used: BilledUsage, use: KindUse) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    if used.whole_days is None:
+        return np.zeros(len(used.hours))
+    per_hour = float(use.sizes[used.kind.instance_type]) if used.kind.instance_type else 1.0
+    return used.whole_days * per_hour
+
+
+def _on_demand_rate(plan: Plan, use: KindUse) -> Decimal:
+    """Dollars an hour of a vCPU on demand, where the plan rents none: what all of it would cost so."""
+    dearest = max((a.hourly for a in plan.alternatives), default=plan.now.hourly)
+    return dearest / Decimal(float(use.cores.mean()))
+
+
+def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillPlan:
+    bill = basis.bill
+    unplanned: dict[str, Decimal] = {}
+    for one in basis.found.unplanned:
+        unplanned[f"{one.name}: {one.why}"] = _monthly(one.cost, bill)
+    if basis.small:
+        small = sum((use.cost for use in basis.small), Decimal(0))
+        least = f"{basis.loaded.config.bill.least_share:.1%}"
+        unplanned[f"{counted(len(basis.small), 'kind')} below {least} of the machines"] = _monthly(small, bill)
+    return BillPlan(
+        __version__,
+        now,
+        bill.name,
+        bill.format,
+        bill.digest,
+        bill.rows,
+        bill.files,
+        bill.start,
+        bill.hours,
+        bill.daily,
+        bill.total,
+        tuple(plans),
+        _monthly(sum((used.spot_cost for used in bill.usage), Decimal(0)), bill),
+        unplanned,
+        len(bill.commitments),
+        basis.held.endless,
+        basis.held.unused,
+        tuple(_warnings(basis, plans)),
+    )
+
+
+def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
+    short = [p for p in plans if p.plan is not None and p.plan.history is not None and not p.plan.history.is_enough]
+    if short:
+        dollars = sum((p.plan.history.committed for p in short if p.plan and p.plan.history), Decimal(0))
+        yield (
+            f"{format_span(basis.bill.hours * SECONDS_PER_HOUR)} of bill is too short for commitments of "
+            f"{format_money(dollars)} ({counted(len(short), 'kind')}): add earlier months before you buy "
+            "(planning.history_1y, planning.history_3y)"
+        )
+    if basis.held.endless:
+        yield (
+            f"the bill does not say when {counted(len(basis.held.endless), 'commitment')} ends: taken as held for the "
+            "whole horizon, so that nothing is bought twice; bill.held_until in hcloud.yaml says when"
+        )
+    for name, why in basis.held.unused.items():
+        yield f"{name} is held and not counted: {why}"
+    yield from _told_apart(plans)
+
+
+def _told_apart(plans: Sequence[KindPlan]) -> Iterator[str]:
+    """Where the bill's own on-demand prices are not those of the price book."""
+    for one in plans:
+        if one.at_list and one.at_book is not None and abs(one.at_book / one.at_list - 1) > DIFFERS:
+            yield (
+                f"{one.name}: {format_money(one.at_list)}/month on demand by the bill, {format_money(one.at_book)} by "
+                "the price book: its prices changed or are negotiated; bring yours with 'hcloud pricing import' or an "
+                "overlay"
+            )
+
+
+def _at_book(basis: BillBasis, use: KindUse) -> Decimal | None:
+    """Dollars a month on demand of the very machines in the bill, at the prices of the price book."""
+    total = Decimal(0)
+    for used in use.usage:
+        kind = used.kind
+        key = OfferKey(
+            kind.provider, kind.region, kind.instance_type, PurchaseOption.ON_DEMAND, os=kind.os, tenancy=kind.tenancy
+        )
+        offer = basis.book.offers.get(key)
+        if offer is None:
+            return None
+        total += offer.hourly * Decimal(float(used.hours.sum()))
+    return _monthly(total, basis.bill)
+
+
+def _monthly(amount: Decimal, bill: Bill) -> Decimal:
+    return amount / bill.hours * HOURS_PER_MONTH
+
+
+def _book_of(bill: Bill, loaded: Loaded, now: datetime) -> PriceBook:
+    """The prices of every place and system in a bill."""
+    places: dict[tuple[Provider, str, str], set[str]] = {}
+    for used in bill.usage:
+        kind = used.kind
+        places.setdefault((kind.provider, kind.os, kind.tenancy), set()).add(kind.region)
+    markets = tuple(
+        MarketSection(provider=provider, regions=tuple(sorted(regions)), os=os, tenancy=tenancy)
+        for (provider, os, tenancy), regions in sorted(places.items())
+    )
+    if not markets:
+        return PriceBook({}, {})
+    config = loaded.config.model_copy(update={"markets": markets, "owned": ()})
+    return open_prices(replace(loaded, config=config), now.date())[0]
+
+
+def _nothing(found: BillOfKinds) -> UsageError:
+    name = found.bill.name
+    if found.kinds:
+        names = ", ".join(use.kind.name for use in found.kinds[:SHOWN_NAMES])
+        return UsageError(f"{name}: no machine of it is in the markets that are asked for", hint=f"it has {names}")
+    why = "; ".join(f"{one.name}: {one.why}" for one in found.unplanned[:SHOWN_NAMES])
+    hint = why or "'hcloud workload show' lists what is in it"
+    return UsageError(f"{name}: no machines that ran on demand or under commitments are in the bill", hint=hint)

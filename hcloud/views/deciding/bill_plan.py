@@ -1,0 +1,176 @@
+"""The plan of a bill: one screen for the whole, a line for each kind of machine; as Markdown, a page and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.units import cents, counted, format_figure, format_money, format_span, plain
+from hcloud.views.console import Terminal
+from hcloud.views.deciding.plan_tables import SHORT
+from hcloud.views.escaped import Written, csv_document
+from hcloud.views.lines import point
+from hcloud.views.markdown import markdown
+from hcloud.views.page.bars import BarRow, Bars, bar_picture
+from hcloud.views.page.parts import KeyFigure, Page, PageSection
+from hcloud.views.tables import Figures
+
+SHOWN_KINDS = 25  # ours: what one screen holds; the rest is summed up in its last line
+SHOWN_REASONS = 4
+PICTURED_KINDS = 12
+COLUMNS = (
+    "name", "provider", "region", "mean_vcpus", "held_vcpus", "bought_vcpus", "paid", "at_list", "at_book", "now",
+    "after", "upfront", "at_worst", "why_not",
+)  # fmt: skip
+
+
+def show_bill_plan(made: BillPlan, terminal: Terminal) -> None:
+    """Print it on one screen; warnings go to stderr."""
+    terminal.show(headline(made), "", *_about(made), "")
+    terminal.show(_kinds(made, SHOWN_KINDS), "")
+    if made.purchases:
+        terminal.show(_purchases(made), "")
+    terminal.show(*map(point, _notes(made)))
+    for warning in made.warnings:
+        terminal.warn(warning)
+
+
+def headline(made: BillPlan) -> str:
+    """Dollars a month as things are, and with what the plans buy."""
+    saved = made.now - made.after
+    share = f" ({float(saved / made.now):.1%})" if made.now else ""
+    verb = f"saves {format_money(saved)}/month{share}" if saved > 0 else "nothing is worth buying"
+    return (
+        f"{'with what is held' if made.held else 'all on demand'} {format_money(made.now)}/month  →  "
+        f"this plan {format_money(made.after)}/month   {verb}"
+    )
+
+
+def _about(made: BillPlan) -> Iterator[str]:
+    files = f" in {counted(made.files, 'file')}" if made.files > 1 else ""
+    step = "daily rows" if made.daily else "hourly rows"
+    yield (
+        f"{made.name} ({made.format}): {counted(made.rows, 'row')}{files}, from {made.start:%Y-%m-%d} on "
+        f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
+    )
+    yield (
+        f"{counted(len(made.planned), 'kind')} of machines planned, {format_money(made.paid)}/month by the bill; "
+        "dollars below are at today's prices"
+    )
+
+
+def _kinds(made: BillPlan, most: int) -> Figures:
+    names = ("kind of machine", "vCPUs", "held", "to buy", "now $/month", "plan $/month", "saves", "upfront")
+    shown, rest = made.planned[:most], made.planned[most:]
+    rows = [_row(kind) for kind in shown]
+    if rest:
+        rows.append(_sums(f"{counted(len(rest), 'more kind')}", rest))
+    rows += [[""] * len(names), _sums("total", made.planned)]
+    return Figures(names, rows, frozenset(range(1, len(names))), bold=frozenset({len(rows) - 1}))
+
+
+def _row(kind: KindPlan) -> list[str]:
+    return [
+        kind.name + (" (fell)" if kind.said else ""),
+        *_vcpus(kind),
+        _some(kind.bought_vcpus),
+        format_figure(kind.now),
+        format_figure(kind.after),
+        _some(kind.now - kind.after),
+        _some(kind.upfront),
+    ]
+
+
+def _vcpus(kind: KindPlan) -> list[str]:
+    return [f"{kind.mean_vcpus:,.0f}", _some(kind.held_vcpus)]
+
+
+def _some(amount: Decimal) -> str:
+    return format_figure(amount) if round(amount) else ""
+
+
+def _sums(name: str, kinds: tuple[KindPlan, ...]) -> list[str]:
+    def total(of: str) -> Decimal:
+        return sum((getattr(kind, of) for kind in kinds), Decimal(0))
+
+    now, after = total("now"), total("after")
+    mean = f"{sum(kind.mean_vcpus for kind in kinds):,.0f}"
+    bought = [_some(total("held_vcpus")), _some(total("bought_vcpus"))]
+    return [name, mean, *bought, format_figure(now), format_figure(after), _some(now - after), _some(total("upfront"))]
+
+
+def _purchases(made: BillPlan) -> Figures:
+    names = ("to buy", "kinds", "$/h", "upfront")
+    rows = [
+        (
+            f"{p.provider} {SHORT[p.option]} {p.term_years}y {p.payment.replace('-', ' ')}",
+            f"{p.kinds:,}",
+            format_figure(p.hourly, 2),
+            _some(p.upfront),
+        )
+        for p in made.purchases
+    ]
+    return Figures(names, rows, frozenset({1, 2, 3}))
+
+
+def _notes(made: BillPlan) -> Iterator[str]:
+    fell = [kind for kind in made.kinds if kind.said and kind.plan is not None]
+    for kind in fell[:SHOWN_REASONS]:
+        yield f"{kind.name}: {'; '.join(kind.said)}"
+    if made.spot:
+        yield f"spot machines stay as they are: {format_money(made.spot)}/month"
+    kinds = {f"{k.name}: {k.why_not}": k.paid for k in made.kinds if k.plan is None}
+    left = sorted({**made.unplanned, **kinds}.items(), key=lambda x: (-x[1], x[0]))
+    for why, monthly in left[:SHOWN_REASONS]:
+        yield f"not planned, {format_money(monthly)}/month: {why}"
+    if len(left) > SHOWN_REASONS:
+        rest = sum((monthly for _, monthly in left[SHOWN_REASONS:]), Decimal(0))
+        yield f"not planned, {format_money(rest)}/month: {counted(len(left) - SHOWN_REASONS, 'more kind')}"
+    worst = sum((kind.at_worst for kind in made.kinds), Decimal(0))
+    if made.daily:
+        yield (
+            "the bill has daily rows, spread evenly over their hours: had each day's use fallen into one hour, the "
+            f"plan would cost up to {format_money(worst)}/month more"
+        )
+    if made.planned:
+        yield f"the whole plan of one kind: hcloud plan {made.name} --set kind={made.planned[0].name}"
+
+
+def bill_markdown(made: BillPlan) -> Written:
+    """The same for a pull request or a ticket."""
+    return markdown(_sections(made))
+
+
+def bill_page(made: BillPlan) -> Page:
+    """The same as a page that loads nothing, with a picture of the largest kinds."""
+    key = (
+        KeyFigure("now", f"{format_money(made.now)}/month", "machines on demand and under what is held"),
+        KeyFigure("this plan", f"{format_money(made.after)}/month", f"saves {format_money(made.now - made.after)}"),
+        KeyFigure("due upfront", format_money(made.upfront), f"{counted(len(made.purchases), 'kind')} of purchase"),
+    )
+    foot = (f"hcloud {made.tool_version} · {made.generated_at:%Y-%m-%d %H:%M} UTC · bill {made.digest[:12]}",)
+    return Page(f"Plan of {made.name}", (headline(made),), tuple(_sections(made)), key, foot, made.warnings)
+
+
+def _sections(made: BillPlan) -> list[PageSection]:
+    rows = [BarRow(k.name, f"{format_money(k.now)} → {format_money(k.after)}", float(k.now)) for k in made.planned][
+        :PICTURED_KINDS
+    ]
+    drawn = bar_picture("Dollars a month by kind of machine", Bars(rows), "as things are, and with the plan")
+    kinds = PageSection("Kinds of machines", tuple(_about(made)), (drawn.figure(),), (_kinds(made, len(made.kinds)),))
+    bought = PageSection("To buy", tables=(_purchases(made),)) if made.purchases else None
+    about = PageSection("Notes", points=tuple(_notes(made)))
+    return [section for section in (kinds, bought, about) if section is not None]
+
+
+def bill_csv(made: BillPlan) -> Written:
+    """One row a kind; dollars a month as decimals, empty where there is none."""
+    return csv_document(COLUMNS, [[_cell(getattr(kind, name)) for name in COLUMNS] for kind in made.kinds])
+
+
+def _cell(value: object) -> str:
+    """Dollars to the cent, vCPUs and text as they are."""
+    if isinstance(value, Decimal):
+        return plain(cents(value))
+    return "" if value is None else str(value)

@@ -1,0 +1,228 @@
+"""The plan of a bill: a plan of each kind of machine, with what is held used first, and their sum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hcloud.errors import UsageError
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, Service, UsageKind
+from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.planning.billed.kinds import kinds_of
+from hcloud.planning.billed.spread import most_uneven
+from hcloud.readers.configuration.config import Loaded, MarketSection, load_config
+from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.usecases.deciding.bill_plan import basis_of, plan_of
+from hcloud.usecases.workloads.billed import by_kinds
+
+HOURS = 24 * 61
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+DAY = np.sin(np.arange(HOURS) / 24 * 2 * np.pi)
+FLAT = np.ones(HOURS)
+AWS = Provider.AWS
+BOOK = load_bundled(providers={AWS}, regions={"us-east-1", "eu-west-1"}, systems={"linux", "windows"})
+COMPUTE_PLAN = PurchaseOption.COMPUTE_SAVINGS_PLAN
+
+
+def used(name: str, hours: NDArray[np.float64], os: str = "linux", account: str = "1", **more: object) -> BilledUsage:
+    """Usage of a type in us-east-1, paid at today's on-demand price."""
+    key = OfferKey(AWS, "us-east-1", name, PurchaseOption.ON_DEMAND, os=os)
+    hourly = BOOK.offers[key].hourly if key in BOOK.offers else Decimal(1)
+    cost = hourly * Decimal(str(round(float(hours.sum()), 6)))
+    kind = UsageKind(AWS, account, "us-east-1", name.partition(".")[0], name, os)
+    return replace(BilledUsage(kind, hours, cost, cost), **more)  # type: ignore[arg-type]
+
+
+def bill(*usage: BilledUsage, commitments: tuple[BilledCommitment, ...] = (), daily: bool = False) -> Bill:
+    """A bill of 61 days with these in it."""
+    cost = sum((u.cost for u in usage), Decimal(0))
+    lines = {LineKind.ON_DEMAND: LineSum(len(usage) * HOURS, cost)}
+    start = datetime(2026, 9, 20, tzinfo=UTC)
+    return Bill("acme", "cur-2.0", "d" * 64, start, HOURS, daily, usage, commitments, lines)
+
+
+def planned(made: Bill, loaded: Loaded | None = None) -> BillPlan:
+    """Its plan."""
+    loaded = loaded or load_config(None)
+    return plan_of(basis_of(by_kinds(made, loaded), loaded, NOW), NOW)
+
+
+def only(made: BillPlan) -> KindPlan:
+    """Its one kind."""
+    [kind] = made.kinds
+    return kind
+
+
+def savings_plan(dollars: str, end: datetime | None = None, used_part: str = "1") -> BilledCommitment:
+    """A Compute Savings Plan of so many dollars an hour."""
+    paid = Decimal(dollars) * HOURS
+    return BilledCommitment(
+        "sp-1", AWS, COMPUTE_PLAN, "1", "", "", "", Decimal(dollars), paid, paid * Decimal(used_part), end=end
+    )
+
+
+def test_sizes_and_accounts_of_a_family_are_planned_together_and_other_systems_apart() -> None:
+    kinds, unplanned = kinds_of(
+        bill(
+            used("m5.large", 10 * FLAT),
+            used("m5.4xlarge", 2 * FLAT, account="2"),
+            used("m5.xlarge", 3 * FLAT, os="windows"),
+            used("t3.micro", 8 * FLAT),
+            used("t3.large", 5 * FLAT),
+        ),
+        BOOK.types,
+    )
+    assert not unplanned
+    assert {use.kind.name: float(use.cores.mean()) for use in kinds} == {
+        "aws/us-east-1/m5": 10 * 2 + 2 * 16,
+        "aws/us-east-1/m5.xlarge/windows": 12,
+        "aws/us-east-1/t3.micro": 16,  # a vCPU of a micro is not one of a large: neither price nor memory
+        "aws/us-east-1/t3.large": 10,
+    }
+
+
+def test_the_reserve_is_the_one_that_trying_every_number_finds() -> None:
+    hours = np.round(60 + 30 * DAY + 10 * np.sin(np.arange(HOURS) / 7))
+    kind = only(planned(bill(used("m5.large", hours))))
+    assert kind.plan is not None
+    on_demand = BOOK.offers[OfferKey(AWS, "us-east-1", "m5.large", PurchaseOption.ON_DEMAND)].hourly
+    cheapest = min(
+        o.effective_hourly
+        for k, o in BOOK.offers.items()
+        if (k.provider, k.region, k.instance_type, k.os, k.tenancy) == (AWS, "us-east-1", "m5.large", "linux", "shared")
+        and k.term_years == 1
+    )
+
+    def monthly(count: int) -> float:
+        return 730 * float(cheapest * count + on_demand * Decimal(float(np.maximum(hours - count, 0).mean())))
+
+    best = min(range(100), key=monthly)
+    assert int(kind.bought_vcpus) == 2 * best
+    assert float(kind.after) == pytest.approx(monthly(best), rel=2e-3)
+    assert float(kind.now) == pytest.approx(730 * float(on_demand) * hours.mean(), rel=1e-3)
+    assert kind.at_book is not None
+    assert float(kind.at_book) == pytest.approx(730 * float(on_demand) * hours.mean(), rel=1e-6)
+
+
+def test_what_is_held_is_used_first_until_it_ends_and_not_bought_again() -> None:
+    covered = {COMPUTE_PLAN: 20 * FLAT}
+    usage = used("m5.large", 50 * FLAT, covered=covered)
+    bare = only(planned(bill(used("m5.large", 50 * FLAT))))
+    long = only(planned(bill(usage, commitments=(savings_plan("1.2", datetime(2029, 1, 1, tzinfo=UTC)),))))
+    ended = only(planned(bill(usage, commitments=(savings_plan("1.2", datetime(2026, 10, 1, tzinfo=UTC)),))))
+    assert (bare.bought_vcpus, long.bought_vcpus, ended.bought_vcpus) == (100, 60, 100)
+    assert (long.held_vcpus, ended.held_vcpus) == (40, 0)
+    assert round(long.now - bare.now, 2) == round(730 * (Decimal("1.2") - 20 * Decimal("0.096")), 2)
+
+
+def test_a_plan_used_by_half_has_room_for_twice_what_it_covered() -> None:
+    usage = used("m5.large", 50 * FLAT, covered={COMPUTE_PLAN: 20 * FLAT})
+    held = savings_plan("2.4", datetime(2029, 1, 1, tzinfo=UTC), used_part="0.5")
+    assert only(planned(bill(usage, commitments=(held,)))).held_vcpus == 80
+
+
+def test_a_plan_that_covers_several_kinds_is_shared_by_what_it_covered() -> None:
+    half = {COMPUTE_PLAN: 10 * FLAT}
+    made = planned(
+        bill(
+            used("m5.large", 40 * FLAT, covered=half),
+            used("c5.large", 40 * FLAT, covered=half),
+            used("r5.large", 40 * FLAT),
+            commitments=(savings_plan("1.1"),),
+        )
+    )
+    assert {k.name.rpartition("/")[2]: k.held_vcpus for k in made.kinds} == {"m5": 20, "c5": 20, "r5": 0}
+
+
+def test_no_end_in_the_bill_means_held_until_the_configuration_says_when() -> None:
+    usage = used("m5.large", 50 * FLAT, covered={COMPUTE_PLAN: 20 * FLAT})
+    made = planned(bill(usage, commitments=(savings_plan("1.2"),)))
+    assert made.held_of_unknown_end == ("sp-1",)
+    assert any("does not say when 1 commitment ends" in warning for warning in made.warnings)
+    loaded = load_config(None)
+    rule = loaded.config.bill.model_copy(update={"held_until": date(2026, 11, 1)})
+    said = replace(loaded, config=loaded.config.model_copy(update={"bill": rule}))
+    assert only(planned(bill(usage, commitments=(savings_plan("1.2"),)), said)).bought_vcpus == 100
+
+
+def test_reserved_instances_count_as_the_bill_says() -> None:
+    held = BilledCommitment(
+        "ri-1", AWS, PurchaseOption.RESERVED, "1", "us-east-1", "m5", "m5.large", Decimal(30), Decimal(1000), None,
+        term_years=1, payment=Payment.NONE, end=datetime(2030, 1, 1, tzinfo=UTC),
+    )  # fmt: skip
+    usage = used("m5.xlarge", 50 * FLAT, covered={PurchaseOption.RESERVED: 15 * FLAT})
+    kind = only(planned(bill(usage, commitments=(held,))))
+    assert (kind.held_vcpus, kind.bought_vcpus) == (60, 140)
+
+
+def test_what_no_longer_runs_is_not_bought_for() -> None:
+    gone = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 0.0)
+    fell = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 20.0)
+    made = planned(bill(used("r5.large", gone), used("m5.large", fell), used("c5.large", 40 * FLAT)))
+    by_name = {k.name.rpartition("/")[2]: k for k in made.kinds}
+    assert by_name["r5"].plan is None
+    assert "none ran in the last 7d" in by_name["r5"].why_not
+    assert by_name["m5"].bought_vcpus == 40
+    assert by_name["m5"].said == ("use fell by 46%: planned from the last 7d alone",)
+    assert by_name["c5"].bought_vcpus == 80
+    assert any("too short for commitments" in warning for warning in made.warnings)
+    assert made.now == by_name["m5"].now + by_name["c5"].now
+
+
+def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
+    lambdas = replace(
+        used("m5.large", FLAT), kind=UsageKind(AWS, "1", "us-east-1", "", "", service=Service.LAMBDA), cost=Decimal(610)
+    )
+    made = planned(bill(used("m5.large", 50 * FLAT), used("zz9.large", FLAT), lambdas))
+    assert made.unplanned == {
+        "aws/us-east-1/zz9.large: the price book knows no type zz9.large": Decimal(730),
+        "aws/us-east-1/Lambda: only machines are planned for": Decimal(610) / HOURS * 730,
+    }
+
+
+def test_markets_that_are_asked_for_leave_out_the_others() -> None:
+    loaded = load_config(None)
+    made = bill(used("m5.large", 50 * FLAT), used("c5.large", 40 * FLAT))
+
+    def asked(**market: object) -> Loaded:
+        section = MarketSection(provider=AWS, **market)  # type: ignore[arg-type]
+        return replace(loaded, config=loaded.config.model_copy(update={"markets": (section,)}, deep=True))
+
+    config = asked(families=("c*",), terms=(1,)).config
+    assert "markets" in config.model_fields_set
+    assert [k.name for k in planned(made, asked(families=("c*",))).kinds] == ["aws/us-east-1/c5"]
+    with pytest.raises(UsageError, match="in the markets that are asked for"):
+        planned(made, asked(regions=("eu-west-1",)))
+
+
+def test_prices_that_are_not_those_of_the_book_are_told() -> None:
+    usage = used("m5.large", 50 * FLAT)
+    assert usage.list_cost is not None
+    made = planned(bill(replace(usage, list_cost=usage.list_cost * Decimal("0.7"))))
+    assert any("its prices changed or are negotiated" in warning for warning in made.warnings)
+    assert not planned(bill(usage)).warnings
+
+
+def test_a_daily_bill_says_what_its_hours_may_cost_more() -> None:
+    cores = np.repeat([10.0, 10.0], 24)
+    assert most_uneven(cores, cores, 10.0) == 0.0
+    assert most_uneven(cores, np.zeros(48), 10.0) == 2 * (240 - 10)
+    assert most_uneven(cores, np.full(48, 6.0), 10.0) == 2 * (24 * 10 - (24 * 6 + 4))
+    sure = used("m5.large", 50 * FLAT, whole_days=50 * FLAT)
+    unsure = used("m5.large", 50 * FLAT, whole_days=20 * FLAT)
+    assert only(planned(bill(sure, daily=True))).at_worst == 0
+    assert only(planned(bill(unsure, daily=True))).at_worst > 0
+
+
+def test_the_sum_is_the_sum_of_its_kinds() -> None:
+    made = planned(bill(used("m5.large", 50 * FLAT + 20 * DAY), used("c5.2xlarge", 20 * FLAT), used("r5.large", FLAT)))
+    assert made.after == sum(k.after for k in made.kinds)
+    assert made.upfront == sum(p.upfront for p in made.purchases)
+    bought = sum(line.hourly for kind in made.kinds for line in kind.purchases)
+    assert sum(p.hourly for p in made.purchases) == bought
