@@ -36,7 +36,7 @@ def quality_sections(report: QualityReport) -> tuple[PageSection, ...]:
 def _kept(whole: GroupQuality) -> str:
     if whole.kept is None:
         return "quality of no job known"
-    return f"{percent(whole.kept)} of {counted(whole.judged, 'job')} kept 95 % of their performance"
+    return f"{percent(whole.kept)} of {counted(whole.judged, 'job')} kept 95 % of their performance, waits counted"
 
 
 def _got(groups: tuple[GroupQuality, ...]) -> Figures:
