@@ -67,7 +67,7 @@ $(VENV)/.run: requirements.lock pyproject.toml
 	touch $@
 
 $(VENV)/.test: requirements-dev.lock $(VENV)/.run
-	$(PIP) install --require-hashes -r requirements-dev.lock
+	$(PIP) install --no-compile --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m compileall -q -j 2 hcloud benchmarks
 	$(COMPILE_TESTS)
 	touch $@
