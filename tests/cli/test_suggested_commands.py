@@ -44,6 +44,10 @@ FILES = {
         "timestamp,host,vcpus,zone\n" + rows("{time},a,{n},z"),
         "unknown column 'zone'",
     ),
+    "two columns of values": (
+        "timestamp,cpu_percent,mem_percent\n" + rows("{time},{n},3"),
+        "nearest is a series (machines), for which column value is missing",
+    ),
     "decimal commas of jobs": ("submit;duration;cores\n0;10,5;2\n5;20;1,5\n", "line 2, column duration: '10,5'"),
     "decimal commas of a series": ("timestamp;cores\n" + rows("{time};{n},5"), "line 2, column cores: '0,5'"),
     "decimal commas of machines": ("Time;web-1 cores\n" + rows("{time};{n},5"), "line 2, column web-1 cores: '0,5'"),

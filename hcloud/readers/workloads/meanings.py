@@ -42,6 +42,8 @@ def _by_other(meanings: Mapping[str, str]) -> dict[str, str]:
 
 JOBS = _by_other(_OF_JOBS)
 SERIES = _by_other(_OF_SERIES)
+OF_SERIES_ONLY = ("timestamp", "value", "percent", "fraction", "requests")
+"""Columns that no job has."""
 VALUES = ("value", "cores", "percent", "fraction", "requests")
 """The columns of which a series has one, beside its time."""
 _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|mean|max|%)[\])]", re.IGNORECASE)
@@ -81,9 +83,9 @@ def is_jobs(found: Mapping[str, str]) -> bool:
     return "submit" in found and ("end" in found or "duration" in found)
 
 
-def as_option(found: Mapping[str, str]) -> str:
-    """The columns as ``--columns`` takes them: those that are called otherwise in the file."""
-    return ",".join(f"{mine}={theirs}" for mine, theirs in found.items() if mine != theirs)
+def as_option(found: Mapping[str, str], *, whole: bool = False) -> str:
+    """The columns as ``--columns`` takes them: those that are called otherwise in the file, or all."""
+    return ",".join(f"{mine}={theirs}" for mine, theirs in found.items() if whole or mine != theirs)
 
 
 def called_columns(text: str) -> dict[str, str]:

@@ -50,7 +50,7 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return _refusal(source, "a table of jobs (jobs-csv)", _first_missing(names, ("submit", "duration")), told)
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
-        told = f"read it with: {plan_command(source, columns=as_option(columns) or 'timestamp=timestamp')}"
+        told = f"read it with: {plan_command(source, columns=as_option(columns, whole=True))}"
         return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), told)
     if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
         given = as_option(jobs)

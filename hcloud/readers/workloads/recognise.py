@@ -9,7 +9,15 @@ from hcloud.model.files import check_sort
 from hcloud.readers.workloads.delimited import Header, header_names
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.machine_columns import is_machines
-from hcloud.readers.workloads.meanings import SERIES, VALUES, called_columns, is_jobs, job_columns, meant
+from hcloud.readers.workloads.meanings import (
+    OF_SERIES_ONLY,
+    SERIES,
+    VALUES,
+    called_columns,
+    is_jobs,
+    job_columns,
+    meant,
+)
 from hcloud.readers.workloads.nearest import unknown_json, unknown_parquet, unknown_table, unknown_text
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -29,7 +37,7 @@ def format_of(source: TraceFile, options: WorkloadOptions) -> str:
     if source.head.startswith(b"PAR1"):
         return "jobs-parquet"
     called = called_columns(options.columns)
-    return "machines" if "timestamp" in called or "name" in called else "jobs-csv"
+    return "machines" if set(OF_SERIES_ONLY) & set(called) else "jobs-csv"
 
 
 def recognise(source: TraceFile) -> str:

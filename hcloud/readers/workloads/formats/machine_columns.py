@@ -64,6 +64,8 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
             )
         if mine not in (*VALUES, "timestamp", "name", "memory"):
             raise InputError(f"{source.name}: columns: {shown(mine)} is no column of series")
+    if found and "timestamp" in names:
+        found = {"timestamp": "timestamp"} | found
     found = found or meant(names, SERIES) | ({"timestamp": GOOGLE} if names[:1] == [GOOGLE] else {})
     value = next((name for name in VALUES if name in found), None)
     if "timestamp" not in found:
