@@ -16,7 +16,8 @@ from hcloud.units import parse_decimal
 
 ExtraColumns = Literal["refuse", "ignore"]
 GpuRows = Literal["leave-out", "demand"]
-SeriesValue = Literal["auto", "cores", "percent", "requests"]
+SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
+Decimal = Literal[".", ","]
 MemoryUnit = Literal["auto", "KiB", "MiB"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
@@ -31,12 +32,14 @@ class WorkloadOptions:
         ``default_cores`` vCPUs, ``memory_per_core`` GiB per vCPU and ``default_kind`` fill columns or cells that the
         input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
         what is read.
-    Job tables (CSV)
-        ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus``;
-        columns that it does not name, and that are not ours, are not read then.
+    Tables
+        ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
+        ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
+        ``decimal`` is what stands before the decimals of a number.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
-        ``series_cores`` (one machine) and ``cluster_cores`` (a whole cluster) are the vCPUs that 100 % stands for.
+        ``series_cores`` (one machine) and ``cluster_cores`` (a whole cluster) are the vCPUs that 100 %, or a fraction
+        of 1, stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
@@ -63,6 +66,7 @@ class WorkloadOptions:
     extra_columns: ExtraColumns = "refuse"
     max_rows: int = 50_000_000
     columns: str = ""
+    decimal: Decimal = "."
     series_value: SeriesValue = "auto"
     series_cores: float = 8.0
     cluster_cores: float = 1000.0
