@@ -54,7 +54,7 @@ def read(
     A DataFrame of jobs has the columns ``submit`` (a time, or seconds), ``duration`` (seconds, or a timedelta) or
     ``end``, and optionally ``cores`` (vCPUs), ``memory`` (GiB), ``kind``, ``app`` and more;
     ``columns={"submit": "start_time", "cores": "vcpus"}`` says what it calls them. One with a DatetimeIndex is a series
-    of vCPUs in use, or of ``percent`` or ``requests`` where its column is called so.
+    of vCPUs in use, of several machines a column each, or of what ``options={"series_value": "percent"}`` says.
 
     Raises InputError with row and column of all that is wrong, UsageError for unknown formats, keys or columns.
 

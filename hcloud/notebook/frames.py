@@ -22,14 +22,23 @@ if TYPE_CHECKING:
 
 Amounts = Literal["decimal", "float"]
 NAME = "DataFrame"
-SERIES_NAMES = frozenset(("value", "cores", "percent", "requests", "memory", "batch_cores"))
-"""What columns of a series may be called that say what they hold; one of another name holds vCPUs."""
+SAYING = frozenset(("value", "cores", "percent", "requests"))
+"""What a column of a series may be called that says itself what it holds."""
 
 
 def is_frame(demand: object) -> TypeGuard[pd.DataFrame | pd.Series[Any]]:
     """Whether it is of pandas, without importing that."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(demand, pandas.DataFrame | pandas.Series)
+
+
+def usual_keys(frame: pd.DataFrame | pd.Series[Any]) -> dict[str, str]:
+    """How its values are read where nothing else is said: by a DatetimeIndex stand vCPUs, of one machine a column."""
+    import pandas as pd
+
+    named = {frame.name} if isinstance(frame, pd.Series) else set(frame.columns)
+    dated = isinstance(frame.index, pd.DatetimeIndex)
+    return {"series_value": "cores"} if dated and not named & SAYING else {}
 
 
 @contextmanager
@@ -49,20 +58,18 @@ def _columns(frame: pd.DataFrame | pd.Series[Any]) -> pd.DataFrame:
     """Its columns as a table has them: a DatetimeIndex as the column timestamp, time spans as seconds."""
     import pandas as pd
 
-    table = frame.to_frame("cores") if isinstance(frame, pd.Series) else frame.copy(deep=False)
+    table = frame.to_frame(frame.name or "cores") if isinstance(frame, pd.Series) else frame.copy(deep=False)
     if not all(isinstance(name, str) for name in table.columns):
         raise UsageError("the names of the DataFrame's columns must be text", hint="frame.columns.map(str)")
     if isinstance(table.index, pd.DatetimeIndex):
-        if len(table.columns) == 1 and table.columns[0] not in SERIES_NAMES:
-            table.columns = pd.Index(["cores"])
         table.insert(0, "timestamp", table.index)
     for name in table.columns:
         if isinstance(table[name].dtype, pd.DatetimeTZDtype):
             table[name] = table[name].dt.tz_convert("UTC")
         elif pd.api.types.is_timedelta64_dtype(table[name].dtype):
             table[name] = table[name].dt.total_seconds()
-        elif isinstance(table[name].dtype, pd.CategoricalDtype):
-            table[name] = table[name].astype(object)
+        elif isinstance(table[name].dtype, pd.CategoricalDtype) or pd.api.types.is_object_dtype(table[name].dtype):
+            table[name] = table[name].astype(object).map(str, na_action="ignore")
     return table
 
 
@@ -83,7 +90,7 @@ def _of_frame(error: InputError, path: str) -> InputError:
         return re.sub(r"\bline (\d+)\b", lambda found: _row(int(found[1])), text.replace(path, NAME))
 
     problems = [Problem(said(p.file), said(p.where), p.value, said(p.allowed)) for p in error.problems]
-    return InputError(said(str(error.args[0])), problems, hint=error.hint)
+    return InputError(said(str(error.args[0])), problems, hint=said(error.hint))
 
 
 def _row(line: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hcloud.errors import UsageError
 from hcloud.notebook.background import in_background
-from hcloud.notebook.frames import as_file, is_frame, renamed
+from hcloud.notebook.frames import as_file, is_frame, renamed, usual_keys
 from hcloud.notebook.results import DemandResult
 from hcloud.readers.configuration.config import Loaded, WorkloadSection, load_config
 from hcloud.usecases.asked import moment
@@ -54,7 +54,7 @@ def read_demand(demand: Frame | str | Path, how: Reading, window: str | None, se
     if is_frame(demand):
         section = WorkloadSection()
         with as_file(demand) as path:
-            request = WorkloadRequest(str(path), fmt, how.keys, seed)
+            request = WorkloadRequest(str(path), fmt, usual_keys(demand) | how.keys, seed)
             whole = renamed(in_background(lambda progress: open_request(request, progress)))
     else:
         request = WorkloadRequest(str(demand), fmt, how.keys, seed)
