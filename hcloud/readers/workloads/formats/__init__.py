@@ -54,5 +54,6 @@ FORMATS = {
             (b'"status"', b'"errorType"'),
         ),
     ),
+    "machines": WorkloadFormat("machines", _headers("timestamp machine cores cores_used")),
 }
 """Every format by its name, the more general ones first: of several that fit a file it is the last."""
