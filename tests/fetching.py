@@ -84,7 +84,7 @@ def ran(machine: Rented, vcpus: int, time: int) -> float:
 
 def demand_in(path: Path, which: str = "provisioned") -> Demand:
     """The demand that a plan reads from a file without a flag, or with this key."""
-    options = replace(WorkloadOptions(), machines_demand=which)  # type: ignore[arg-type]
+    options = replace(WorkloadOptions(), fetched_demand=which)  # type: ignore[arg-type]
     found = read_workload(path, options=options)
     assert isinstance(found, Demand)
     return found

@@ -27,6 +27,9 @@ TraceColumns = Annotated[
     str | None,
     typer.Option("--columns", help="What a table calls its columns: submit=start_time, end=end_time, cores=vcpus."),
 ]
+TraceDecimal = Annotated[
+    str | None, typer.Option("--decimal", help="What stands before the decimals of a table's numbers: a comma, else .")
+]
 TraceWindow = Annotated[
     str | None,
     typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
@@ -66,6 +69,7 @@ WhichCloud = Annotated[
 Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]
 
 
-def reader_keys(keys: list[str] | None, columns: str | None) -> tuple[str, ...]:
-    """The keys of a trace's reader, with what its columns are called."""
-    return (*(keys or ()), *([] if columns is None else [f"columns={columns}"]))
+def reader_keys(keys: list[str] | None, columns: str | None, decimal: str | None = None) -> tuple[str, ...]:
+    """The keys of a trace's reader, with what its columns are called and how its numbers are written."""
+    said = {"columns": columns, "decimal": decimal}
+    return (*(keys or ()), *(f"{key}={value}" for key, value in said.items() if value is not None))

@@ -182,7 +182,7 @@ def test_the_verb_writes_what_a_plan_reads_without_a_flag(
     assert run([*asked, "--out", str(out), "--now", NOW.isoformat()]) == 0
     told = capsys.readouterr()
     assert "30.0% of those measured" in told.out
-    assert "machines_demand=used" in told.err
+    assert "fetched_demand=used" in told.err
     assert run(["workload", "show", str(out), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["figures"]
     assert figures["mean_cores"] == 2.0

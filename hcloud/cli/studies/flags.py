@@ -21,6 +21,7 @@ from hcloud.cli.flags import (
     PriceRatio,
     Profiles,
     TraceColumns,
+    TraceDecimal,
     TraceFormat,
     TraceKeys,
     TraceWindow,
@@ -54,6 +55,7 @@ class SimulationFlags:
     workload_format: TraceFormat = None
     keys: TraceKeys = None
     columns: TraceColumns = None
+    decimal: TraceDecimal = None
     window: TraceWindow = None
     provider: OneProvider = None
     region: OneRegion = None
@@ -100,7 +102,7 @@ class SimulationFlags:
         refuse_beside_a_plan(
             [
                 ("--workload-format", self.workload_format), ("--set", self.keys),
-                ("--columns", self.columns), ("--provider", self.provider),
+                ("--columns", self.columns), ("--decimal", self.decimal), ("--provider", self.provider),
                 ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus),
                 ("--profiles", self.profiles), ("--window", self.window), ("--price-ratio", self.price_ratio),
                 ("--pool", self.pool),
@@ -122,7 +124,7 @@ class SimulationFlags:
         flags = Flags(
             workload=workload,
             format=self.workload_format,
-            options=reader_keys(self.keys, self.columns),
+            options=reader_keys(self.keys, self.columns, self.decimal),
             window=self.window,
             providers=(provider_named(self.provider),) if self.provider else (),
             regions=(self.region,) if self.region else (),

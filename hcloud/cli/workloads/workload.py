@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import TraceColumns, reader_keys
+from hcloud.cli.flags import TraceColumns, TraceDecimal, reader_keys
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
@@ -69,6 +69,7 @@ def show(
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
+    decimal: TraceDecimal = None,
     window: Window = None,
     seed: Seed = 42,
     step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
@@ -84,7 +85,7 @@ def show(
     terminal = session(ctx).terminal
     at = shown.at
     workload, every = (
-        _opened(_request(name, workload_format, reader_keys(keys, columns), seed, window), terminal),
+        _opened(_request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), terminal),
         _step(step),
     )
     with terminal.busy("adding up the demand"):
@@ -107,6 +108,7 @@ def validate(
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
+    decimal: TraceDecimal = None,
     shown: DatedPrinted,
 ) -> None:
     """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
@@ -116,7 +118,7 @@ def validate(
 
     terminal = session(ctx).terminal
     at = shown.at
-    request = _request("", workload_format, reader_keys(keys, columns), 42)
+    request = _request("", workload_format, reader_keys(keys, columns, decimal), 42)
     with terminal.progress("checking files", len(names)) as advance:
         verdicts = check(names, request, advance)
     shown.tell(
@@ -136,6 +138,7 @@ def convert(
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
+    decimal: TraceDecimal = None,
     window: Window = None,
     seed: Seed = 42,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
@@ -144,7 +147,7 @@ def convert(
     from hcloud.usecases.workloads.workload import convert as write
 
     terminal = session(ctx).terminal
-    workload = _opened(_request(name, workload_format, reader_keys(keys, columns), seed, window), terminal)
+    workload = _opened(_request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), terminal)
     with terminal.busy(f"writing {to}"):
         rows = write(workload, to, force=force)
     terminal.note(f"{counted(rows, 'row')} written to {to}")

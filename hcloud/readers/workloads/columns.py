@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Codes, Floats, Ids
 
 Sort = Literal["number", "time", "label", "identity", "skip"]
+OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
+"""Ours: 1990 to 2100 in Unix seconds."""
+TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+_UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
+
+
+def ticks_of(text: str) -> float:
+    """How many ticks a second has in a Unix time, told by its size: it is one of our days; 0 for another number."""
+    number = float(text) if _UNIX.fullmatch(text) else 0.0
+    return next((ticks for ticks in TICKS if OUR_DAYS[0] <= number / ticks < OUR_DAYS[1]), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +37,8 @@ class Column:
     """One column: its bounds (``above``: the lower bound itself is not allowed) or the labels it may hold.
 
     A ``required`` column must be there, and its cells filled unless it is ``sparse``; an empty cell of another column
-    becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
+    becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided; they
+    are ``unix`` times where the first one is, and then all are of our days.
     """
 
     name: str
@@ -38,7 +50,14 @@ class Column:
     sparse: bool = False
     zoned: bool = False
     ticks: float = 1.0
+    unix: bool = False
     choices: tuple[str, ...] = ()
+    stored: str = ""
+
+    @property
+    def in_file(self) -> str:
+        """What the file calls it."""
+        return self.stored or self.name
 
     @property
     def filled(self) -> bool:
@@ -57,11 +76,20 @@ class Column:
         """What the column may hold, for an error."""
         if self.sort == "label":
             return f"one of {', '.join(self.choices)}" if self.choices else "text"
+        if self.unix:
+            return f"Unix time in {TICKS[self.ticks]} from 1990 to 2100, as in the first row"
         if self.sort == "time":
             return f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time"
         if self.above:
             return f"a number above {self.low:g} and at most {self.high:g}"
         return f"a number from {self.low:g} to {self.high:g}"
+
+    def in_numbers(self, ticks: float) -> Column:
+        """The column of times as numbers, of which the first is so many ticks a second, or 0 for no Unix time."""
+        plain = replace(self, sort="number", ticks=ticks or 1.0)
+        if not ticks:
+            return plain
+        return replace(plain, low=OUR_DAYS[0] * ticks, high=OUR_DAYS[1] * ticks, unix=True)
 
     def holds(self, values: Floats) -> bool:
         """Whether every value is within bounds; NaN and infinities are not."""

@@ -8,11 +8,13 @@ from typing import Protocol, cast
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.workload import Workload
+from hcloud.readers.workloads.commands import with_options
 from hcloud.readers.workloads.delimited import Progress
+from hcloud.readers.workloads.folder import read_folder
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.recognise import recognise
-from hcloud.readers.workloads.source import TraceFile, open_source
+from hcloud.readers.workloads.recognise import format_of
+from hcloud.readers.workloads.source import TraceFile, open_source, spooled
 
 DEFAULTS = WorkloadOptions()
 
@@ -28,12 +30,23 @@ class Reader(Protocol):
 def read_workload(
     path: Path, fmt: str = "auto", options: WorkloadOptions = DEFAULTS, progress: Progress | None = None
 ) -> Workload:
-    """Read a workload file; InputError carries everything that is wrong with it, and no success is empty."""
+    """Read a workload file, a folder of series, or standard input (``-``); InputError carries everything that is wrong
+    with it, and no success is empty."""
     if fmt != "auto" and fmt not in FORMATS:
         raise UsageError(
             f"{fmt!r} is not a workload format{did_you_mean(fmt, FORMATS)}", hint=f"formats: {', '.join(FORMATS)}"
         )
-    source = open_source(path)
-    name = "jobs-csv" if fmt == "auto" and options.columns else recognise(source) if fmt == "auto" else fmt
+    with spooled(path) as (file, name):
+        if file.is_dir():
+            return read_folder(file, fmt, options, read_source, progress)
+        return read_source(open_source(file, name), fmt, options, progress)
+
+
+def read_source(
+    source: TraceFile, fmt: str = "auto", options: WorkloadOptions = DEFAULTS, progress: Progress | None = None
+) -> Workload:
+    """Read a file that is open."""
+    source = with_options(source, options)
+    name = format_of(source, options) if fmt == "auto" else fmt
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
     return cast("Reader", module).read(source, options, progress)

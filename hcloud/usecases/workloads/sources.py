@@ -17,6 +17,7 @@ from hcloud.readers.configuration.config import Loaded, parse_config
 
 SHOWN_REGIONS = 8
 SCENARIO_PREFIX = "scenario:"
+STDIN = Path("-")
 
 
 def open_workload(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Workload:
@@ -57,7 +58,8 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
     from hcloud.usecases.workloads.journals import read_trace
 
     options = with_keys(WorkloadOptions(), {k: str(v) for k, v in section.options.items()})
-    return read_trace(loaded.resolve(section.path or Path()), section.format, options, progress)
+    path = section.path or Path()
+    return read_trace(path if path == STDIN else loaded.resolve(path), section.format, options, progress)
 
 
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
@@ -155,7 +157,8 @@ def _workload_flags(section: dict[str, object], flags: Flags) -> None:
         if flags.workload.startswith(SCENARIO_PREFIX):
             section["scenario"] = flags.workload.removeprefix(SCENARIO_PREFIX)
         else:
-            section["path"] = str(Path(flags.workload).absolute())
+            path = Path(flags.workload)
+            section["path"] = str(path if path == STDIN else path.absolute())
     if flags.format is not None:
         section["format"] = flags.format
     if flags.window is not None:

@@ -22,7 +22,7 @@ def show_fetched(found: Fetched, terminal: Terminal) -> None:
         terminal.warn(said)
     terminal.note(f"plan the vCPUs that ran, as they are billed: hcloud plan {found.out}")
     terminal.note(
-        f"plan the vCPUs in use: hcloud plan {found.out} --set machines_demand=used; machines have to be made "
+        f"plan the vCPUs in use: hcloud plan {found.out} --set fetched_demand=used; machines have to be made "
         "smaller or fewer before a commitment of that size covers them"
     )
 

@@ -10,15 +10,15 @@ from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.source import TraceFile, open_source
 
 
-def sibling(given: Path, pattern: str, passed: Path | None, key: str) -> TraceFile:
-    """The one file beside ``given`` that matches, unless a path was passed; InputError names the key otherwise."""
+def sibling(source: TraceFile, pattern: str, passed: Path | None, key: str) -> TraceFile:
+    """The one file beside ``source`` that matches, unless a path was passed; InputError names the key otherwise."""
     if passed is not None:
         return open_source(passed)
-    found = sorted(given.parent.glob(pattern))
+    found = sorted(source.path.parent.glob(pattern))
     if len(found) == 1:
         return open_source(found[0])
     what = f"no file {pattern}" if not found else f"{len(found)} files {pattern}"
-    raise InputError(f"{given}: {what} beside it", hint=f"pass the file with --set {key}=PATH")
+    raise InputError(f"{source.name}: {what} beside it", hint=f"pass the file with --set {key}=PATH")
 
 
 def text_lines(source: TraceFile, findings: Findings) -> list[tuple[int, str]]:
