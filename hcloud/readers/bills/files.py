@@ -43,7 +43,7 @@ class _Manifest:
 def format_of(source: TraceFile) -> tuple[BillFormat, str] | None:
     """The format of a file and its name by the columns it has; None where it is none that is known."""
     try:
-        names = frozenset(plain(name) for name in schema_names(source)[0])
+        names = frozenset(plain(name) for name in schema_names(source).names)
     except InputError:
         if source.head.startswith(b"PAR1"):
             raise

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from hcloud.errors import InputError, Problem
 from hcloud.readers.bills.lines import BillFormat, plain
-from hcloud.readers.workloads.delimited import header_names
+from hcloud.readers.workloads.delimited import Header, header_names
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import TraceFile
 
@@ -34,7 +34,8 @@ class BillFile:
     names: Mapping[str, str]
     """The columns of the file by the role they have; parts of one role are numbered (``quantity``, ``quantity 2``)."""
     delimiter: str = ","
-    is_parquet: bool = False
+    skip: int = 0
+    """Lines before the header."""
     share: float = 0.0
     digest: str = ""
     repaired: dict[str, int] = field(default_factory=dict)
@@ -44,23 +45,26 @@ class BillFile:
         """For messages."""
         return self.source.name
 
+    @property
+    def is_parquet(self) -> bool:
+        """Whether its lines are rows of columns."""
+        return not self.delimiter
+
     def error_at(self, row: int, column: str, value: str, allowed: str) -> InputError:
         """An error of a cell: its line, or row in Parquet, from 1, and the name of its column in the file."""
-        where = f"row {row + 1}" if self.is_parquet else f"line {row + 2}"
+        where = f"row {row + 1}" if self.is_parquet else f"line {row + 2 + self.skip}"
         return InputError(
             f"{self.name}: cannot be read as a bill",
             [Problem(self.name, f"{where}, column {self.names.get(column, column)}", value, allowed)],
         )
 
 
-def schema_names(source: TraceFile) -> tuple[list[str], str, bool]:
-    """The names of a file's columns, what separates them, and whether it is Parquet; InputError for a broken one."""
-    if source.head.startswith(b"PAR1"):
-        with _damage(source):
-            schema = parquet.read_schema(source.path)
-            return [".".join(p.split(".")) for p in _leaves(schema)], "", True
-    names, delimiter = header_names(source)
-    return names, delimiter, False
+def schema_names(source: TraceFile) -> Header:
+    """The names of a file's columns, and what separates them (nothing in Parquet); InputError for a broken one."""
+    if not source.head.startswith(b"PAR1"):
+        return header_names(source)
+    with _damage(source):
+        return Header(list(_leaves(parquet.read_schema(source.path))), "")
 
 
 def _leaves(schema: pa.Schema) -> Iterator[str]:
@@ -74,7 +78,8 @@ def _leaves(schema: pa.Schema) -> Iterator[str]:
 
 def opened(source: TraceFile, form: BillFormat) -> BillFile:
     """The file with the columns found that the format reads; InputError where one is missing or there twice."""
-    names, delimiter, is_parquet = schema_names(source)
+    header = schema_names(source)
+    names = header.names
     if len(names) > _WIDEST:
         raise InputError(f"{source.name}: more than {_WIDEST:,} columns")
     by_plain: dict[str, list[str]] = {}
@@ -94,7 +99,7 @@ def opened(source: TraceFile, form: BillFormat) -> BillFile:
             problems.append(Problem(source.name, "header", f"column {called[0]} is missing", "it is required"))
     if problems:
         raise InputError(f"{source.name}: the columns are not those of {form.name}", problems)
-    return BillFile(source, form, found, delimiter, is_parquet)
+    return BillFile(source, form, found, header.delimiter, header.skip)
 
 
 def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:
@@ -136,7 +141,7 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
         with reader:
             stream = arrow_csv.open_csv(
                 reader,
-                read_options=arrow_csv.ReadOptions(block_size=_BLOCK),
+                read_options=arrow_csv.ReadOptions(block_size=_BLOCK, skip_rows=file.skip),
                 parse_options=arrow_csv.ParseOptions(delimiter=file.delimiter),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=types,
