@@ -76,7 +76,11 @@ def show(
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
     shown: DatedPrinted,
 ) -> None:
-    """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time."""
+    """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time.
+
+    Of a bill (file or folder): its lines by kind, what ran, and what commitments cover of it.
+    """
+    from hcloud.usecases.workloads.bills import names_bill
     from hcloud.usecases.workloads.workload import summarise
     from hcloud.views.charts import save_chart
     from hcloud.views.workloads import documents
@@ -84,10 +88,11 @@ def show(
 
     terminal = session(ctx).terminal
     at = shown.at
-    workload, every = (
-        _opened(_request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), terminal),
-        _step(step),
-    )
+    request, every = _request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), _step(step)
+    if names_bill(request):
+        _show_bill(request, out, shown, terminal)
+        return
+    workload = _opened(request, terminal)
     with terminal.busy("adding up the demand"):
         summary = summarise(workload, every)
         if out is not None:
@@ -97,6 +102,21 @@ def show(
     shown.tell(
         terminal, lambda: documents.WorkloadDocument.of(summary, at), lambda: view.show_summary(summary, terminal)
     )
+
+
+def _show_bill(request: WorkloadRequest, out: Path | None, shown: DatedPrinted, terminal: Terminal) -> None:
+    from hcloud.model.bill_figures import figures_of
+    from hcloud.usecases.workloads.bills import open_bill
+    from hcloud.views.charts import save_chart
+    from hcloud.views.workloads import bills as view
+    from hcloud.views.workloads.bill_documents import BillDocument
+
+    with terminal.progress(f"reading {request.name}", 1.0) as advance:
+        figures = figures_of(open_bill(request, advance))
+    if out is not None:
+        save_chart(view.chart_of(figures.bill), out)
+        terminal.note(f"drawn to {out}")
+    shown.tell(terminal, lambda: BillDocument.of(figures, shown.at), lambda: view.show_bill(figures, terminal))
 
 
 @app.command(epilog=EPILOG)
