@@ -18,6 +18,7 @@ from hcloud.errors import InputError, Problem
 from hcloud.model.json_text import parsed
 from hcloud.readers.bills.lines import BillFormat, plain
 from hcloud.readers.bills.stored import column_at, is_text
+from hcloud.readers.bills.twice import IDENTITY
 from hcloud.readers.workloads.delimited import Header, header_names
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
@@ -105,8 +106,9 @@ def _leaves(schema: pa.Schema) -> Iterator[str]:
             yield column.name
 
 
-def opened(source: TraceFile, form: BillFormat) -> BillFile:
-    """The file with the columns found that the format reads; InputError where one is missing or there twice."""
+def opened(source: TraceFile, form: BillFormat, *, told_apart: bool = False) -> BillFile:
+    """The file with the columns found that the format reads, those that tell its lines apart only where asked for;
+    InputError where one is missing or there twice."""
     header = schema_names(source)
     names = header.names
     if len(names) > _WIDEST:
@@ -128,6 +130,9 @@ def opened(source: TraceFile, form: BillFormat) -> BillFile:
             found[role] = by_plain[known[0]][0]
         elif role in form.required:
             problems.append(Problem(source.name, "header", f"column {called[0]} is missing", "it is required"))
+    if told_apart:
+        known = [by_plain[name][0] for name in form.identity if name in by_plain]
+        found.update({f"{IDENTITY}{number}": name for number, name in enumerate(known)})
     if problems:
         raise InputError(f"{source.name}: the columns are not those of {form.name}", problems)
     return BillFile(source, form, found, header.delimiter, header.skip)
@@ -161,10 +166,10 @@ def _as_one(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
     reader, rows = file.source.open(), 0
     amounts = {*file.form.money, *(role for role in file.names if role.startswith("quantity"))}
-    types = {
-        name: pa.string() if role in amounts else pa.dictionary(pa.int32(), pa.string())
-        for role, name in file.names.items()
-    }
+    types: dict[str, pa.DataType] = {}
+    for role, name in file.names.items():
+        plain_text = role in amounts or role.startswith(IDENTITY)
+        types.setdefault(name, pa.string() if plain_text else pa.dictionary(pa.int32(), pa.string()))
     included = list(dict.fromkeys(file.names.values()))
     try:
         with reader:
