@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 NAMES = ", ".join(FORMATS)
 KEYS = ", ".join(field.name for field in fields(WorkloadOptions))
 WHERE = "docs/reference/formats.md says what each format carries and which keys steer it."
+FETCHED = (
+    "The least permissions: hcloud iam print --cloud CLOUD --for fetch. An interrupted fetch goes on when the same "
+    "command is run again."
+)
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
 app = typer.Typer(
@@ -72,7 +76,11 @@ def show(
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
     shown: DatedPrinted,
 ) -> None:
-    """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time."""
+    """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time.
+
+    Of a bill (file or folder): its lines by kind, what ran, and what commitments cover of it.
+    """
+    from hcloud.usecases.workloads.bills import names_bill
     from hcloud.usecases.workloads.workload import summarise
     from hcloud.views.charts import save_chart
     from hcloud.views.workloads import documents
@@ -80,10 +88,11 @@ def show(
 
     terminal = session(ctx).terminal
     at = shown.at
-    workload, every = (
-        _opened(_request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), terminal),
-        _step(step),
-    )
+    request, every = _request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), _step(step)
+    if names_bill(request):
+        _show_bill(request, out, shown, terminal)
+        return
+    workload = _opened(request, terminal)
     with terminal.busy("adding up the demand"):
         summary = summarise(workload, every)
         if out is not None:
@@ -93,6 +102,21 @@ def show(
     shown.tell(
         terminal, lambda: documents.WorkloadDocument.of(summary, at), lambda: view.show_summary(summary, terminal)
     )
+
+
+def _show_bill(request: WorkloadRequest, out: Path | None, shown: DatedPrinted, terminal: Terminal) -> None:
+    from hcloud.model.bill_figures import figures_of
+    from hcloud.usecases.workloads.bills import open_bill
+    from hcloud.views.charts import save_chart
+    from hcloud.views.workloads import bills as view
+    from hcloud.views.workloads.bill_documents import BillDocument
+
+    with terminal.progress(f"reading {request.name}", 1.0) as advance:
+        figures = figures_of(open_bill(request, advance))
+    if out is not None:
+        save_chart(view.chart_of(figures.bill), out)
+        terminal.note(f"drawn to {out}")
+    shown.tell(terminal, lambda: BillDocument.of(figures, shown.at), lambda: view.show_bill(figures, terminal))
 
 
 @app.command(epilog=EPILOG)
@@ -149,6 +173,39 @@ def convert(
     terminal.note(f"{counted(rows, 'row')} written to {to}")
 
 
+@app.command(epilog=FETCHED)
+@grouped
+def fetch(
+    ctx: typer.Context,
+    *,
+    cloud: Annotated[str, typer.Option(help="aws, gcp or azure.")],
+    since: Annotated[str, typer.Option(help="How far back, for example 60d.")] = "60d",
+    region: Annotated[list[str] | None, typer.Option(help="A region; may be repeated. Without: all.")] = None,
+    account: Annotated[
+        str, typer.Option(help="Google project or Azure subscription; without, what the environment names.")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="The file to write; else CLOUD-machines.csv.")] = None,
+    endpoint: Annotated[str, typer.Option(help="Another address than the cloud's own.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    now: Annotated[str | None, typer.Option(help="The time until which to fetch (ISO 8601), instead of now.")] = None,
+) -> None:
+    """Fetch machines and their CPU utilisation from a cloud's monitoring, for 'hcloud plan FILE'; only reads."""
+    from hcloud.cli.acting import stopping
+    from hcloud.cli.options import moment
+    from hcloud.usecases.live.fetch import FetchRequest, FetchRun, home_settings
+    from hcloud.usecases.live.fetch import fetch as fetched
+    from hcloud.views.workloads.fetched import show_fetched
+
+    terminal, seconds = session(ctx).terminal, _seconds("--since", since)
+    settings = home_settings(cloud, account, endpoint, tuple(region or ()))
+    request = FetchRequest(
+        settings, seconds, tuple(region or ()), out or Path(f"{cloud}-machines.csv"), moment(now), force
+    )
+    with stopping(terminal) as stop, terminal.progress(f"fetching from {cloud}", 1.0) as advance:
+        found = fetched(request, FetchRun(stop, lambda text, at_once=False: terminal.note(text), advance))
+    show_fetched(found, terminal)
+
+
 def _request(
     name: str, workload_format: str, keys: Sequence[str], seed: int, window: str | None = None
 ) -> WorkloadRequest:
@@ -171,9 +228,11 @@ def _opened(request: WorkloadRequest, terminal: Terminal) -> Workload:
 
 
 def _step(text: str | None) -> int | None:
-    if text is None:
-        return None
+    return None if text is None else _seconds("--step", text)
+
+
+def _seconds(option: str, text: str) -> int:
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise UsageError(f"--step: {error}") from error
+        raise UsageError(f"{option}: {error}") from error

@@ -21,6 +21,7 @@ Decimal = Literal[".", ","]
 MemoryUnit = Literal["auto", "KiB", "MiB"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
+FetchedDemand = Literal["provisioned", "used"]
 CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
 
 
@@ -53,6 +54,9 @@ class WorkloadOptions:
         ``azure_censored`` that of a censored one (or ``record-end``: until the second in the lifetimes file's name).
         ``azure_zero_lifetime`` replaces a lifetime of 0 s (ended within the recording step). A machine that lives
         ``azure_service_after`` seconds or more counts as a service.
+    Fetched (``hcloud workload fetch``)
+        ``fetched_demand`` says what a machine asks for: all its vCPUs while it ran (provisioned), as it is billed, or
+        only those in use.
     Bitbrains (OpenDC)
         ``memory_unit`` of a machine's memory; ``auto`` tells KiB and MiB apart by the largest GiB per vCPU, and asks
         where both could be.
@@ -89,6 +93,7 @@ class WorkloadOptions:
     azure_service_after: float = 86_400.0
     gpu: GpuRows = "leave-out"
     memory_unit: MemoryUnit = "auto"
+    fetched_demand: FetchedDemand = "provisioned"
 
     def __post_init__(self) -> None:
         """Refuse values no rule can work with, naming the key."""

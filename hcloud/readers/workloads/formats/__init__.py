@@ -59,5 +59,6 @@ FORMATS = {
             (b'"timeseries"', b'"value"'),
         ),
     ),
+    "fetched": WorkloadFormat("fetched", _headers("timestamp machine cores cores_used")),
 }
 """Every format by its name, the more general ones first: of several that fit a file it is the last."""

@@ -1,0 +1,222 @@
+"""Makes the bill of what was added up: usage by kind of machine, commitments, and the sum of every kind of line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, UsageKind
+from hcloud.model.catalog import PurchaseOption
+from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal
+from hcloud.readers.bills.lines import Holding, Stream
+from hcloud.readers.bills.money import decimal_of
+from hcloud.readers.bills.options import CURRENCY
+from hcloud.readers.prices.shipped.names import types
+
+Floats = NDArray[np.float64]
+_DAY = 24
+_RATE = Decimal("0.000001")
+
+
+@dataclass(frozen=True, slots=True)
+class BillOrigin:
+    """What a bill was read from; ``rates`` says what a unit of each currency is in US dollars."""
+
+    name: str
+    format: str
+    digest: str
+    files: int
+    rates: Mapping[str, Decimal]
+
+
+class _Priced:
+    """Sums of money in US dollars."""
+
+    def __init__(self, rates: Mapping[str, Decimal]) -> None:
+        self.rates = rates
+
+    def of(self, totals: Iterable[LineTotal], *roles: str) -> Decimal:
+        """What lines cost together, by the columns of these roles."""
+        units: dict[str, int] = {}
+        for total in totals:
+            currency = total.texts["currency"].strip().upper() or CURRENCY
+            units[currency] = units.get(currency, 0) + sum(total.money.get(role, 0) for role in roles)
+        return sum((decimal_of(u) * self.rates[c] for c, u in units.items()), Decimal(0))
+
+    def paid(self, totals: Iterable[LineTotal]) -> Decimal:
+        """The amortised cost of usage; what was billed where the file has no such column."""
+        parts = ((t, t.line.paid_by if t.line.paid_by in t.money else "") for t in totals)
+        return sum((self.of([t], role) if role else _billed(self, t) for t, role in parts), Decimal(0))
+
+
+def _billed(priced: _Priced, total: LineTotal) -> Decimal:
+    """What a line was billed at, where it has no amortised cost: nothing of what a commitment paid for."""
+    return Decimal(0) if total.line.holding is not None else priced.of([total], "cost")
+
+
+def bill_of(sums: BillSums, origin: BillOrigin, *, said: Mapping[str, int], repaired: Mapping[str, int]) -> Bill:
+    """The bill of all lines that were added up."""
+    priced = _Priced(origin.rates)
+    hours = _Hours(sums)
+    usage = tuple(_usage(kind, sums, hours, priced) for kind in sorted({target[0] for target in sums.targets}))
+    return Bill(
+        name=origin.name,
+        format=origin.format,
+        digest=origin.digest,
+        start=datetime.fromtimestamp(hours.first * 3600, UTC),
+        hours=hours.count,
+        daily=hours.daily,
+        usage=usage,
+        commitments=_commitments(sums.totals, priced),
+        lines=_lines(sums.totals, priced),
+        files=origin.files,
+        repaired=dict(repaired),
+        said={**said, **_said(sums, hours)},
+    )
+
+
+def _lines(totals: list[LineTotal], priced: _Priced) -> dict[LineKind, LineSum]:
+    kinds = {kind: [t for t in totals if t.line.kind is kind] for kind in LineKind}
+    return {kind: LineSum(sum(t.rows for t in of), priced.of(of, "cost", "credit")) for kind, of in kinds.items() if of}
+
+
+class _Hours:
+    """The hours of every target, those of longer lines spread evenly over them."""
+
+    def __init__(self, sums: BillSums) -> None:
+        there = {length: table for length, table in sums.tables.items() if table.values.size}
+        lows = [table.low for table in there.values()]
+        highs = [table.high + length for length, table in there.items()]
+        self.first = min(lows, default=0 if sums.low == 1 << 40 else sums.low)
+        self.count = max(highs, default=self.first + 1) - self.first
+        self.values: Floats = np.zeros((len(sums.targets), self.count))
+        self.whole: Floats = np.zeros((len(sums.targets), self.count))
+        for length, table in there.items():
+            self._spread(table, length, self.values)
+        if sums.whole_days.values.size:
+            self._spread(sums.whole_days, _DAY, self.whole)
+        long = sum(float(table.values.sum()) for length, table in there.items() if length >= _DAY)
+        self.daily = long > 0 and long * 2 > float(self.values.sum())
+        self.spread = any(length > 1 for length in there)
+
+    def _spread(self, table: HourTable, length: int, into: Floats) -> None:
+        rows = min(len(table.values), len(into))
+        for place in np.flatnonzero(table.values.any(axis=0)).tolist():
+            at = table.first + place - self.first
+            into[:rows, at : at + length] += table.values[:rows, place, None] / length
+
+
+def _usage(kind: UsageKind, sums: BillSums, hours: _Hours, priced: _Priced) -> BilledUsage:
+    places = {target[1:]: row for target, row in sums.targets.items() if target[0] == kind}
+    of = [t for t in sums.totals if t.line.usage == kind]
+    used = [t for t in of if t.line.stream is not Stream.SPOT]
+    rows = [row for (stream, _), row in places.items() if stream is Stream.HOURS]
+    spot = next((row for (stream, _), row in places.items() if stream is Stream.SPOT), None)
+    memory = [row for (stream, _), row in places.items() if stream is Stream.MEMORY]
+    listed = any("list" in t.money for t in used)
+    return BilledUsage(
+        kind=kind,
+        hours=_sum(hours.values, rows),
+        cost=priced.paid(used),
+        list_cost=priced.of(used, "list") if listed else None,
+        memory=_sum(hours.values, memory) if not kind.instance_type else None,
+        covered=_covered(places, hours),
+        spot=None if spot is None else hours.values[spot].copy(),
+        spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
+        whole_days=_sum(hours.whole, rows) if hours.daily else None,
+    )
+
+
+def _sum(values: Floats, rows: list[int]) -> Floats:
+    total: Floats = values[rows].sum(axis=0)
+    return total
+
+
+def _covered(places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: _Hours) -> dict[PurchaseOption, Floats]:
+    covered: dict[PurchaseOption, list[int]] = {}
+    for (stream, option), row in places.items():
+        if option is not None and stream in (Stream.HOURS, Stream.COVERED):
+            covered.setdefault(option, []).append(row)
+    return {option: _sum(hours.values, rows) for option, rows in sorted(covered.items())}
+
+
+def _commitments(totals: list[LineTotal], priced: _Priced) -> tuple[BilledCommitment, ...]:
+    by_id: dict[str, list[LineTotal]] = {}
+    for total in totals:
+        if total.line.holding is not None and total.line.holding.id:
+            by_id.setdefault(total.line.holding.id, []).append(total)
+    return tuple(_commitment(of, priced) for _, of in sorted(by_id.items()))
+
+
+def _commitment(of: list[LineTotal], priced: _Priced) -> BilledCommitment:
+    of = sorted(of, key=lambda t: not t.line.fee)
+    held = _merged([t.line.holding for t in of if t.line.holding is not None])
+    fees, uses = [t for t in of if t.line.fee], [t for t in of if t.line.use]
+    told = [t for t in fees if t.line.use] or uses
+    paid = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0))
+    used: Decimal | None = sum((priced.of([t], *t.line.use) for t in told), Decimal(0))
+    if not fees:
+        paid, used = used or Decimal(0), None
+    elif not told:
+        unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
+        used = paid - unused if any(t.line.unused for t in fees) else Decimal(0)
+    covered = [t for t in of if t.line.kind is LineKind.COVERED]
+    return BilledCommitment(
+        id=held.id,
+        provider=held.provider,
+        option=held.option,
+        account=held.account,
+        region=held.region,
+        family=held.family,
+        instance_type=held.instance_type,
+        count=_count(held, fees, paid),
+        paid=paid,
+        used=used,
+        covered_list_cost=priced.of(covered, "list") if any("list" in t.money for t in covered) else None,
+        os=held.os,
+        tenancy=held.tenancy,
+        term_years=held.term_years,
+        payment=held.payment,
+        start=held.start,
+        end=held.end,
+    )
+
+
+def _merged(holdings: list[Holding]) -> Holding:
+    """What all lines together say of a commitment, those of its fee first."""
+    merged = holdings[0]
+    for other in holdings[1:]:
+        news = {f.name: getattr(other, f.name) for f in fields(Holding) if not getattr(merged, f.name)}
+        merged = replace(merged, **news)
+    return merged
+
+
+def _count(held: Holding, fees: list[LineTotal], paid: Decimal) -> Decimal | None:
+    if held.count is not None:
+        return Decimal(held.count)
+    hours = max((t.last for t in fees), default=0) - min((t.first for t in fees), default=0)
+    if not held.option.is_spend_based or hours <= 0:
+        return None
+    return (paid / hours).quantize(_RATE).normalize()
+
+
+def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:
+    said: dict[str, int] = {}
+    for total in sums.totals:
+        if total.line.said:
+            said[total.line.said] = said.get(total.line.said, 0) + total.rows
+    known = {kind.provider: frozenset(types(kind.provider)) for kind, _, _ in sums.targets}
+    for total in sums.totals:
+        kind = total.line.usage
+        if kind is not None and kind.instance_type and kind.instance_type not in known[kind.provider]:
+            told = f"lines of {kind.instance_type}, which the bundled price tables do not have"
+            said[told] = said.get(told, 0) + total.rows
+    if hours.spread:
+        told = "lines of more than an hour, spread evenly over their hours"
+        said[told] = sums.spread_rows
+    return said
