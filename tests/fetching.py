@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hcloud.fake.faults import ClockPlan, FaultPlan
+from hcloud.fake.faults import ClockPlan, FaultPlan, FaultRule, Faults
 from hcloud.fake.ledger import Rented
 from hcloud.fake.load import MachineLoad
 from hcloud.fake.server import FakeServer
@@ -37,19 +37,28 @@ class PastCloud:
     types: tuple[tuple[str, int], ...]
     url: str = ""
     account: str = ""
+    letter: str = "a"
     options: dict[str, object] = field(default_factory=dict)
 
     def rent(self, number: int, load: MachineLoad, *, kind: int = 0, **more: Any) -> Rented:
         """A machine that runs since ``days`` before NOW, until ``ended`` days before NOW."""
-        days, ended, zone = more.get("days", 10.0), more.get("ended"), more.get("zone", f"{self.region}a")
-        name = more.get("name") or f"i-{number:017x}"
-        machine: Rented = self.fake.rent(NewMachine(name, self.types[kind][0], zone, False, {}, at_once=True))
+        days, ended, zone = more.get("days", 10.0), more.get("ended"), more.get("zone", f"{self.region}{self.letter}")
+        machine = self.launched(number, self.types[kind][0], zone)
         for moment in ("made_at", "visible_at", "tagged_at", "running_at"):
             setattr(machine, moment, NOW.timestamp() - days * DAY)
         if ended is not None:
+            self.terminate(machine)
             machine.asked_to_end = machine.ended_at = NOW.timestamp() - ended * DAY
         self.fake.loads[machine.id] = load
         return machine
+
+    def launched(self, number: int, kind: str, zone: str) -> Rented:
+        """A machine, in the fake's own way."""
+        machine: Rented = self.fake.rent(NewMachine(f"i-{number:017x}", kind, zone, False, {}, at_once=True))
+        return machine
+
+    def terminate(self, machine: Rented) -> None:
+        """What else has to be done for the end of one."""
 
     def request(self, out: Path, days: float = 4, **more: Any) -> FetchRequest:
         """What is fetched."""
@@ -93,6 +102,12 @@ def demand_in(path: Path, which: str = "provisioned") -> Demand:
 def standing_still() -> FaultPlan:
     """A fake whose clock stands at NOW."""
     return FaultPlan(clock=ClockPlan(start=NOW, speed=0))
+
+
+def ruled(past: PastCloud, *rules: FaultRule, roles: dict[str, tuple[str, ...]] | None = None) -> None:
+    """Let the fake follow these rules from now on."""
+    plan = past.fake.faults.plan.model_copy(update={"rules": rules, "roles": roles or {}})
+    past.fake.faults = Faults(plan, past.fake.now)
 
 
 @contextmanager

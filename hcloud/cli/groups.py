@@ -12,7 +12,8 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OutputOption, StatePlace, WhichCloud
-from hcloud.cli.options import Output, moment
+from hcloud.cli.options import Output
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.usecases.live.ground import LiveGround

@@ -86,10 +86,10 @@ class MachineHistory(Protocol):
 
     retention: Retention
 
-    def regions(self) -> tuple[str, ...]:
-        """The regions that the account can use."""
+    def regions(self, window: SamplingWindow) -> tuple[str, ...]:
+        """The regions that the account can use, or has used in a window."""
 
-    def machines(self, region: str) -> tuple[MeasuredMachine, ...]:
+    def machines(self, region: str, window: SamplingWindow) -> tuple[MeasuredMachine, ...]:
         """The machines of a region that can be listed or have been measured, by id."""
 
     def batch(self, window: SamplingWindow) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -80,12 +80,23 @@ def _along(path: tuple[str, ...], result: Any) -> Any:
 
 
 class Document(Part):
-    """What a verb prints: a part with a title and the head that all documents have."""
+    """What a verb prints: a part with a title and the head that all documents have. Its ``table`` is where the list of
+    rows is that tables are made of, if that is not its first list of objects."""
+
+    table: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def of(cls, result: object, at: datetime) -> dict[str, object]:
+    def of(cls, result: object, at: datetime) -> Content:
         """A result as JSON."""
-        return {**head(at), **cls.model_validate(result).model_dump(mode="json", exclude_unset=True)}
+        return Content(cls, {**head(at), **cls.model_validate(result).model_dump(mode="json", exclude_unset=True)})
+
+
+class Content(dict[str, object]):
+    """What a document says, and of which kind it is."""
+
+    def __init__(self, kind: type[Document], content: Mapping[str, object]) -> None:
+        super().__init__(content)
+        self.kind = kind
 
 
 def schema_of(*kinds: type[Document]) -> Schema:

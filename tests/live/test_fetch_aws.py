@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fetching import DAY, HOUR, NOW, PastCloud, demand_in, listening, ran, standing_still
+from fetching import DAY, HOUR, NOW, PastCloud, demand_in, listening, ran, ruled, standing_still
 
 from hcloud.cli.main import run
 from hcloud.errors import CredentialsError, DeniedError, EvidenceError, InputError
 from hcloud.fake.aws.cloud import FakeAws
-from hcloud.fake.faults import FaultKind, FaultRule, Faults
+from hcloud.fake.faults import FaultKind, FaultRule
 from hcloud.fake.load import MachineLoad
 from hcloud.live.patience import StoppedError
 from hcloud.readers.permissions import load_permissions
@@ -32,11 +32,6 @@ def past(monkeypatch: pytest.MonkeyPatch) -> Iterator[PastCloud]:
     fake.home = "eu-central-1"
     with listening(PastCloud("aws", fake, fake.home, TYPES)) as found:
         yield found
-
-
-def ruled(past: PastCloud, *rules: FaultRule, roles: dict[str, tuple[str, ...]] | None = None) -> None:
-    plan = past.fake.faults.plan.model_copy(update={"rules": rules, "roles": roles or {}})
-    past.fake.faults = Faults(plan, past.fake.now)
 
 
 def test_the_demand_is_what_the_fake_was_given_in_small_pages_and_throttled(past: PastCloud, tmp_path: Path) -> None:

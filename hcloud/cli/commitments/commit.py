@@ -14,8 +14,8 @@ from hcloud.cli.acting import Yes, confirm
 from hcloud.cli.flags import CloudState, Configuration, WhichCloud
 from hcloud.cli.groups import CloudFlags, Printed, Shown, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
 from hcloud.errors import ConfirmationError, UsageError
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.live.buying.purchase import Approve

@@ -10,7 +10,7 @@ import typer
 
 from hcloud.cli.flags import AsJson, Now
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
+from hcloud.usecases.asked import moment
 
 CHANGES = 2
 

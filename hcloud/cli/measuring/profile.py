@@ -12,8 +12,8 @@ import typer
 from hcloud.cli.flags import WhichCloud
 from hcloud.cli.groups import Printed, Shown, grouped
 from hcloud.cli.main import INTERRUPTED_EXIT, session
-from hcloud.cli.options import moment
 from hcloud.errors import UsageError
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.model.measured.app import App

@@ -12,8 +12,8 @@ import typer
 from hcloud.cli.flags import AsJson, Now
 from hcloud.cli.groups import CloudFlags, FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
-from hcloud.cli.reports.span import span_of_flags
 from hcloud.errors import UsageError
+from hcloud.usecases.reports.span import span_of_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -191,7 +191,7 @@ def fetch(
 ) -> None:
     """Fetch machines and their CPU utilisation from a cloud's monitoring, for 'hcloud plan FILE'; only reads."""
     from hcloud.cli.acting import stopping
-    from hcloud.cli.options import moment
+    from hcloud.usecases.asked import moment
     from hcloud.usecases.live.fetch import FetchRequest, FetchRun, home_settings
     from hcloud.usecases.live.fetch import fetch as fetched
     from hcloud.views.workloads.fetched import show_fetched

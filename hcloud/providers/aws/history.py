@@ -70,13 +70,13 @@ class AwsHistory:
         self._settings, self._again = settings, again
         self._callers: dict[str, Caller] = {}
 
-    def regions(self) -> tuple[str, ...]:
+    def regions(self, window: SamplingWindow) -> tuple[str, ...]:
         """DescribeRegions: those that the account has enabled."""
         caller, operation = self._caller(self._settings.region), "DescribeRegions"
         answer = caller.ask("ec2", operation, {})
         return tuple(sorted(str(r.get("RegionName")) for r in caller.listed(answer, "Regions", operation)))
 
-    def machines(self, region: str) -> tuple[MeasuredMachine, ...]:
+    def machines(self, region: str, window: SamplingWindow) -> tuple[MeasuredMachine, ...]:
         """DescribeInstances, and of ListMetrics the instances that it does not know any more."""
         caller = self._caller(region)
         pages = caller.pages("ec2", "DescribeInstances", {"MaxResults": 1000}, ("Reservations", "NextToken"))

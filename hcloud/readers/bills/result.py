@@ -21,6 +21,7 @@ from hcloud.readers.prices.shipped.names import types
 Floats = NDArray[np.float64]
 _DAY = 24
 _RATE = Decimal("0.000001")
+_AMORTISED = Decimal("0.000000000001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _usage(kind: UsageKind, sums: BillSums, hours: _Hours, priced: _Priced) -> B
     return BilledUsage(
         kind=kind,
         hours=_sum(hours.values, rows),
-        cost=priced.paid(used),
+        cost=priced.paid(used) + _fees(kind, sums, priced),
         list_cost=priced.of(used, "list") if listed else None,
         memory=_sum(hours.values, memory) if not kind.instance_type else None,
         covered=_covered(places, hours),
@@ -130,6 +131,19 @@ def _usage(kind: UsageKind, sums: BillSums, hours: _Hours, priced: _Priced) -> B
         spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
         whole_days=_sum(hours.whole, rows) if hours.daily else None,
     )
+
+
+def _fees(kind: UsageKind, sums: BillSums, priced: _Priced) -> Decimal:
+    """The share of commitments' fees that usage bears where the bill spreads them over none (Google): in proportion to
+    what was taken off for them."""
+    shares = Decimal(0)
+    for option in {target[2] for target in sums.targets if target[0] == kind and target[1] is Stream.COVERED}:
+        off = [t for t in sums.totals if t.line.stream is Stream.COVERED and t.line.option is option]
+        whole, mine = priced.of(off, "cost"), priced.of((t for t in off if t.line.usage == kind), "cost")
+        fees = [t for t in sums.totals if t.line.holding and t.line.fee and t.line.holding.option is option]
+        paid = priced.of(fees, "cost")
+        shares += (paid * mine / whole).quantize(_AMORTISED) if whole else Decimal(0)
+    return shares
 
 
 def _sum(values: Floats, rows: list[int]) -> Floats:
@@ -164,7 +178,7 @@ def _commitment(of: list[LineTotal], priced: _Priced) -> BilledCommitment:
         paid, used = used or Decimal(0), None
     elif not told:
         unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
-        used = paid - unused if any(t.line.unused for t in fees) else Decimal(0)
+        used = paid - unused if any(t.line.unused for t in fees) else None
     covered = [t for t in of if t.line.kind is LineKind.COVERED]
     return BilledCommitment(
         id=held.id,
@@ -200,7 +214,7 @@ def _count(held: Holding, fees: list[LineTotal], paid: Decimal) -> Decimal | Non
     if held.count is not None:
         return Decimal(held.count)
     hours = max((t.last for t in fees), default=0) - min((t.first for t in fees), default=0)
-    if not held.option.is_spend_based or hours <= 0:
+    if not held.option.is_spend_based or hours <= 0 or not paid:
         return None
     return (paid / hours).quantize(_RATE).normalize()
 
@@ -216,6 +230,10 @@ def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:
         if kind is not None and kind.instance_type and kind.instance_type not in known[kind.provider]:
             told = f"lines of {kind.instance_type}, which the bundled price tables do not have"
             said[told] = said.get(told, 0) + total.rows
+    covered = [t for t in sums.totals if t.line.kind is LineKind.COVERED and t.line.usage is not None]
+    if covered and not any(t.money.get(t.line.paid_by) for t in covered):
+        told = "lines that a commitment covers, without its amortised cost (savings look larger than they are)"
+        said[told] = sum(t.rows for t in covered)
     if hours.spread:
         told = "lines of more than an hour, spread evenly over their hours"
         said[told] = sums.spread_rows

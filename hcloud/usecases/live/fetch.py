@@ -63,11 +63,11 @@ def fetch(request: FetchRequest, run: FetchRun) -> Fetched:
     patience = Patience(SystemClock(), LIMITS, run.stop, run.tell)
     history = open_history(request.settings, patience.ask)
     window, notes = sampling_window(request.now, request.since_seconds, history.retention)
-    regions = request.regions or history.regions()
+    regions = request.regions or history.regions(window)
     scope = FetchScope(request.settings.cloud, request.settings.account, tuple(regions), request.since_seconds)
     record = FetchRecord(request.out.with_name(f"{request.out.name}.part"), scope, window)
     try:
-        found, refused = _listed(history, regions, named=bool(request.regions))
+        found, refused = _listed(history, regions, record.window, named=bool(request.regions))
         _sampled(history, found, record, run)
     except StoppedError as error:
         kept = f"{len(record.done):,} machines are kept in {record.path}"
@@ -111,14 +111,14 @@ def _check_out(request: FetchRequest) -> None:
 
 
 def _listed(
-    history: MachineHistory, regions: Sequence[str], *, named: bool
+    history: MachineHistory, regions: Sequence[str], window: SamplingWindow, *, named: bool
 ) -> tuple[list[MeasuredMachine], tuple[tuple[str, str], ...]]:
     """The machines of all regions; one that is denied is left out where it was not named and others are not."""
     found: list[MeasuredMachine] = []
     refused: list[tuple[str, str]] = []
     for region in regions:
         try:
-            found += history.machines(region)
+            found += history.machines(region, window)
         except DeniedError as error:
             if named or len(refused) + 1 == len(regions):
                 raise
@@ -158,7 +158,7 @@ def _unknown(retention: Retention, billed: BillingAnswer, rows: FetchedRows) -> 
         said.append(f"the type of {rows.typeless:,} machine{several} ended is not told any more: {counted}")
     if billed.missing:
         said.append(f"hours by type are not told: {billed.missing}")
-    if not billed.lines:
+    if not billed.lines and retention.ended:
         said.append(f"machines that ended earlier are not counted: {retention.ended}")
     return said
 

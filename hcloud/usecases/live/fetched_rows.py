@@ -36,7 +36,8 @@ def added_up(
         machine = each.machine
         if not each.hours:
             continue
-        if not machine.instance_type:
+        vcpus = vcpus_of(machine.instance_type) or machine.vcpus
+        if not machine.instance_type and vcpus is None:
             rows.typeless += 1
             continue
         hours, counts, sums = zip(*each.hours, strict=True)
@@ -44,7 +45,6 @@ def added_up(
             (machine.region, machine.instance_type), np.zeros((window.end - window.start) // HOUR + 1)
         )
         ran[list(hours)] += np.array(counts) * share
-        vcpus = vcpus_of(machine.instance_type) or machine.vcpus
         if vcpus is None:
             rows.unknown_types.add(machine.instance_type)
             rows.unknown_hours += sum(counts) * share
