@@ -48,7 +48,7 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     codes, first = _combined(texts, rows)
     start = _hours(batch, "start", rows)
     end = _hours(batch, "end", rows, up=True)
-    span = np.where((end > start) & (start >= 0), end - start, 1)
+    span = np.where((end > start) & (start >= 0), end - start, form.span)
     counted = batch.column("counted").to_numpy(zero_copy_only=False) if "counted" in there else None
     return Cells(
         codes, _sorts(form, texts, first), first, start, span, _quantity(batch, rows), _money(form, batch), counted

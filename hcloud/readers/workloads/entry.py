@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -17,6 +18,7 @@ from hcloud.readers.workloads.recognise import format_of
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
 
 DEFAULTS = WorkloadOptions()
+OPEN_END = "the last line has no end: read as it is, and cut short perhaps"
 
 
 class Reader(Protocol):
@@ -49,4 +51,8 @@ def read_source(
     source = with_options(source, options)
     name = format_of(source, options) if fmt == "auto" else fmt
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
-    return cast("Reader", module).read(source, options, progress)
+    workload = cast("Reader", module).read(source, options, progress)
+    if not source.open_end:
+        return workload
+    provenance = workload.provenance
+    return replace(workload, provenance=replace(provenance, repaired={**provenance.repaired, OPEN_END: 1}))

@@ -134,6 +134,11 @@ def _check(file: str, found: Sequence[MeasuredSeries], value: str) -> None:
         for at in bad[:_SHOWN].tolist():
             what = f"{series.values[at]:g} at {series.times[at]:.0f}"
             findings.add(series.place(at), what, f"{value}: a number from 0 to {most:g}")
+        if series.memory is not None:
+            wrong = np.flatnonzero(~((series.memory >= 0) & (series.memory <= limits.MEMORY_GIB)))
+            for at in wrong[:_SHOWN].tolist():
+                allowed = f"GiB of memory: a number from 0 to {limits.MEMORY_GIB:g}"
+                findings.add(series.place(at), f"memory {series.memory[at]:g}", allowed)
         late = np.flatnonzero(~((series.times >= 0) & (series.times <= limits.SUBMIT_SECONDS)))
         if len(late):
             what = f"the time {series.times[late[0]]:g} is not in seconds, ms, us or ns since 1970"
