@@ -21,7 +21,8 @@ NO_TABLE = {
 }
 """Verbs with a choice of forms and no CSV, and why."""
 LISTS = {
-    "validate": "checks", "validate-live": "checks", "diff": "parts", "policy-check": "findings", "report-cost": "groups",
+    "validate": "checks", "validate-live": "checks", "diff": "parts", "policy-check": "findings",
+    "report-cost": "groups",
     "report-commitments": "commitments", "report-quality": "groups", "sweep": "rows", "status": "standing",
     "state-list": "records", "drift": "drift", "gc": "orphans", "plan-settled": "changes", "plan-drifted": "changes",
     "commit-recommend": "commitments", "commit-list": "commitments", "profile-list": "profiles",
