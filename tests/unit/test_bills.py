@@ -240,3 +240,58 @@ def test_jobs_are_no_bill(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text("submit,duration\n0,60\n")
     assert is_bill(path) is None
+
+
+def test_a_month_that_was_delivered_twice_is_an_error(tmp_path: Path) -> None:
+    header, *lines = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "a.csv").write_text(header + "".join(lines))
+    (tmp_path / "b.csv").write_text(header + "".join(lines[2:]))
+    with pytest.raises(InputError, match=r"b\.csv: 32 of its lines are in .*a\.csv too: a month"):
+        read_bill(tmp_path)
+
+
+def test_parts_of_a_month_are_one_bill(tmp_path: Path) -> None:
+    header, *lines = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "20241001-20241101").mkdir()
+    (tmp_path / "20241001-20241101" / "report-1.csv").write_text(header + "".join(lines[:10]))
+    (tmp_path / "20241001-20241101" / "report-2.csv.gz").write_bytes(
+        gzip.compress((header + "".join(lines[10:])).encode())
+    )
+    (tmp_path / "notes.json").write_text("{}")
+    bill, whole = read_bill(tmp_path), read_bill(CASES / "cur_legacy.csv")
+    assert is_bill(tmp_path) == "AWS CUR legacy"
+    assert (bill.files, bill.lines, bill.commitments) == (2, whole.lines, whole.commitments)
+    assert [u.hours.tolist() for u in bill.usage] == [u.hours.tolist() for u in whole.usage]
+    assert bill.said == {"files that are no bill (not read)": 1}
+
+
+def test_actual_and_amortised_costs_are_not_added_up(tmp_path: Path) -> None:
+    content = (CASES / "azure_ea_amortised.csv").read_text()
+    (tmp_path / "actual.csv").write_text(content.replace("1.3939776", "0"))
+    (tmp_path / "amortised.csv").write_text(content)
+    with pytest.raises(InputError, match="actual and amortised"):
+        read_bill(tmp_path)
+
+
+def delivered(folder: Path, assembly: str, content: str) -> str:
+    (folder / assembly).mkdir(parents=True)
+    (folder / assembly / "report-1.csv").write_text(content)
+    manifest = {
+        "assemblyId": assembly,
+        "reportKeys": [f"billing/report/20241001-20241101/{assembly}/report-1.csv"],
+        "billingPeriod": {"start": "20241001T000000.000Z", "end": "20241101T000000.000Z"},
+        "reportName": "report",
+    }
+    (folder / assembly / "report-Manifest.json").write_text(json.dumps(manifest))
+    return json.dumps(manifest)
+
+
+def test_of_a_month_that_was_delivered_again_the_newest_is_read(tmp_path: Path) -> None:
+    content = (CASES / "cur_legacy.csv").read_text()
+    month = tmp_path / "20241001-20241101"
+    delivered(month, "0f1e2d3c", "".join(content.splitlines(keepends=True)[:20]))
+    (month / "report-Manifest.json").write_text(delivered(month, "9a8b7c6d", content))
+    bill = read_bill(tmp_path)
+    assert (bill.files, bill.total) == (1, total_by_hand(CASES / "cur_legacy.csv", "lineItem/UnblendedCost"))
+    assert bill.said == {"files of a month that was delivered again (the manifest's own are read)": 1}
+    assert read_bill(month / "report-Manifest.json").total == bill.total

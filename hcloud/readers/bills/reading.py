@@ -16,6 +16,7 @@ from hcloud.readers.bills.lines import PlaceError, Texts
 from hcloud.readers.bills.options import CURRENCY, BillOptions
 from hcloud.readers.bills.result import BillOrigin, bill_of
 from hcloud.readers.bills.tables import BillFile, batches, opened
+from hcloud.readers.bills.twice import SeenLines
 from hcloud.readers.workloads.source import open_source
 
 __all__ = ["is_bill", "read_bill"]
@@ -28,17 +29,19 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
     rates = {CURRENCY: Decimal(1), **(options or BillOptions()).rates}
     found = delivery(path)
     sums, files, names = BillSums(), list[BillFile](), list[str]()
+    seen = SeenLines(sum(one.stat().st_size for one in found.files))
     for number, one in enumerate(found.files):
         source = open_source(one)
         known = format_of(source)
         if known is None:
             raise InputError(f"{one}: is no bill that is known", hint=HINT)
-        file = opened(source, known[0])
+        file = opened(source, known[0], told_apart=len(found.files) > 1)
         if _is_twice(file, files, found):
             continue
-        _take(file, sums, rates, _shared(progress, number, len(found.files)))
+        _take(file, sums, seen, rates, _shared(progress, number, len(found.files)))
         files.append(file)
         names.append(known[1])
+    seen.check()
     if not sums.totals:
         raise InputError(f"{path}: no rows; the bill has only a header")
     digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
@@ -69,7 +72,7 @@ def _is_twice(file: BillFile, files: list[BillFile], found: Delivery) -> bool:
     return True
 
 
-def _take(file: BillFile, sums: BillSums, rates: dict[str, Decimal], progress: Progress) -> None:
+def _take(file: BillFile, sums: BillSums, seen: SeenLines, rates: dict[str, Decimal], progress: Progress) -> None:
     rows = 0
 
     def check(texts: Texts) -> None:
@@ -82,7 +85,9 @@ def _take(file: BillFile, sums: BillSums, rates: dict[str, Decimal], progress: P
         if not batch.num_rows:
             continue
         try:
-            sums.take(file.form, cells_of(file.form, batch), check)
+            cells = cells_of(file.form, batch)
+            sums.take(file.form, cells, check)
+            seen.take(file.name, batch, cells.start)
         except PlaceError as error:
             raise file.error_at(rows + error.row, error.column, error.value, error.allowed) from None
         rows += batch.num_rows

@@ -239,6 +239,6 @@ FOCUS = BillFormat(
     required=frozenset({"provider", "category", "cost", "start", "service_category"}),
     meaning=_meaning,
     label=_label,
-    identity=("resourceid", "chargeperiodstart", "skupriceid", "chargecategory", "chargedescription"),
+    identity=("resourceid", "chargeperiodstart", "skupriceid", "chargedescription", "subaccountid", "billedcost"),
     maps={"price_details": _DETAILS, "sku": _DETAILS},
 )
