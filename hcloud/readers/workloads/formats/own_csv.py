@@ -25,7 +25,9 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     if len(wrong):
         findings = Findings(source.name)
         for line in lines_of(source, layout, wrong.tolist()):
-            findings.add(f"line {line}, column end", "not within a job's length of its begin", LENGTH)
+            findings.add(
+                f"line {line}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
+            )
         raise findings.error()
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
     draft.repair("byte order mark skipped", int(source.marked))

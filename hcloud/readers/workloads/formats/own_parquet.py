@@ -42,7 +42,9 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     if len(wrong):
         findings = Findings(source.name)
         for row in wrong.tolist():
-            findings.add(f"row {row + 1}, column end", "not within a job's length of its begin", LENGTH)
+            findings.add(
+                f"row {row + 1}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
+            )
         raise findings.error()
     _refuse_duplicates(source, sink, called.get("id", "id"))
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
