@@ -10,7 +10,15 @@ if TYPE_CHECKING:
 
 
 class Output(StrEnum):
-    """How a result is printed."""
+    """How a table is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+class ToldOutput(StrEnum):
+    """How what was done is printed."""
 
     TABLE = "table"
     JSON = "json"

@@ -6,17 +6,22 @@ import csv
 import gzip
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal, localcontext
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from hcloud.errors import InputError
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.readers.bills import bill_options, is_bill, read_bill
+from hcloud.readers.bills.money import Amounts, decimal_of
 
 CASES = Path(__file__).parents[1] / "cases" / "bills"
 SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "bills" / "focus_1.0_sample.csv"
@@ -295,3 +300,62 @@ def test_of_a_month_that_was_delivered_again_the_newest_is_read(tmp_path: Path) 
     assert (bill.files, bill.total) == (1, total_by_hand(CASES / "cur_legacy.csv", "lineItem/UnblendedCost"))
     assert bill.said == {"files of a month that was delivered again (the manifest's own are read)": 1}
     assert read_bill(month / "report-Manifest.json").total == bill.total
+
+
+def as_parquet(name: str, folder: Path, change: Callable[[pa.Table], pa.Table] = lambda table: table) -> Path:
+    """A case as Parquet, its costs as floats and its times as times."""
+    table = arrow_csv.read_csv(CASES / name)
+    path = folder / "bill.parquet"
+    parquet.write_table(change(table), path, row_group_size=10)
+    return path
+
+
+@pytest.mark.parametrize("name", [name for name in COSTS if name != "cur_2.csv"])
+def test_parquet_says_the_same_as_csv(name: str, tmp_path: Path) -> None:
+    stored, text = read_bill(as_parquet(name, tmp_path)), read_bill(CASES / name)
+    assert (stored.format, stored.lines, stored.commitments) == (text.format, text.lines, text.commitments)
+    assert [u.hours.tolist() for u in stored.usage] == [u.hours.tolist() for u in text.usage]
+    assert [(u.kind, u.cost, u.list_cost) for u in stored.usage] == [(u.kind, u.cost, u.list_cost) for u in text.usage]
+
+
+def test_details_in_maps_of_parquet(tmp_path: Path) -> None:
+    def with_map(table: pa.Table) -> pa.Table:
+        cells = [list(json.loads(cell or "{}").items()) for cell in table.column("SkuPriceDetails").to_pylist()]
+        at = table.schema.names.index("SkuPriceDetails")
+        return table.set_column(at, "SkuPriceDetails", pa.array(cells, pa.map_(pa.string(), pa.string())))
+
+    stored, text = read_bill(as_parquet("focus_1.2.csv", tmp_path, with_map)), read_bill(CASES / "focus_1.2.csv")
+    assert stored.lines == text.lines
+    assert [u.kind for u in stored.usage] == [u.kind for u in text.usage]
+
+
+def test_nested_columns_of_parquet(tmp_path: Path) -> None:
+    objects = [json.loads(line) for line in (CASES / "google_detailed.jsonl").read_text().splitlines()]
+    path = tmp_path / "export.parquet"
+    parquet.write_table(pa.Table.from_pylist(objects), path)
+    stored, text = read_bill(path), read_bill(CASES / "google_detailed.jsonl")
+    assert (stored.format, stored.lines) == (text.format, text.lines)
+    assert [(u.kind, u.hours.tolist(), u.cost) for u in stored.usage] == [
+        (u.kind, u.hours.tolist(), u.cost) for u in text.usage
+    ]
+
+
+@pytest.mark.parametrize("scale", [0, 10, 18, 30])
+def test_sums_of_money_are_exact(scale: int) -> None:
+    amounts = [Decimal(n * 7919 - 10**6).scaleb(-scale) for n in range(1, 1000)]
+    if scale < 18:
+        amounts += [Decimal("99999999999999"), Decimal("-12345678901234")]
+    column = pa.array(amounts, pa.decimal256(60, 30) if scale == 30 else pa.decimal128(38, scale))
+    codes = np.arange(len(amounts)) % 2
+    if scale == 30:
+        column = column.cast(pa.decimal256(76, 24), safe=False)
+        amounts = [a.quantize(Decimal(1).scaleb(-24), ROUND_DOWN) for a in amounts]
+    sums = Amounts.of(column).sums(codes, 2)
+    with localcontext(prec=100):
+        assert [decimal_of(units) for units in sums] == [sum(amounts[k::2], Decimal(0)) for k in range(2)]
+
+
+def test_sums_of_floats_are_those_of_their_shortest_decimals() -> None:
+    values = [0.1, 0.2, 0.3, 1e-10, 4095.123456789, 123456.789, -5e6, 1e12]
+    sums = Amounts.of(pa.array(values)).sums(np.zeros(len(values), np.int64), 1)
+    assert decimal_of(sums[0]) == sum((Decimal(repr(value)) for value in values), Decimal(0))

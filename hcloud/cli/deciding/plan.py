@@ -182,6 +182,12 @@ def _tell_changes(changes: ChangeSet, out: Path | None, output: PlanFormat, term
         terminal.note(f"changes written to {out}")
     if output is PlanFormat.JSON:
         terminal.write_json(changes_document(changes))
+    elif output is PlanFormat.CSV:
+        from hcloud.store.plan_file import changes_schema
+        from hcloud.views.document import stored_content
+        from hcloud.views.rows import csv_of
+
+        terminal.write(csv_of(stored_content(changes_document(changes), changes_schema, ("changes",))))
     elif output is PlanFormat.MD:
         from hcloud.views.escaped import markdown_document
         from hcloud.views.live.change_documents import changes_markdown

@@ -28,6 +28,7 @@ class ComparisonFormat(StrEnum):
     TABLE = "table"
     JSON = "json"
     HTML = "html"
+    CSV = "csv"
 
 
 @dataclass(frozen=True)

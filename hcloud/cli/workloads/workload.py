@@ -100,7 +100,10 @@ def show(
     if out is not None:
         terminal.note(f"drawn to {out}")
     shown.tell(
-        terminal, lambda: documents.WorkloadDocument.of(summary, at), lambda: view.show_summary(summary, terminal)
+        terminal,
+        lambda: documents.WorkloadDocument.of(summary, at),
+        lambda: view.show_summary(summary, terminal),
+        csv=lambda: documents.demand_csv(summary),
     )
 
 

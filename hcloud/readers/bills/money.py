@@ -61,6 +61,7 @@ class Amounts:
     @classmethod
     def of(cls, column: pa.Array) -> Amounts:
         """The amounts of a column of texts, decimals or numbers; an empty cell is no money. AmountError for others."""
+        column = _plain(column)
         kind = column.type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return cls._of_decimals(_decimals(column))
@@ -123,6 +124,7 @@ def product(price: pa.Array, quantity: pa.Array) -> pa.Array:
 
 def numbers_of(column: pa.Array) -> NDArray[np.float64]:
     """The numbers of a column of texts or numbers, NaN for an empty cell; AmountError for others."""
+    column = _plain(column)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         column = _empty_as_null(column)
@@ -137,6 +139,10 @@ def numbers_of(column: pa.Array) -> NDArray[np.float64]:
     if odd.any():
         raise AmountError(int(np.argmax(odd)))
     return values
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
 
 
 def _empty_as_null(column: pa.Array) -> pa.Array:

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
 from hcloud.errors import InputError
 from hcloud.model.bill import Bill
 from hcloud.readers.bills.adding import BillSums
@@ -46,7 +49,7 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
         raise InputError(f"{path}: no rows; the bill has only a header")
     digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
     origin = BillOrigin(path.name, " and ".join(dict.fromkeys(names)), digest, len(files), rates)
-    return bill_of(sums, origin, said=found.said, repaired=_repaired(files))
+    return bill_of(sums, origin, _said(files, found))
 
 
 def _shared(progress: Progress | None, number: int, files: int) -> Progress:
@@ -81,22 +84,26 @@ def _take(file: BillFile, sums: BillSums, seen: SeenLines, rates: dict[str, Deci
             allowed = f"US dollars; say what one {currency} is worth with --set rate_{currency}=1.08"
             raise PlaceError(0, "currency", f"is {currency}", allowed)
 
-    for batch in batches(file):
-        if not batch.num_rows:
-            continue
-        try:
+    try:
+        for batch in batches(file):
+            if not batch.num_rows:
+                continue
             cells = cells_of(file.form, batch)
             sums.take(file.form, cells, check)
             seen.take(file.name, batch, cells.start)
-        except PlaceError as error:
-            raise file.error_at(rows + error.row, error.column, error.value, error.allowed) from None
-        rows += batch.num_rows
-        progress(file.share)
+            rows += int(np.count_nonzero(cells.counted)) if cells.counted is not None else batch.num_rows
+            progress(file.share)
+    except PlaceError as error:
+        raise file.error_at(rows + error.row, error.column, error.value, error.allowed) from None
+    except MemoryError:
+        raise
+    except pa.ArrowException as error:
+        raise InputError(f"{file.name}: after line {rows + 1}: {str(error).splitlines()[0][:200]}") from error
 
 
-def _repaired(files: list[BillFile]) -> dict[str, int]:
-    repaired: dict[str, int] = {}
+def _said(files: list[BillFile], found: Delivery) -> dict[str, int]:
+    said = dict(found.said)
     for file in files:
-        for what, count in file.repaired.items():
-            repaired[what] = repaired.get(what, 0) + count
-    return repaired
+        for what, count in file.said.items():
+            said[what] = said.get(what, 0) + count
+    return said

@@ -60,7 +60,7 @@ def _billed(priced: _Priced, total: LineTotal) -> Decimal:
     return Decimal(0) if total.line.holding is not None else priced.of([total], "cost")
 
 
-def bill_of(sums: BillSums, origin: BillOrigin, *, said: Mapping[str, int], repaired: Mapping[str, int]) -> Bill:
+def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill:
     """The bill of all lines that were added up."""
     priced = _Priced(origin.rates)
     hours = _Hours(sums)
@@ -78,7 +78,6 @@ def bill_of(sums: BillSums, origin: BillOrigin, *, said: Mapping[str, int], repa
         commitments=_commitments(sums.totals, priced),
         lines=_lines(sums.totals, priced),
         files=origin.files,
-        repaired=dict(repaired),
         said={**said, **_said(sums, hours)},
     )
 

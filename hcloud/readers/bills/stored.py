@@ -23,6 +23,8 @@ def column_at(batch: pa.RecordBatch, path: str, keys: tuple[str, ...], *, text: 
     kind = column.type
     if whole:
         return column
+    if pa.types.is_null(kind):
+        return pa.nulls(len(column), pa.string())
     if pa.types.is_list(kind) and keys:
         return _of_pairs(column, keys)
     if pa.types.is_map(kind):

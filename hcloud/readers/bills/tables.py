@@ -6,17 +6,21 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from pyarrow import json as arrow_json
 from pyarrow import parquet
 
 from hcloud.errors import InputError, Problem
 from hcloud.model.json_text import parsed
-from hcloud.readers.bills.lines import BillFormat, plain
+from hcloud.readers.bills.lines import BillFormat, PlaceError, plain
+from hcloud.readers.bills.money import AmountError, numbers_of
 from hcloud.readers.bills.stored import column_at, is_text
 from hcloud.readers.bills.twice import IDENTITY
 from hcloud.readers.workloads.delimited import Header, header_names
@@ -30,6 +34,7 @@ _PAGE = 1 << 16
 _NULLS = ["", "NULL", "null", "Null"]
 _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
+CUT = "files whose last line has no line end (it may be cut off)"
 JSON = "{"
 """In place of what separates columns, in files of a JSON object a line."""
 
@@ -47,7 +52,7 @@ class BillFile:
     """Lines before the header."""
     share: float = 0.0
     digest: str = ""
-    repaired: dict[str, int] = field(default_factory=dict)
+    said: dict[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -158,9 +163,21 @@ def _as_one(batch: pa.RecordBatch) -> pa.RecordBatch:
     parts = [name for name in batch.schema.names if name.startswith("quantity")]
     if parts in ([], ["quantity"]):
         return batch
-    whole = pc.coalesce(*(batch.column(part) for part in parts))
+    columns = [batch.column(part) for part in parts]
+    if len({column.type for column in columns}) > 1:
+        columns = [
+            pa.array(_numbers(column, part), from_pandas=True) for column, part in zip(columns, parts, strict=True)
+        ]
+    whole = pc.coalesce(*columns)
     kept = [name for name in batch.schema.names if name not in parts]
     return pa.record_batch([*(batch.column(name) for name in kept), whole], [*kept, "quantity"])
+
+
+def _numbers(column: pa.Array, role: str) -> NDArray[np.float64]:
+    try:
+        return numbers_of(column)
+    except AmountError as error:
+        raise PlaceError(error.row, role, f"holds {column.type}", "a number") from None
 
 
 def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
@@ -194,10 +211,18 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
         if reader.failure is not None:
             raise reader.failure from error
         raise _broken(file, str(error), rows) from error
+    if not file.source.packing and not _ends_a_line(file.source.path):
+        file.said[CUT] = 1
     if reader.odd:
         raise InputError(
             f"{file.name}: holds NUL bytes or lone carriage returns", hint="export it again as CSV (UTF-8)"
         )
+
+
+def _ends_a_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) in b"\r\n"
 
 
 def _broken(

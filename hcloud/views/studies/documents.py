@@ -221,3 +221,5 @@ class StrategiesDocument(Document, title="hcloud strategy list"):
 
 class StrategyDocument(StrategyPart, Document, title="hcloud strategy show"):
     """One strategy."""
+
+    table = ("mechanisms",)
