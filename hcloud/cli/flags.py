@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.options import Output
+from hcloud.cli.options import Output, ToldOutput
 
 JobTrace = Annotated[str | None, typer.Argument(help="A job trace, scenario:NAME, or a plan: its own fleet.")]
 Strategies = Annotated[
@@ -51,6 +51,7 @@ FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of s
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
+ToldOption = Annotated[ToldOutput, typer.Option("--output", "-o", help="What to print.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
 StatePlace = Annotated[
     str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shlex
 from pathlib import Path
@@ -119,6 +120,15 @@ def test_a_parquet_table_of_other_names(tmp_path: Path, capsys: pytest.CaptureFi
         (b"name,colour\nx,red\n", "for which column submit is missing", "its columns: name, colour"),
         (b"Dear reader,\n", "line 1 begins with 'Dear reader,'", "header"),
         (b"PAR1", "damaged Parquet file", ""),
+        (b"JobID     JobName  State\n-----\n", "nearest is sacct's list in columns of fixed width", "sacct -P"),
+        (b"             JOBID PARTITION\n", "a list of squeue, without times", "sacct -P"),
+        (b"NAMESPACE   NAME   READY\n", "kubectl's table", "kubectl get pods -A -o json"),
+        (b"apiVersion: v1\nitems:\n", "kubectl's YAML", "kubectl get pods -A -o json"),
+        (b"CPUUtilization\nDATAPOINTS\t1\n", "CloudWatch's answer (monitoring) as text", "--output json"),
+        (b"Datapoints:\n- Average: 1\n", "as YAML", "--output json"),
+        (b"Full label,CPUUtilization\n,i-1\n", "what CloudWatch's console downloads", "get-metric-data"),
+        (b'{"MetricDataResults": []}', "CloudWatch's answer (monitoring) without samples", "another time range"),
+        (b"Date,EC2 costs($),Total costs($)\n2026-11-01,5,5\n", "is no machine's use of CPUs", ""),
     ],
 )
 def test_files_of_no_format(
@@ -149,6 +159,13 @@ def test_folders_that_cannot_be_used(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     assert says in refused(["workload", "show", str(tmp_path)], capsys)
+
+
+def test_a_packed_copy_in_a_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = b"timestamp,cores\n0,1\n60,2\n"
+    (tmp_path / "a.csv").write_bytes(data)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(data))
+    assert "a.csv.gz: holds the same as" in refused(["workload", "show", str(tmp_path)], capsys)
 
 
 def test_other_files_in_a_folder_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

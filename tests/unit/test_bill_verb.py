@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -29,6 +30,24 @@ def test_show_says_what_was_read_what_ran_and_what_covers_it(
     assert max(len(line) for line in out.split("\n")) <= int(width)
     for text in ("$59.37", "eu-central-1", "m5.large", "windows", "2025-06-15", "$0.2/h", "70%", "machines in use"):
         assert text in out
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
+EXAMPLES = re.findall(r"^\|[^|]*\| (\w[^|]*) \| `hcloud (workload show [^`]*)` \|$", PAGE.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("fmt", "command"), EXAMPLES)
+def test_an_example_of_the_table(
+    fmt: str, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(CASES)
+    assert run([*command.split(), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bill"]["format"] == fmt
+
+
+def test_every_example_file_is_in_the_table() -> None:
+    shown = {command.split()[2] for _, command in EXAMPLES}
+    assert shown == {path.name for path in CASES.iterdir()} - {"google_detailed.csv"}
 
 
 def test_the_document_adds_up_and_follows_its_schema(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, JobKind, Jobs
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.entry import OPEN_END, read_workload
 from hcloud.readers.workloads.formats import own_csv
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import open_source
@@ -165,7 +165,8 @@ def test_K4_files_that_are_no_text_table(tmp_path: Path, data: bytes, complaint:
 def test_K4_line_ends_and_byte_order_marks_are_fine(tmp_path: Path, data: str, mark: str) -> None:
     got = jobs(write(tmp_path, mark + data))
     assert (len(got), got.apps, got.qos_classes) == (1, ("x",), ("q",))
-    assert got.provenance.repaired == ({"byte order mark skipped": 1} if mark else {})
+    repaired = ({"byte order mark skipped": 1} if mark else {}) | ({} if data.endswith("\n") else {OPEN_END: 1})
+    assert got.provenance.repaired == repaired
 
 
 @pytest.mark.parametrize("delimiter", ["\t", ";", ","])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import sys
@@ -13,7 +14,7 @@ from typing import cast
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from hcloud.cli.main import run
 from hcloud.errors import InputError
@@ -23,7 +24,11 @@ from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 CASES = Path(__file__).parent.parent / "cases" / "workloads"
 KEYS = cast("dict[str, dict[str, dict[str, str]]]", json.loads((CASES / "expected.json").read_text()))
-TEXTS = sorted(name for name in KEYS if (CASES / name).is_file() and not name.startswith("invented"))
+TEXTS = sorted(
+    name
+    for name in KEYS
+    if (CASES / name).is_file() and not name.startswith("invented") and not name.endswith(".parquet")
+)
 TABLES = [name for name in TEXTS if name.endswith(".csv")]
 COMMAS = [name for name in TABLES if name != "grafana.csv" and ";" not in (CASES / name).read_text()]
 START = 1_793_520_000
@@ -171,6 +176,30 @@ def test_epochs_in_parquet(ticks: int, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_workload(path)
     assert caught.value.problems[0].where == "row 3, column submit"
+
+
+@pytest.mark.parametrize("name", ["demand.csv", "wide.csv", "long.csv"])
+def test_series_as_parquet(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "series.parquet"
+    parquet.write_table(csv.read_csv(CASES / name), path)
+    found = read(path, name)
+    same(found, read(CASES / name, name))
+    assert (found.provenance.name, found.provenance.digest) == (
+        str(path),
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+    )
+
+
+def test_columns_of_a_series_as_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "use.parquet"
+    times = [START * 1000, (START + 60) * 1000]
+    hosts = pa.array(["a", "a"]).dictionary_encode()
+    parquet.write_table(pa.table({"at": times, "node": hosts, "pct": [50.0, 25.0], "tags": [["x"], []]}), path)
+    with pytest.raises(InputError, match="for which column timestamp is missing") as caught:
+        read_workload(path)
+    assert "--columns timestamp=NAME,name=node,percent=pct" in caught.value.hint
+    found = read_workload(path, options=WorkloadOptions(columns="timestamp=at,name=node,percent=pct", series_cores=4))
+    assert list(found.cores) == [2, 1]
 
 
 @pytest.mark.parametrize("ticks", [1, 10**3, 10**6])

@@ -100,7 +100,10 @@ def show(
     if out is not None:
         terminal.note(f"drawn to {out}")
     shown.tell(
-        terminal, lambda: documents.WorkloadDocument.of(summary, at), lambda: view.show_summary(summary, terminal)
+        terminal,
+        lambda: documents.WorkloadDocument.of(summary, at),
+        lambda: view.show_summary(summary, terminal),
+        csv=lambda: documents.demand_csv(summary),
     )
 
 
@@ -191,7 +194,7 @@ def fetch(
 ) -> None:
     """Fetch machines and their CPU utilisation from a cloud's monitoring, for 'hcloud plan FILE'; only reads."""
     from hcloud.cli.acting import stopping
-    from hcloud.cli.options import moment
+    from hcloud.usecases.asked import moment
     from hcloud.usecases.live.fetch import FetchRequest, FetchRun, home_settings
     from hcloud.usecases.live.fetch import fetch as fetched
     from hcloud.views.workloads.fetched import show_fetched

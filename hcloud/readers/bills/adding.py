@@ -64,8 +64,8 @@ class HourTable:
             raise OverflowError
         if target < rows and first == self.first and last == self.first + width:
             return
-        # in months, so that it is seldom copied
-        first, last = first - first % (31 * _DAY), last + -last % (31 * _DAY)
+        # in weeks, so that it is seldom copied
+        first, last = first - first % (7 * _DAY), last + -last % (7 * _DAY)
         wider = np.zeros((max(rows, target + 1 + target // 4), last - first))
         if width:
             wider[:rows, self.first - first : self.first - first + width] = self.values

@@ -48,7 +48,7 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     codes, first = _combined(texts, rows)
     start = _hours(batch, "start", rows)
     end = _hours(batch, "end", rows, up=True)
-    span = np.where((end > start) & (start >= 0), end - start, 1)
+    span = np.where((end > start) & (start >= 0), end - start, form.span)
     counted = batch.column("counted").to_numpy(zero_copy_only=False) if "counted" in there else None
     return Cells(
         codes, _sorts(form, texts, first), first, start, span, _quantity(batch, rows), _money(form, batch), counted
@@ -112,7 +112,7 @@ def _hours(batch: pa.RecordBatch, role: str, rows: int, *, up: bool = False) -> 
         odd = (hours != NO_HOUR) & ((hours < _hour_of(_YEARS[0])) | (hours >= _hour_of(_YEARS[1])))
         if odd.any():
             row = int(np.argmax(odd))
-            raise PlaceError(row, role, shown(str(column[row].as_py())), f"a time of {_YEARS[0]} to {_YEARS[1]}")
+            raise PlaceError(row, role, _told(column, row), f"a time of {_YEARS[0]} to {_YEARS[1]}")
         return hours
     coded = _encoded(column)
     known = np.array([_hour(text, up=up) for text in coded.dictionary.to_pylist()] + [NO_HOUR], np.int64)
@@ -120,7 +120,7 @@ def _hours(batch: pa.RecordBatch, role: str, rows: int, *, up: bool = False) -> 
     bad = of_rows < NO_HOUR
     if bad.any():
         row = int(np.argmax(bad))
-        raise PlaceError(row, role, shown(str(coded[row].as_py())), f"a time of {_YEARS[0]} to {_YEARS[1]}")
+        raise PlaceError(row, role, _told(coded, row), f"a time of {_YEARS[0]} to {_YEARS[1]}")
     return of_rows
 
 
@@ -176,4 +176,12 @@ def _refuse_empty(column: pa.Array) -> None:
 
 
 def _bad_number(batch: pa.RecordBatch, role: str, row: int) -> PlaceError:
-    return PlaceError(row, role, shown(str(batch.column(role)[row].as_py())), "a number below 1e15")
+    return PlaceError(row, role, _told(batch.column(role), row), "a number below 1e15")
+
+
+def _told(column: pa.Array, row: int) -> str:
+    """A cell as an error shows it."""
+    try:
+        return shown(str(column[row].as_py()))
+    except (ValueError, OverflowError):
+        return f"a value out of range of {column.type}"

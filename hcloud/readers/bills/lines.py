@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
+import pyarrow as pa
+
 from hcloud.errors import InputError
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
@@ -69,7 +71,10 @@ class BillLine:
 @dataclass(frozen=True, slots=True)
 class BillFormat:
     """One format of bills. Columns are named as in :func:`plain`, the first name that a file has counts; ``marks`` are
-    sets of them of which a file of this format has one whole; ``required`` roles must be there."""
+    sets of them of which a file of this format has one whole; ``required`` roles must be there. ``identity`` are the
+    columns that tell a line from all others, ``maps`` the keys that are read of columns that hold several values, and
+    ``nested`` columns that ``expand`` makes lines of. A line without an end is of ``span``
+    hours. ``paths`` says where a role stands in files of a JSON object a line."""
 
     name: str
     marks: tuple[frozenset[str], ...]
@@ -83,6 +88,10 @@ class BillFormat:
     label: Callable[[frozenset[str]], str]
     identity: tuple[str, ...] = ()
     maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    expand: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
+    span: int = 1
+    paths: Mapping[str, str] = field(default_factory=dict)
 
 
 def plain(name: str) -> str:

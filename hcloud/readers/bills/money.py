@@ -18,6 +18,7 @@ _EXACT = 4096.0
 MOST = 1e15
 """The largest amount, in any currency, that a line may have."""
 _EXACTLY = Context(prec=120)
+_FINE = pa.decimal128(38, 18)
 _LOW = np.int64(0xFFFFFFFF)
 
 
@@ -60,6 +61,7 @@ class Amounts:
     @classmethod
     def of(cls, column: pa.Array) -> Amounts:
         """The amounts of a column of texts, decimals or numbers; an empty cell is no money. AmountError for others."""
+        column = _plain(column)
         kind = column.type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             return cls._of_decimals(_decimals(column))
@@ -107,8 +109,22 @@ class Amounts:
         return cls([(32, high), (0, low)], _FLOAT_SCALE)
 
 
+def product(price: pa.Array, quantity: pa.Array) -> pa.Array:
+    """What so much costs at a price, in decimals; none where one of them is empty or no number."""
+    parts = []
+    for column in (price, quantity):
+        try:
+            numbers_of(column)
+            exact = _decimals(column) if pa.types.is_string(column.type) else column.cast(_FINE, safe=False)
+            parts.append(exact.cast(pa.decimal128(18, 9), safe=False))
+        except (AmountError, pa.ArrowException):
+            return pa.nulls(len(column), _FINE)
+    return pc.multiply_checked(*parts)
+
+
 def numbers_of(column: pa.Array) -> NDArray[np.float64]:
     """The numbers of a column of texts or numbers, NaN for an empty cell; AmountError for others."""
+    column = _plain(column)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         column = _empty_as_null(column)
@@ -125,6 +141,10 @@ def numbers_of(column: pa.Array) -> NDArray[np.float64]:
     return values
 
 
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
+
+
 def _empty_as_null(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(column, ""), None, column) if pc.any(pc.equal(column, "")).as_py() else column
 
@@ -133,7 +153,7 @@ def _decimals(column: pa.Array) -> pa.Array:
     column = _empty_as_null(column)
     numbers_of(column)
     try:
-        return column.cast(pa.decimal128(38, 18))
+        return column.cast(_FINE)
     except pa.ArrowException:
         exact = pa.decimal128(38, SCALE - 2)
         try:

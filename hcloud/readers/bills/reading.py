@@ -7,6 +7,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+
 from hcloud.errors import InputError
 from hcloud.model.bill import Bill
 from hcloud.readers.bills.adding import BillSums
@@ -16,6 +19,7 @@ from hcloud.readers.bills.lines import PlaceError, Texts
 from hcloud.readers.bills.options import CURRENCY, BillOptions
 from hcloud.readers.bills.result import BillOrigin, bill_of
 from hcloud.readers.bills.tables import BillFile, batches, opened
+from hcloud.readers.bills.twice import SeenLines
 from hcloud.readers.workloads.source import open_source
 
 __all__ = ["is_bill", "read_bill"]
@@ -28,22 +32,24 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
     rates = {CURRENCY: Decimal(1), **(options or BillOptions()).rates}
     found = delivery(path)
     sums, files, names = BillSums(), list[BillFile](), list[str]()
+    seen = SeenLines(sum(one.stat().st_size for one in found.files))
     for number, one in enumerate(found.files):
         source = open_source(one)
         known = format_of(source)
         if known is None:
             raise InputError(f"{one}: is no bill that is known", hint=HINT)
-        file = opened(source, known[0])
+        file = opened(source, known[0], told_apart=len(found.files) > 1)
         if _is_twice(file, files, found):
             continue
-        _take(file, sums, rates, _shared(progress, number, len(found.files)))
+        _take(file, sums, seen, rates, _shared(progress, number, len(found.files)))
         files.append(file)
         names.append(known[1])
+    seen.check()
     if not sums.totals:
         raise InputError(f"{path}: no rows; the bill has only a header")
     digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
     origin = BillOrigin(path.name, " and ".join(dict.fromkeys(names)), digest, len(files), rates)
-    return bill_of(sums, origin, said=found.said, repaired=_repaired(files))
+    return bill_of(sums, origin, _said(files, found))
 
 
 def _shared(progress: Progress | None, number: int, files: int) -> Progress:
@@ -69,7 +75,7 @@ def _is_twice(file: BillFile, files: list[BillFile], found: Delivery) -> bool:
     return True
 
 
-def _take(file: BillFile, sums: BillSums, rates: dict[str, Decimal], progress: Progress) -> None:
+def _take(file: BillFile, sums: BillSums, seen: SeenLines, rates: dict[str, Decimal], progress: Progress) -> None:
     rows = 0
 
     def check(texts: Texts) -> None:
@@ -78,20 +84,26 @@ def _take(file: BillFile, sums: BillSums, rates: dict[str, Decimal], progress: P
             allowed = f"US dollars; say what one {currency} is worth with --set rate_{currency}=1.08"
             raise PlaceError(0, "currency", f"is {currency}", allowed)
 
-    for batch in batches(file):
-        if not batch.num_rows:
-            continue
-        try:
-            sums.take(file.form, cells_of(file.form, batch), check)
-        except PlaceError as error:
-            raise file.error_at(rows + error.row, error.column, error.value, error.allowed) from None
-        rows += batch.num_rows
-        progress(file.share)
+    try:
+        for batch in batches(file):
+            if not batch.num_rows:
+                continue
+            cells = cells_of(file.form, batch)
+            sums.take(file.form, cells, check)
+            seen.take(file.name, batch, cells.start)
+            rows += int(np.count_nonzero(cells.counted)) if cells.counted is not None else batch.num_rows
+            progress(file.share)
+    except PlaceError as error:
+        raise file.error_at(rows + error.row, error.column, error.value, error.allowed) from None
+    except MemoryError:
+        raise
+    except pa.ArrowException as error:
+        raise InputError(f"{file.name}: after line {rows + 1}: {str(error).splitlines()[0][:200]}") from error
 
 
-def _repaired(files: list[BillFile]) -> dict[str, int]:
-    repaired: dict[str, int] = {}
+def _said(files: list[BillFile], found: Delivery) -> dict[str, int]:
+    said = dict(found.said)
     for file in files:
-        for what, count in file.repaired.items():
-            repaired[what] = repaired.get(what, 0) + count
-    return repaired
+        for what, count in file.said.items():
+            said[what] = said.get(what, 0) + count
+    return said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -21,6 +21,7 @@ from hcloud.readers.prices.shipped.names import types
 Floats = NDArray[np.float64]
 _DAY = 24
 _RATE = Decimal("0.000001")
+_AMORTISED = Decimal("0.000000000001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,13 @@ def _billed(priced: _Priced, total: LineTotal) -> Decimal:
     return Decimal(0) if total.line.holding is not None else priced.of([total], "cost")
 
 
-def bill_of(sums: BillSums, origin: BillOrigin, *, said: Mapping[str, int], repaired: Mapping[str, int]) -> Bill:
+def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill:
     """The bill of all lines that were added up."""
     priced = _Priced(origin.rates)
     hours = _Hours(sums)
-    usage = tuple(_usage(kind, sums, hours, priced) for kind in sorted({target[0] for target in sums.targets}))
+    kinds = _by_kind(sums)
+    fees = _fees(sums.totals, priced)
+    usage = tuple(_usage(kind, kinds[kind], hours, priced, fees) for kind in sorted(kinds))
     return Bill(
         name=origin.name,
         format=origin.format,
@@ -75,7 +78,6 @@ def bill_of(sums: BillSums, origin: BillOrigin, *, said: Mapping[str, int], repa
         commitments=_commitments(sums.totals, priced),
         lines=_lines(sums.totals, priced),
         files=origin.files,
-        repaired=dict(repaired),
         said={**said, **_said(sums, hours)},
     )
 
@@ -95,7 +97,7 @@ class _Hours:
         self.first = min(lows, default=0 if sums.low == 1 << 40 else sums.low)
         self.count = max(highs, default=self.first + 1) - self.first
         self.values: Floats = np.zeros((len(sums.targets), self.count))
-        self.whole: Floats = np.zeros((len(sums.targets), self.count))
+        self.whole: Floats = np.zeros((len(sums.targets), self.count if any(length >= _DAY for length in there) else 0))
         for length, table in there.items():
             self._spread(table, length, self.values)
         if sums.whole_days.values.size:
@@ -111,9 +113,29 @@ class _Hours:
             into[:rows, at : at + length] += table.values[:rows, place, None] / length
 
 
-def _usage(kind: UsageKind, sums: BillSums, hours: _Hours, priced: _Priced) -> BilledUsage:
-    places = {target[1:]: row for target, row in sums.targets.items() if target[0] == kind}
-    of = [t for t in sums.totals if t.line.usage == kind]
+@dataclass(slots=True)
+class _OfKind:
+    """What there is of one kind of machine: its lines, and its rows in the table of hours."""
+
+    totals: list[LineTotal] = field(default_factory=list)
+    places: dict[tuple[Stream, PurchaseOption | None], int] = field(default_factory=dict)
+
+
+def _by_kind(sums: BillSums) -> dict[UsageKind, _OfKind]:
+    kinds: dict[UsageKind, _OfKind] = {}
+    for (kind, stream, option), row in sums.targets.items():
+        kinds.setdefault(kind, _OfKind()).places[stream, option] = row
+    for total in sums.totals:
+        if total.line.usage is not None:
+            kinds[total.line.usage].totals.append(total)
+    return kinds
+
+
+_Fees = Mapping[PurchaseOption | None, tuple[Decimal, Decimal]]
+
+
+def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: _Priced, fees: _Fees) -> BilledUsage:
+    places, of = there.places, there.totals
     used = [t for t in of if t.line.stream is not Stream.SPOT]
     rows = [row for (stream, _), row in places.items() if stream is Stream.HOURS]
     spot = next((row for (stream, _), row in places.items() if stream is Stream.SPOT), None)
@@ -122,7 +144,7 @@ def _usage(kind: UsageKind, sums: BillSums, hours: _Hours, priced: _Priced) -> B
     return BilledUsage(
         kind=kind,
         hours=_sum(hours.values, rows),
-        cost=priced.paid(used),
+        cost=priced.paid(used) + _share(of, priced, fees),
         list_cost=priced.of(used, "list") if listed else None,
         memory=_sum(hours.values, memory) if not kind.instance_type else None,
         covered=_covered(places, hours),
@@ -130,6 +152,28 @@ def _usage(kind: UsageKind, sums: BillSums, hours: _Hours, priced: _Priced) -> B
         spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
         whole_days=_sum(hours.whole, rows) if hours.daily else None,
     )
+
+
+def _fees(totals: list[LineTotal], priced: _Priced) -> _Fees:
+    """The fees of commitments that the bill spreads over no usage (Google), and what was taken off for them."""
+    off = [t for t in totals if t.line.stream is Stream.COVERED]
+    fees = [t for t in totals if t.line.holding is not None and t.line.fee]
+    return {
+        option: (
+            priced.of((t for t in fees if t.line.holding and t.line.holding.option is option), "cost"),
+            priced.of((t for t in off if t.line.option is option), "cost"),
+        )
+        for option in {t.line.option for t in off}
+    }
+
+
+def _share(of: list[LineTotal], priced: _Priced, fees: _Fees) -> Decimal:
+    """The share of those fees that a kind bears: in proportion to what was taken off its lines."""
+    shares = Decimal(0)
+    for option, (paid, off) in fees.items():
+        mine = priced.of((t for t in of if t.line.stream is Stream.COVERED and t.line.option is option), "cost")
+        shares += (paid * mine / off).quantize(_AMORTISED) if off else Decimal(0)
+    return shares
 
 
 def _sum(values: Floats, rows: list[int]) -> Floats:
@@ -164,7 +208,7 @@ def _commitment(of: list[LineTotal], priced: _Priced) -> BilledCommitment:
         paid, used = used or Decimal(0), None
     elif not told:
         unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
-        used = paid - unused if any(t.line.unused for t in fees) else Decimal(0)
+        used = paid - unused if any(t.line.unused for t in fees) else None
     covered = [t for t in of if t.line.kind is LineKind.COVERED]
     return BilledCommitment(
         id=held.id,
@@ -200,7 +244,7 @@ def _count(held: Holding, fees: list[LineTotal], paid: Decimal) -> Decimal | Non
     if held.count is not None:
         return Decimal(held.count)
     hours = max((t.last for t in fees), default=0) - min((t.first for t in fees), default=0)
-    if not held.option.is_spend_based or hours <= 0:
+    if not held.option.is_spend_based or hours <= 0 or not paid:
         return None
     return (paid / hours).quantize(_RATE).normalize()
 
@@ -210,12 +254,16 @@ def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:
     for total in sums.totals:
         if total.line.said:
             said[total.line.said] = said.get(total.line.said, 0) + total.rows
-    known = {kind.provider: frozenset(types(kind.provider)) for kind, _, _ in sums.targets}
+    known = {provider: frozenset(types(provider)) for provider in {kind.provider for kind, _, _ in sums.targets}}
     for total in sums.totals:
         kind = total.line.usage
         if kind is not None and kind.instance_type and kind.instance_type not in known[kind.provider]:
             told = f"lines of {kind.instance_type}, which the bundled price tables do not have"
             said[told] = said.get(told, 0) + total.rows
+    covered = [t for t in sums.totals if t.line.kind is LineKind.COVERED and t.line.usage is not None]
+    if covered and not any(t.money.get(t.line.paid_by) for t in covered):
+        told = "lines that a commitment covers, without its amortised cost (savings look larger than they are)"
+        said[told] = sum(t.rows for t in covered)
     if hours.spread:
         told = "lines of more than an hour, spread evenly over their hours"
         said[told] = sums.spread_rows

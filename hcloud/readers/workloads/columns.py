@@ -23,6 +23,7 @@ Sort = Literal["number", "time", "label", "identity", "skip"]
 OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 """Ours: 1990 to 2100 in Unix seconds."""
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+_MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
 _UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
 
 
@@ -37,8 +38,8 @@ class Column:
     """One column: its bounds (``above``: the lower bound itself is not allowed) or the labels it may hold.
 
     A ``required`` column must be there, and its cells filled unless it is ``sparse``; an empty cell of another column
-    becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided; they
-    are ``unix`` times where the first one is, and then all are of our days.
+    becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
+    ``told`` is what is allowed in words, where that is more than its bounds.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Column:
     sparse: bool = False
     zoned: bool = False
     ticks: float = 1.0
-    unix: bool = False
+    told: str = ""
     choices: tuple[str, ...] = ()
     stored: str = ""
 
@@ -76,20 +77,19 @@ class Column:
         """What the column may hold, for an error."""
         if self.sort == "label":
             return f"one of {', '.join(self.choices)}" if self.choices else "text"
-        if self.unix:
-            return f"Unix time in {TICKS[self.ticks]} from 1990 to 2100, as in the first row"
-        if self.sort == "time":
-            return f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time"
+        if self.told or self.sort == "time":
+            return self.told or _MOMENT
         if self.above:
             return f"a number above {self.low:g} and at most {self.high:g}"
         return f"a number from {self.low:g} to {self.high:g}"
 
     def in_numbers(self, ticks: float) -> Column:
         """The column of times as numbers, of which the first is so many ticks a second, or 0 for no Unix time."""
-        plain = replace(self, sort="number", ticks=ticks or 1.0)
+        plain = replace(self, sort="number", ticks=ticks or 1.0, told=_MOMENT)
         if not ticks:
             return plain
-        return replace(plain, low=OUR_DAYS[0] * ticks, high=OUR_DAYS[1] * ticks, unix=True)
+        told = f"Unix time in {TICKS[ticks]} from 1990 to 2100, as in the first row"
+        return replace(plain, low=OUR_DAYS[0] * ticks, high=OUR_DAYS[1] * ticks, told=told)
 
     def holds(self, values: Floats) -> bool:
         """Whether every value is within bounds; NaN and infinities are not."""

@@ -113,12 +113,14 @@ def header_layout(
 ) -> TableLayout:
     """The layout of a file with a header line: which known column stands where, ``called`` by which name in the file
     where that differs; InputError when it does not fit."""
-    names, delimiter, skip = header_names(source)
-    if called:
-        names = renamed(source.name, names, called, known)
+    stored, delimiter, skip = header_names(source)
+    names = renamed(source.name, stored, called, known) if called else stored
     check_header(source, names, known, ignore_extra=ignore_extra)
     by_name = {c.name: c for c in known}
-    columns = tuple(by_name.get(name, Column(f"{name} #{i}", "skip")) for i, name in enumerate(names))
+    columns = tuple(
+        replace(by_name[name], stored=there) if name in by_name else Column(f"{name} #{i}", "skip")
+        for i, (name, there) in enumerate(zip(names, stored, strict=True))
+    )
     columns = _with_time_type(source, columns, delimiter, skip)
     return TableLayout(columns, delimiter, header=True, skip=skip, decimal=decimal)
 

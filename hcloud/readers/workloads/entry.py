@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -13,10 +14,13 @@ from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.folder import read_folder
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.recognise import format_of
+from hcloud.readers.workloads.recognise import PARQUET, format_of
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
 
 DEFAULTS = WorkloadOptions()
+OF_TEXT = ("series", "machines")
+"""Formats of text that are read from Parquet too."""
+OPEN_END = "the last line has no end: read as it is, and cut short perhaps"
 
 
 class Reader(Protocol):
@@ -49,4 +53,15 @@ def read_source(
     source = with_options(source, options)
     name = format_of(source, options) if fmt == "auto" else fmt
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
-    return cast("Reader", module).read(source, options, progress)
+    reader = cast("Reader", module)
+    if source.head.startswith(PARQUET) and name in OF_TEXT:
+        from hcloud.readers.workloads.formats.parquet_text import as_text
+
+        with as_text(source) as text:
+            workload = reader.read(text, options, progress)
+        return replace(workload, provenance=replace(workload.provenance, digest=source.digest()))
+    workload = reader.read(source, options, progress)
+    if not source.open_end:
+        return workload
+    provenance = workload.provenance
+    return replace(workload, provenance=replace(provenance, repaired={**provenance.repaired, OPEN_END: 1}))

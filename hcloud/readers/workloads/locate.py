@@ -72,7 +72,7 @@ def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Ha
     for lines, names in _chunks(rows_of(source, layout, findings), index):
         for at in np.flatnonzero(np.isin(identity_hashes(pa.array(names, pa.string())), twice)).tolist():
             if names[at] in first:
-                where = f"line {lines[at]}, column {column.name}"
+                where = f"line {lines[at]}, column {column.in_file}"
                 findings.add(where, shown(names[at]), f"stands on line {first[names[at]]} too; each must be unique")
             else:
                 first[names[at]] = lines[at]
@@ -141,7 +141,7 @@ def _check_row(findings: Findings, line: int, cells: list[str], layout: TableLay
     for column, cell in zip(columns, cells, strict=True):
         complaint = _complaint(column, cell, layout.decimal)
         if complaint:
-            findings.add(f"line {line}, column {column.name}", shown(cell), complaint)
+            findings.add(f"line {line}, column {column.in_file}", shown(cell), complaint)
 
 
 def _complaint(column: Column, cell: str, decimal: str) -> str:

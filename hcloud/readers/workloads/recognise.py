@@ -18,10 +18,11 @@ from hcloud.readers.workloads.meanings import (
     job_columns,
     meant,
 )
-from hcloud.readers.workloads.nearest import unknown_json, unknown_parquet, unknown_table, unknown_text
+from hcloud.readers.workloads.nearest import unknown_json, unknown_table, unknown_text
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
+PARQUET = b"PAR1"
 _COMPANIONS = (
     (re.compile(r"[\d.]+,[\d.]+ \S"), "a map of flavours; give the file of requests beside it"),
     (re.compile(r"\d+ \d+$"), "a map of lifetime bins; give the file of requests beside it"),
@@ -34,15 +35,14 @@ def format_of(source: TraceFile, options: WorkloadOptions) -> str:
     """The format's name, by what ``--columns`` names where it is given, else by content."""
     if not options.columns:
         return recognise(source)
-    if source.head.startswith(b"PAR1"):
-        return "jobs-parquet"
-    called = called_columns(options.columns)
-    return "machines" if set(OF_SERIES_ONLY) & set(called) else "jobs-csv"
+    if set(OF_SERIES_ONLY) & set(called_columns(options.columns)):
+        return "machines"
+    return "jobs-parquet" if source.head.startswith(PARQUET) else "jobs-csv"
 
 
 def recognise(source: TraceFile) -> str:
     """The format's name; InputError when the content is none that is known."""
-    if source.head.startswith(b"PAR1"):
+    if source.head.startswith(PARQUET):
         return _parquet(source)
     first = source.head.split(b"\n", 1)[0].decode("utf-8", "replace").removesuffix("\r")
     header = _header(source)
@@ -106,6 +106,10 @@ def _parquet(source: TraceFile) -> str:
         raise InputError(f"{source.name}: damaged Parquet file: {error}") from error
     if "cpu_usage" in names or "cpu_capacity" in names:
         return "bitbrains"
-    if "submit" not in names and "duration" not in names:
-        raise unknown_parquet(source, names)
-    return "jobs-parquet"
+    if "submit" in names or "duration" in names:
+        return "jobs-parquet"
+    if "timestamp" in names and _is_series(set(names)):
+        return "series"
+    if is_machines(names) and not is_jobs(job_columns(names)):
+        return "machines"
+    raise unknown_table(source, names)

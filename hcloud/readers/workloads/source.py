@@ -30,6 +30,8 @@ WORKLOAD_HINT = "name a trace or a history; 'hcloud workload --help' lists the f
 STDIN = Path("-")
 STDIN_NAME = "standard input"
 _MARKS: tuple[tuple[bytes, Packing], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_WHOLES = (b"{", b"[", b"PAR1")
+"""How files begin that cannot be read if their end is missing."""
 _BOM = b"\xef\xbb\xbf"
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
 
@@ -37,7 +39,7 @@ _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF
 @dataclass(frozen=True, slots=True)
 class TraceFile:
     """One regular file: its path, size, how it is packed, whether a byte order mark was skipped, its name for messages,
-    and the command that plans it (of a file in a folder: the folder)."""
+    the command that plans it (of a file in a folder: the folder), and whether its last line has no end."""
 
     path: Path
     size: int
@@ -46,6 +48,7 @@ class TraceFile:
     head: bytes
     name: str
     command: tuple[str, ...]
+    open_end: bool = False
 
     def open(self) -> CheckedReader:
         """A reader of the decompressed bytes behind any byte order mark."""
@@ -70,6 +73,15 @@ class TraceFile:
         """SHA-256 of the file as stored."""
         with _file_errors(self.path, self.name), self.path.open("rb") as raw:
             return hashlib.file_digest(raw, "sha256").hexdigest()
+
+    def content_digest(self) -> str:
+        """SHA-256 of what is packed in the file."""
+        sha = hashlib.sha256()
+        with _file_errors(self.path, self.name), self.path.open("rb") as raw:
+            unpacked = _unpacked(cast("io.RawIOBase", raw), self.packing)
+            while block := unpacked.read(BLOCK):
+                sha.update(block)
+        return sha.hexdigest()
 
 
 class CheckedReader(io.RawIOBase):
@@ -207,6 +219,9 @@ def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
         if status.st_size == 0:
             raise InputError(f"{name} is empty", hint="look at what was to write it")
         with path.open("rb") as raw:
+            raw.seek(-1, io.SEEK_END)
+            last = raw.read(1)
+            raw.seek(0)
             head = raw.read(HEAD_BYTES)
             packing = _packing(head)
             if packing:
@@ -220,7 +235,9 @@ def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
     head = head.removeprefix(_BOM)
     if not head.strip():
         raise InputError(f"{name} holds no text")
-    return TraceFile(path, status.st_size, packing, marked, head, name, ("hcloud", "plan", operand))
+    lines = not packing and not head.lstrip().startswith(_WHOLES)
+    command = ("hcloud", "plan", operand)
+    return TraceFile(path, status.st_size, packing, marked, head, name, command, lines and last != b"\n")
 
 
 def _sort_of_file(mode: int) -> str:

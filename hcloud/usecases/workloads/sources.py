@@ -23,7 +23,12 @@ STDIN = Path("-")
 def open_workload(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Workload:
     """The workload the configuration names, its jobs fitted to their applications' profiles where it names these;
     ``progress`` hears the share read so far. Raises UsageError where the configuration names none or two."""
-    workload = within(_read_workload(loaded, progress), loaded.config.workload.window)
+    return as_configured(loaded, _read_workload(loaded, progress))
+
+
+def as_configured(loaded: Loaded, read: Workload) -> Workload:
+    """A workload that was read: in the configuration's window, its jobs fitted to the profiles that it names."""
+    workload = within(read, loaded.config.workload.window)
     if loaded.config.profiles.folder is None:
         return workload
     from hcloud.usecases.workloads.profiled import with_profiles

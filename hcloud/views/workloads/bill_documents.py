@@ -99,6 +99,7 @@ class _Commitment(Part):
 class BillDocument(Document, title="hcloud workload show, of a bill"):
     """A bill: its lines by kind, which add up to its total, its usage, and the commitments in it."""
 
+    table = ("kinds",)
     bill: _Origin
     currency: Currency
     total: Annotated[Amount, From("bill.total")]

@@ -13,8 +13,8 @@ from hcloud.catalog.shapes import family_of
 from hcloud.model.bill import LineKind, Service, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.model.json_text import parsed
 from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
+from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in
 from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, Stream, Texts
 
 _PROVIDERS = (
@@ -22,8 +22,6 @@ _PROVIDERS = (
     (re.compile(r"(?i)microsoft|azure"), Provider.AZURE),
     (re.compile(r"(?i)google|gcp"), Provider.GCP),
 )
-_UNIT = re.compile(r"(?i)(?P<many>\d[\d,]*)?\s*(?P<name>hours?|hrs?|seconds?|minutes?)(?:/\w+)?")
-_HOURS = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
 _AWS_TYPE = re.compile(r"\b[a-z][a-z0-9-]{1,12}\.(?:\d*x?large|medium|small|micro|nano|metal(?:-\w+)?)\b")
 _AWS_MACHINE = re.compile(r"(?i)\b(?:linux|windows|rhel|suse|ubuntu)\b(?!.*\bMbps\b)")
 _SERVERLESS = re.compile(r"AWS (?:Fargate - (?P<fargate>vCPU|Memory)|Lambda - Total Compute)\b(?!.*Spot)")
@@ -141,7 +139,7 @@ def _serverless(texts: Texts) -> BillLine | None:
     family = f"{service.lower()}-arm" if "ARM" in texts["description"] else service.lower()
     kind = UsageKind(Provider.AWS, texts["account"], texts["region"], family, "", service=service)
     stream = Stream.HOURS if found["fargate"] == "vCPU" else Stream.MEMORY
-    per = 1.0 if found["fargate"] else _HOURS["s"]
+    per = 1.0 if found["fargate"] else HOURS["s"]
     return BillLine(LineKind.ON_DEMAND, kind, stream, per=per, paid_by="effective")
 
 
@@ -158,7 +156,7 @@ def _of_ran(use: Ran) -> BillLine:
 
 def _machine(texts: Texts, provider: Provider) -> _Machine | str | None:
     """The machine of a line of hours; None for what is none, a sentence for one that is not said."""
-    details = {**_details(texts["sku"]), **_details(texts["price_details"])}
+    details = {**details_in(texts["sku"]), **details_in(texts["price_details"])}
     name = details.get("InstanceType") or details.get("ServiceType") or ""
     description = texts["description"]
     if not name and provider is Provider.AWS:
@@ -176,25 +174,6 @@ def _machine(texts: Texts, provider: Provider) -> _Machine | str | None:
 
 
 _AZURE_MACHINES = frozenset({"virtual machine", "virtual machine scale set", "microsoft.compute/virtualmachines"})
-
-
-def _details(text: str) -> dict[str, str]:
-    """The entries of a JSON object of texts; none for other text."""
-    if not text.lstrip().startswith("{"):
-        return {}
-    try:
-        found = parsed(text)
-    except ValueError:
-        return {}
-    return {str(k): str(v) for k, v in found.items() if v} if isinstance(found, dict) else {}
-
-
-def hours_in(unit: str) -> float | None:
-    """How many hours a unit is, ``Hours`` or ``100 Hours``; None for a unit of something else."""
-    found = _UNIT.fullmatch(unit.strip())
-    if found is None:
-        return None
-    return float((found["many"] or "1").replace(",", "")) * _HOURS[found["name"][0].lower()]
 
 
 def _purchase(texts: Texts, provider: Provider | None) -> BillLine:
@@ -260,6 +239,6 @@ FOCUS = BillFormat(
     required=frozenset({"provider", "category", "cost", "start", "service_category"}),
     meaning=_meaning,
     label=_label,
-    identity=("resourceid", "chargeperiodstart", "skupriceid", "chargecategory", "chargedescription"),
+    identity=("resourceid", "chargeperiodstart", "skupriceid", "chargedescription", "subaccountid", "billedcost"),
     maps={"price_details": _DETAILS, "sku": _DETAILS},
 )

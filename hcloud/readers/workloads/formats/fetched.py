@@ -35,7 +35,7 @@ _RULES = {
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """The sum of all machines, step by step; where there is no row, nothing ran."""
-    layout = header_layout(source, _KNOWN, ignore_extra=True)
+    layout = header_layout(source, _KNOWN, ignore_extra=True, decimal=options.decimal)
     table = read_table(source, layout, options.max_rows, progress)
     times, cores, used = (table.sink.numbers(name) for name in ("timestamp", "cores", "cores_used"))
     repaired = {"byte order mark skipped": 1} if source.marked else {}

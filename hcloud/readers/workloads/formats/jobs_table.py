@@ -41,9 +41,10 @@ _UNTIL = (
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
 
 
-def job_schema(names: Collection[str]) -> tuple[Column, ...]:
-    """The columns of jobs with these among them: where there is an end and no duration, a job runs from its start
-    (else its submission) to its end."""
+def job_schema(stored: Collection[str], called: Collection[str]) -> tuple[Column, ...]:
+    """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
+    duration, a job runs from its start (else its submission) to its end."""
+    names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
         return tuple(column for column in SCHEMA if column.name != "duration") + _UNTIL
     return SCHEMA

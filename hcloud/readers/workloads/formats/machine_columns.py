@@ -14,7 +14,7 @@ from hcloud.readers.workloads.source import TraceFile
 
 GOOGLE = "TimeSeries ID"
 """The first cell of what Google's Metrics Explorer exports; a column of times."""
-_OTHER_USE = re.compile(r"\b(memory|mem|ram|swap|disk|network|bytes|iops)\b", re.IGNORECASE)
+_OTHER_USE = re.compile(r"\b(memory|mem|ram|swap|disk|network|bytes|iops|costs?|usd|eur)\b|[$€]", re.IGNORECASE)
 _OF_ALL = re.compile(r"total|sum|average|avg|mean|max(imum)?|min(imum)?|median|p\d\d|all")
 _PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
 _CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)

@@ -67,6 +67,7 @@ class _Table:
         self.repaired: dict[str, int] = {"byte order mark skipped": 1} if source.marked else {}
         self.machines: dict[str, _Samples] = {}
         self.percent: bool | None = None
+        self.last = "", math.nan
 
     def read(self, progress: Progress | None) -> None:
         """Take every row; what is wrong is noted."""
@@ -96,7 +97,7 @@ class _Table:
     def _take(self, line: int, cells: list[str]) -> None:
         names = self.header.names
         try:
-            time = self.clock.seconds(cells[self.columns.time])
+            time = self._seconds(cells[self.columns.time])
         except ValueError:
             at = self.columns.time
             self.findings.add(f"line {line}, column {names[at]}", shown(cells[at]), TIMES)
@@ -110,6 +111,12 @@ class _Table:
             self.findings.add(f"line {line}, column {names[self.columns.name]}", shown(machine), "a machine's name")
             return
         self._sample(line, machine, time, (cells, self.columns.values[0]))
+
+    def _seconds(self, text: str) -> float:
+        """A time; rows of several machines at one time follow one another."""
+        if text != self.last[0]:
+            self.last = text, self.clock.seconds(text)
+        return self.last[1]
 
     def _sample(self, line: int, machine: str, time: float, cell: tuple[list[str], int]) -> None:
         cells, at = cell
@@ -162,7 +169,7 @@ class _Table:
                 why = "unsorted: rows earlier than the row before; sorted by time"
                 self.repaired[why] = self.repaired.get(why, 0) + later
             yield MeasuredSeries(
-                machine.name,
+                machine.name if self.columns.name is None else self.header.names[self.columns.values[0]],
                 machine.name,
                 times[order],
                 np.array(machine.values)[order],

@@ -134,6 +134,11 @@ def _check(file: str, found: Sequence[MeasuredSeries], value: str) -> None:
         for at in bad[:_SHOWN].tolist():
             what = f"{series.values[at]:g} at {series.times[at]:.0f}"
             findings.add(series.place(at), what, f"{value}: a number from 0 to {most:g}")
+        if series.memory is not None:
+            wrong = np.flatnonzero(~((series.memory >= 0) & (series.memory <= limits.MEMORY_GIB)))
+            for at in wrong[:_SHOWN].tolist():
+                allowed = f"GiB of memory: a number from 0 to {limits.MEMORY_GIB:g}"
+                findings.add(series.place(at), f"memory {series.memory[at]:g}", allowed)
         late = np.flatnonzero(~((series.times >= 0) & (series.times <= limits.SUBMIT_SECONDS)))
         if len(late):
             what = f"the time {series.times[late[0]]:g} is not in seconds, ms, us or ns since 1970"
@@ -154,7 +159,8 @@ def _refuse_twice(file: str, found: Sequence[MeasuredSeries]) -> None:
         for at in order[twice + 1].tolist()[:_SHOWN]:
             inside = at - (len(times) - len(series.times))
             where = series.place(max(inside, 0))
-            findings.add(where, f"the time {times[at]:.0f} is there before", "one sample for each time of a series")
+            allowed = "one sample for each time of a series; where clocks were put back, export times in UTC"
+            findings.add(where, f"the time {times[at]:.0f} is there before", allowed)
     if findings.problems:
         raise findings.error()
 

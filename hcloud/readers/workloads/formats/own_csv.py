@@ -17,7 +17,7 @@ FORMAT = "jobs-csv"
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a comma, semicolon or tab separated file with a header."""
     called = called_columns(options.columns)
-    known = job_schema(called if called else header_names(source).names)
+    known = job_schema(header_names(source).names, called)
     extra = options.extra_columns == "ignore" or bool(called)
     layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
     table = read_table(source, layout, options.max_rows, progress)
@@ -25,7 +25,9 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     if len(wrong):
         findings = Findings(source.name)
         for line in lines_of(source, layout, wrong.tolist()):
-            findings.add(f"line {line}, column end", "not within a job's length of its begin", LENGTH)
+            findings.add(
+                f"line {line}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
+            )
         raise findings.error()
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
     draft.repair("byte order mark skipped", int(source.marked))

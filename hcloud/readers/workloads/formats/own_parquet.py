@@ -33,7 +33,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     called = called_columns(options.columns)
     with opened(source) as file:
         names = file.schema_arrow.names
-        known = job_schema(called or names)
+        known = job_schema(names, called)
         ours = renamed(source.name, names, called, known) if called else names
         check_header(source, ours, known, ignore_extra=options.extra_columns == "ignore" or bool(called))
         columns = tuple(replace(c, stored=called.get(c.name, "")) for c in known if c.name in ours)
@@ -42,7 +42,9 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     if len(wrong):
         findings = Findings(source.name)
         for row in wrong.tolist():
-            findings.add(f"row {row + 1}, column end", "not within a job's length of its begin", LENGTH)
+            findings.add(
+                f"row {row + 1}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
+            )
         raise findings.error()
     _refuse_duplicates(source, sink, called.get("id", "id"))
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)

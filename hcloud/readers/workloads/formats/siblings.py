@@ -24,11 +24,14 @@ def sibling(source: TraceFile, pattern: str, passed: Path | None, key: str) -> T
 def text_lines(source: TraceFile, findings: Findings) -> list[tuple[int, str]]:
     """Numbered lines that are not blank; bytes that are not ASCII are noted as problems."""
     lines: list[tuple[int, str]] = []
+    number = 0
     for number, line in source.lines():
         if not line.isascii() or b"\0" in line:
             findings.add(f"line {number}", "bytes that are not ASCII text", "digits, letters, commas and bars")
         elif line.strip():
             lines.append((number, line.decode("ascii").strip()))
+    if source.open_end:
+        findings.add(f"line {number}", "has no end", "a line end behind every line; was the file cut short?")
     return lines
 
 

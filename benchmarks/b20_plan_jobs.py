@@ -1,6 +1,6 @@
-"""B19: processor seconds and memory of `hcloud plan` from ten million jobs that cannot be split, beside reading them.
+"""B20: processor seconds and memory of `hcloud plan` from ten million jobs that cannot be split, beside reading them.
 
-``python -m benchmarks.b19_plan_jobs`` makes two seeded files: jobs of a few hundred shapes, by time, and jobs of which
+``python -m benchmarks.b20_plan_jobs`` makes two seeded files: jobs of a few hundred shapes, by time, and jobs of which
 each has a shape of its own, in no order. It plans from each in a fresh process, checks that the plan counts every job,
 and prints ``name value unit | peer x | limit y | ratio``; the peer reads the same file with pyarrow's own reader and no
 checks. It fails where a goal is missed.
@@ -89,11 +89,11 @@ def measure(name: str, path: Path, rows: int) -> bool:
         raise SystemExit(f"{name}: {counted} of {rows} rows were planned for")
     peer, _ = spent([sys.executable, "-c", PEER, str(path)])
     print(
-        f"b19_plan_{name} {ours.seconds:.1f} s CPU | peer pyarrow reads it {peer.seconds:.1f} | limit {GOAL_SECONDS:g} | "
-        f"ratio {ours.seconds / peer.seconds:.1f}x"
+        f"b20_plan_{name} {ours.seconds:.1f} s CPU | peer pyarrow reads it {peer.seconds:.1f} | "
+        f"limit {GOAL_SECONDS:g} | ratio {ours.seconds / peer.seconds:.1f}x"
     )
     print(
-        f"b19_memory_{name} {ours.memory:.0f} MB | peer pyarrow {peer.memory:.0f} | limit - | "
+        f"b20_memory_{name} {ours.memory:.0f} MB | peer pyarrow {peer.memory:.0f} | limit - | "
         f"ratio {ours.memory / (path.stat().st_size / 1e6):.1f}x file"
     )
     return ours.seconds <= GOAL_SECONDS

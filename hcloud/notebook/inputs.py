@@ -1,0 +1,125 @@
+"""What the functions for notebooks are given: demand of any kind, and keywords that mean what flags mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hcloud.errors import UsageError
+from hcloud.notebook.background import in_background
+from hcloud.notebook.frames import as_file, is_frame, renamed, usual_keys
+from hcloud.notebook.results import DemandResult
+from hcloud.readers.configuration.config import Loaded, WorkloadSection, load_config
+from hcloud.usecases.asked import moment
+from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, Flags, with_flags, within
+from hcloud.usecases.workloads.workload import WorkloadRequest, open_request
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Frame = pd.DataFrame | pd.Series[Any]
+    Demand = DemandResult | Frame | str | Path
+
+Names = str | Sequence[str] | None
+Columns = str | Mapping[str, str] | None
+Options = Mapping[str, object] | None
+SEED = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How demand is read: as which format, with which columns and which keys of its reader."""
+
+    format: str | None = None
+    columns: Columns = None
+    options: Options = None
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys of the reader, the names of the columns among them."""
+        found = {key: str(value) for key, value in (self.options or {}).items()}
+        if self.columns is None:
+            return found
+        named = self.columns
+        return {**found, "columns": named if isinstance(named, str) else ",".join(f"{k}={v}" for k, v in named.items())}
+
+
+def read_demand(demand: Frame | str | Path, how: Reading, window: str | None, seed: int, at: datetime) -> DemandResult:
+    """The demand of a file, a scenario or a frame, in the window that counts."""
+    fmt = how.format or "auto"
+    check_kind(demand)
+    if is_frame(demand):
+        section = WorkloadSection()
+        with as_file(demand) as path:
+            request = WorkloadRequest(str(path), fmt, usual_keys(demand) | how.keys, seed)
+            whole = renamed(in_background(lambda progress: open_request(request, progress)))
+    else:
+        request = WorkloadRequest(str(demand), fmt, how.keys, seed)
+        section = _section(request)
+        whole = in_background(lambda progress: open_request(request, progress))
+    if window is not None:
+        section = section.model_copy(update={"window": window})
+    return DemandResult(within(whole, window), whole, section, at)
+
+
+def check_kind(demand: object) -> None:
+    """UsageError for what holds no demand."""
+    if not (is_frame(demand) or isinstance(demand, DemandResult | str | Path)):
+        kinds = "a file's name, 'scenario:NAME', a DataFrame, a Series, or what hcloud.read returned"
+        raise UsageError(f"demand is of {type(demand).__name__}; it must be {kinds}")
+
+
+def _section(request: WorkloadRequest) -> WorkloadSection:
+    """The same as a configuration says it."""
+    if request.name.startswith(SCENARIO_PREFIX):
+        return WorkloadSection(scenario=request.name.removeprefix(SCENARIO_PREFIX))
+    return WorkloadSection(path=Path(request.name).absolute(), format=request.format, options=dict(request.keys or {}))
+
+
+def known(demand: Demand | None, how: Reading) -> DemandResult | str | None:
+    """Demand that was read, also of a frame, or the name of what is still to be read."""
+    if isinstance(demand, DemandResult):
+        if how != Reading():
+            raise UsageError("format, columns and options are about reading; this demand was read already")
+        return demand
+    if is_frame(demand):
+        return read_demand(demand, how, None, SEED, moment(None))
+    if demand is None:
+        return None
+    check_kind(demand)
+    return str(demand)
+
+
+def flags_of(found: DemandResult | str | None, how: Reading) -> Flags:
+    """The flags that say what is read and how; none of what was read already."""
+    if isinstance(found, DemandResult):
+        return Flags()
+    return Flags(workload=found, format=how.format, options=tuple(f"{k}={v}" for k, v in how.keys.items()))
+
+
+def configured(found: DemandResult | str | None, config: str | Path | None, flags: Flags) -> Loaded:
+    """The configuration with the keywords on top; of demand that was read it says where that is from."""
+    loaded = load_config(None if config is None else Path(config))
+    if isinstance(found, DemandResult):
+        loaded = replace(loaded, config=loaded.config.model_copy(update={"workload": found.section}))
+    return with_flags(loaded, flags)
+
+
+def names(given: Names) -> tuple[str, ...]:
+    """One name or several."""
+    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+def folder(given: str | Path | None) -> Path | None:
+    """A folder, if one is named."""
+    return None if given is None else Path(given)
+
+
+def time_of(now: str | datetime | None) -> datetime:
+    """The time to work at: as text, as Python has it (UTC where it names no zone), else the clock."""
+    if not isinstance(now, datetime):
+        return moment(now)
+    return now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
