@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shlex
 from pathlib import Path
@@ -158,6 +159,13 @@ def test_folders_that_cannot_be_used(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     assert says in refused(["workload", "show", str(tmp_path)], capsys)
+
+
+def test_a_packed_copy_in_a_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = b"timestamp,cores\n0,1\n60,2\n"
+    (tmp_path / "a.csv").write_bytes(data)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(data))
+    assert "a.csv.gz: holds the same as" in refused(["workload", "show", str(tmp_path)], capsys)
 
 
 def test_other_files_in_a_folder_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,7 +101,8 @@ def _refuse_copies(sources: Sequence[TraceFile], found: Sequence[Demand]) -> Non
     """Refuse a file that holds the same as another: its demand would count twice."""
     met = dict[str, str]()
     for source, demand in zip(sources, found, strict=True):
-        before = met.setdefault(demand.provenance.digest, source.name)
+        digest = source.content_digest() if source.packing else demand.provenance.digest
+        before = met.setdefault(digest, source.name)
         if before != source.name and demand.cores.any():
             raise InputError(
                 f"{source.name}: holds the same as {before}: its demand would count twice",

@@ -74,6 +74,15 @@ class TraceFile:
         with _file_errors(self.path, self.name), self.path.open("rb") as raw:
             return hashlib.file_digest(raw, "sha256").hexdigest()
 
+    def content_digest(self) -> str:
+        """SHA-256 of what is packed in the file."""
+        sha = hashlib.sha256()
+        with _file_errors(self.path, self.name), self.path.open("rb") as raw:
+            unpacked = _unpacked(cast("io.RawIOBase", raw), self.packing)
+            while block := unpacked.read(BLOCK):
+                sha.update(block)
+        return sha.hexdigest()
+
 
 class CheckedReader(io.RawIOBase):
     """Reads a source's bytes and digests the file as stored; a truncated or over-compressed one is an InputError.

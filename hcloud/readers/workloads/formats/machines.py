@@ -169,7 +169,7 @@ class _Table:
                 why = "unsorted: rows earlier than the row before; sorted by time"
                 self.repaired[why] = self.repaired.get(why, 0) + later
             yield MeasuredSeries(
-                machine.name,
+                machine.name if self.columns.name is None else self.header.names[self.columns.values[0]],
                 machine.name,
                 times[order],
                 np.array(machine.values)[order],

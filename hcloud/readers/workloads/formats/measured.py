@@ -159,7 +159,8 @@ def _refuse_twice(file: str, found: Sequence[MeasuredSeries]) -> None:
         for at in order[twice + 1].tolist()[:_SHOWN]:
             inside = at - (len(times) - len(series.times))
             where = series.place(max(inside, 0))
-            findings.add(where, f"the time {times[at]:.0f} is there before", "one sample for each time of a series")
+            allowed = "one sample for each time of a series; where clocks were put back, export times in UTC"
+            findings.add(where, f"the time {times[at]:.0f} is there before", allowed)
     if findings.problems:
         raise findings.error()
 

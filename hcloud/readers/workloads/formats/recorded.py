@@ -103,7 +103,8 @@ class Recorder:
         if self.findings.problems:
             raise self.findings.error()
         if not self.rows:
-            raise InputError(f"{self._source.name}: holds no job: nothing follows its header")
+            why = "its list is empty" if self._source.head.lstrip().startswith(b"{") else "nothing follows its header"
+            raise InputError(f"{self._source.name}: holds no job: {why}")
         made = self._jobs
 
         def column(name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
