@@ -18,16 +18,17 @@ from hcloud.notebook.inputs import (
     Columns,
     Names,
     Options,
+    ReadAs,
     Reading,
     configured,
     flags_of,
     folder,
     known,
     names,
-    read_demand,
+    read_any,
     time_of,
 )
-from hcloud.notebook.results import DemandResult, PlanResult, ReportResult, SimulationResult
+from hcloud.notebook.results import BillResult, DemandResult, PlanResult, ReportResult, SimulationResult
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.asked import provider_named, refuse_unsimulated
 from hcloud.usecases.workloads.sources import as_configured
@@ -48,8 +49,8 @@ def read(
     window: str | None = None,
     seed: int = SEED,
     now: str | datetime | None = None,
-) -> DemandResult:
-    """Read what ran: any file that ``hcloud workload show`` reads, ``scenario:NAME``, or a DataFrame.
+) -> DemandResult | BillResult:
+    """Read what ran: any file or bill that ``hcloud workload show`` reads, ``scenario:NAME``, or a DataFrame.
 
     A DataFrame of jobs has the columns ``submit`` (a time, or seconds), ``duration`` (seconds, or a timedelta) or
     ``end``, and optionally ``cores`` (vCPUs), ``memory`` (GiB), ``kind``, ``app`` and more;
@@ -61,7 +62,7 @@ def read(
     >>> hcloud.read("trace.csv", window="14d")
     >>> hcloud.read(frame, columns={"submit": "start_time", "duration": "run_time", "cores": "vcpus"})
     """
-    return read_demand(demand, Reading(format, columns, options), window, seed, time_of(now))
+    return read_any(demand, Reading(format, columns, options), ReadAs(window, seed, time_of(now)))
 
 
 def plan(

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcloud.errors import UsageError
+from hcloud.model.bill_figures import figures_of
 from hcloud.notebook.background import in_background
 from hcloud.notebook.frames import as_file, is_frame, renamed, usual_keys
-from hcloud.notebook.results import DemandResult
+from hcloud.notebook.results import BillResult, DemandResult
 from hcloud.readers.configuration.config import Loaded, WorkloadSection, load_config
 from hcloud.usecases.asked import moment
+from hcloud.usecases.workloads.bills import names_bill, open_bill
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, Flags, with_flags, within
 from hcloud.usecases.workloads.workload import WorkloadRequest, open_request
 
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Frame = pd.DataFrame | pd.Series[Any]
-    Demand = DemandResult | Frame | str | Path
+    Demand = DemandResult | BillResult | Frame | str | Path
+    Found = DemandResult | BillResult | str | None
 
 Names = str | Sequence[str] | None
 Columns = str | Mapping[str, str] | None
@@ -47,10 +50,31 @@ class Reading:
         return {**found, "columns": named if isinstance(named, str) else ",".join(f"{k}={v}" for k, v in named.items())}
 
 
-def read_demand(demand: Frame | str | Path, how: Reading, window: str | None, seed: int, at: datetime) -> DemandResult:
-    """The demand of a file, a scenario or a frame, in the window that counts."""
-    fmt = how.format or "auto"
+@dataclass(frozen=True, slots=True)
+class ReadAs:
+    """What of the demand counts, the seed of a scenario, and the time it is read at."""
+
+    window: str | None
+    seed: int
+    at: datetime
+
+
+def read_any(demand: Frame | str | Path, how: Reading, told: ReadAs) -> DemandResult | BillResult:
+    """The bill that is named, else demand."""
     check_kind(demand)
+    if is_frame(demand):
+        return read_demand(demand, how, told)
+    request = WorkloadRequest(str(demand), how.format or "auto", how.keys, told.seed, told.window)
+    if not names_bill(request):
+        return read_demand(demand, how, told)
+    bill = in_background(lambda progress: open_bill(request, progress))
+    return BillResult(figures_of(bill), _section(request), told.at)
+
+
+def read_demand(demand: Frame | str | Path, how: Reading, told: ReadAs) -> DemandResult:
+    """The demand of a file, a scenario or a frame, in the window that counts."""
+    seed, window = told.seed, told.window
+    fmt = how.format or "auto"
     if is_frame(demand):
         section = WorkloadSection()
         with as_file(demand) as path:
@@ -62,12 +86,12 @@ def read_demand(demand: Frame | str | Path, how: Reading, window: str | None, se
         whole = in_background(lambda progress: open_request(request, progress))
     if window is not None:
         section = section.model_copy(update={"window": window})
-    return DemandResult(within(whole, window), whole, section, at)
+    return DemandResult(within(whole, window), whole, section, told.at)
 
 
 def check_kind(demand: object) -> None:
     """UsageError for what holds no demand."""
-    if not (is_frame(demand) or isinstance(demand, DemandResult | str | Path)):
+    if not (is_frame(demand) or isinstance(demand, str | Path)):
         kinds = "a file's name, 'scenario:NAME', a DataFrame, a Series, or what hcloud.read returned"
         raise UsageError(f"demand is of {type(demand).__name__}; it must be {kinds}")
 
@@ -79,31 +103,31 @@ def _section(request: WorkloadRequest) -> WorkloadSection:
     return WorkloadSection(path=Path(request.name).absolute(), format=request.format, options=dict(request.keys or {}))
 
 
-def known(demand: Demand | None, how: Reading) -> DemandResult | str | None:
-    """Demand that was read, also of a frame, or the name of what is still to be read."""
-    if isinstance(demand, DemandResult):
+def known(demand: Demand | None, how: Reading) -> Found:
+    """What was read, also of a frame, or the name of what is still to be read."""
+    if isinstance(demand, DemandResult | BillResult):
         if how != Reading():
             raise UsageError("format, columns and options are about reading; this demand was read already")
         return demand
     if is_frame(demand):
-        return read_demand(demand, how, None, SEED, moment(None))
+        return read_demand(demand, how, ReadAs(None, SEED, moment(None)))
     if demand is None:
         return None
     check_kind(demand)
     return str(demand)
 
 
-def flags_of(found: DemandResult | str | None, how: Reading) -> Flags:
+def flags_of(found: Found, how: Reading) -> Flags:
     """The flags that say what is read and how; none of what was read already."""
-    if isinstance(found, DemandResult):
+    if isinstance(found, DemandResult | BillResult):
         return Flags()
     return Flags(workload=found, format=how.format, options=tuple(f"{k}={v}" for k, v in how.keys.items()))
 
 
-def configured(found: DemandResult | str | None, config: str | Path | None, flags: Flags) -> Loaded:
+def configured(found: Found, config: str | Path | None, flags: Flags) -> Loaded:
     """The configuration with the keywords on top; of demand that was read it says where that is from."""
     loaded = load_config(None if config is None else Path(config))
-    if isinstance(found, DemandResult):
+    if isinstance(found, DemandResult | BillResult):
         loaded = replace(loaded, config=loaded.config.model_copy(update={"workload": found.section}))
     return with_flags(loaded, flags)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from hcloud.model.bill_figures import BillFigures
 from hcloud.model.plans.plan import Plan
 from hcloud.model.workload import Summary, Workload
 from hcloud.notebook.frames import Amounts, frame_of, frame_of_rows
@@ -102,6 +103,39 @@ class DemandResult(Result):
         of = self.workload.provenance
         found = self.summary
         return f"demand: {of.name}, {counted(of.rows, 'row')}, {found.mean_cores:,.1f} vCPUs mean"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BillResult(Result):
+    """What a provider's bill says of compute, as :func:`hcloud.read` found it: ``figures`` has its sums, and ``bill``
+    in it every hour."""
+
+    figures: BillFigures
+    section: WorkloadSection
+    at: datetime
+
+    def to_frame(self, amounts: Amounts = "decimal") -> pd.DataFrame:
+        """Its usage, a row for each kind of machine in each account and region: instance-hours, and dollars.
+
+        >>> hcloud.read("cur/").to_frame("float").groupby("family").cost.sum()
+        """
+        from hcloud.views.rows import rows_of
+
+        return frame_of_rows(rows_of(self._document()), amounts)
+
+    def _document(self) -> Content:
+        from hcloud.views.workloads.bill_documents import BillDocument
+
+        return BillDocument.of(self.figures, self.at)
+
+    def _page(self) -> Page:
+        from hcloud.views.workloads.page import bill_page
+
+        return bill_page(self.figures)
+
+    def _said(self) -> str:
+        bill = self.figures.bill
+        return f"bill: {bill.name}, {counted(bill.rows, 'row')}, {format_money(bill.total, 2)}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

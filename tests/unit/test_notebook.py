@@ -127,6 +127,17 @@ def test_a_frame_of_machines_adds_up_and_one_of_percent_is_said_to_be() -> None:
         hcloud.simulate(web)
 
 
+def test_a_bill_is_its_usage_to_the_cent() -> None:
+    bill = EXAMPLES.parent / "tests" / "cases" / "bills" / "focus_1.2.csv"
+    read = hcloud.read(bill, now=NOW)
+    text = said(["workload", "show", str(bill), "--now", NOW, "-o", "json"]).out
+    assert read.to_json() == text
+    costs = [Decimal(kind["cost"]) for kind in json.loads(text)["kinds"]]
+    assert read.to_frame().cost.tolist() == costs
+    assert sum(read.to_frame("float").cost) == pytest.approx(float(sum(costs)))
+    assert "<svg" in read._repr_html_() or "&lt;svg" in read._repr_html_()
+
+
 def test_what_is_wrong_in_a_frame_is_said_with_row_and_column() -> None:
     frame = _frame().astype({"vcpus": object})
     frame.loc[3, "vcpus"] = -1
@@ -134,7 +145,7 @@ def test_what_is_wrong_in_a_frame_is_said_with_row_and_column() -> None:
     with pytest.raises(errors.InputError) as found:
         hcloud.read(frame, columns=JOB_COLUMNS)
     places = [(problem.file, problem.where) for problem in found.value.problems]
-    assert places == [("DataFrame", "row 3, column cores"), ("DataFrame", "row 7, column cores")]
+    assert places == [("DataFrame", "row 3, column vcpus"), ("DataFrame", "row 7, column vcpus")]
     with pytest.raises(errors.InputError, match="column submit is missing") as found:
         hcloud.read(frame)
     assert "submit=start_time" in found.value.hint

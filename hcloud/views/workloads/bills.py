@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
@@ -29,24 +29,35 @@ def show_bill(figures: BillFigures, terminal: Terminal) -> None:
     """Every table of a bill, then the machines that ran over time."""
     bill = figures.bill
     terminal.show(Text(bill.name, style="bold"), "")
-    terminal.show(plain_of(Figures(("figure", "value"), _figures(figures)), ("value",)), "")
-    terminal.show(_lines(bill), "")
-    for name, slices in figures.by.items():
-        if len(slices) > 1 or name == "size":
-            terminal.show(_usage(name, slices), "")
-    if figures.commitments:
-        terminal.show(_commitments(figures.commitments), "")
-    told = [("repaired", f"{n:,}", what) for what, n in bill.repaired.items()]
-    told += [("said", f"{n:,}", what) for what, n in bill.said.items()]
-    if told:
-        terminal.show(plain_of(Figures(("rows", "count", "what"), told, frozenset({1})), ("what",)), "")
+    terminal.show(plain_of(bill_figures(figures), ("value",)), "")
+    for table in bill_tables(figures):
+        terminal.show(table, "")
+    for table in treatment(bill):
+        terminal.show(plain_of(table, ("what",)), "")
     if bill.usage:
         chart, width = chart_of(bill), terminal.out.width
         terminal.show(Text(terminal_legend(chart, width)))
         terminal.show(*(Text(line, style="cyan", no_wrap=True) for line in terminal_series(chart, width)))
 
 
-def _figures(figures: BillFigures) -> list[tuple[str, str]]:
+def bill_tables(figures: BillFigures) -> Iterator[Figures]:
+    """Its lines by kind, its usage by what differs in it, and the commitments."""
+    yield _lines(figures.bill)
+    yield from (_usage(name, slices) for name, slices in figures.by.items() if len(slices) > 1 or name == "size")
+    if figures.commitments:
+        yield _commitments(figures.commitments)
+
+
+def treatment(bill: Bill) -> Iterator[Figures]:
+    """What was repaired in it, and what should be known of it."""
+    told = [("repaired", f"{n:,}", what) for what, n in bill.repaired.items()]
+    told += [("said", f"{n:,}", what) for what, n in bill.said.items()]
+    if told:
+        yield Figures(("rows", "count", "what"), told, frozenset({1}))
+
+
+def bill_figures(figures: BillFigures) -> Figures:
+    """What a bill is in figures."""
     bill, usage = figures.bill, figures.usage
     rows = [
         ("format", f"{bill.format}, {counted(bill.files, 'file')}"),
@@ -65,7 +76,7 @@ def _figures(figures: BillFigures) -> list[tuple[str, str]]:
         rows.append(("effective savings rate", f"{abs(saved):.1%} {'more' if saved < 0 else 'less'} than list prices"))
     if bill.daily:
         rows.append(("hours", "each day's quantity is spread evenly over its hours"))
-    return [*rows, ("digest", bill.digest)]
+    return Figures(("figure", "value"), [*rows, ("digest", bill.digest)])
 
 
 def _lines(bill: Bill) -> Figures:

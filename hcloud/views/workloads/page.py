@@ -1,11 +1,13 @@
-"""A workload as a page: demand as a picture, its figures, and what was done to its rows."""
+"""A workload, or a bill, as a page: demand as a picture, figures, and what was done to its rows."""
 
 from __future__ import annotations
 
+from hcloud.model.bill_figures import BillFigures
 from hcloud.model.workload import Summary
-from hcloud.units import counted
+from hcloud.units import counted, format_money
 from hcloud.views.charts import figure, series_picture
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
+from hcloud.views.workloads import bills
 from hcloud.views.workloads.workload import chart_of, summary_figures, treatment
 
 
@@ -24,3 +26,16 @@ def workload_page(summary: Summary) -> Page:
         *([PageSection("What was done to it", tables=tables)] if (tables := tuple(treatment(of))) else []),
     )
     return Page(of.name, lead, sections, key)
+
+
+def bill_page(figures: BillFigures) -> Page:
+    """The page of a bill."""
+    bill = figures.bill
+    lead = (f"{format_money(bill.total, 2)} in {counted(bill.rows, 'row')}, read as {bill.format}.",)
+    drawn = (series_picture(bills.chart_of(bill)).figure(),) if bill.usage else ()
+    sections = (
+        PageSection("What it holds", tables=tuple(bills.bill_tables(figures))),
+        *([PageSection("What ran", figures=drawn)] if drawn else []),
+        PageSection("Figures", tables=(bills.bill_figures(figures), *bills.treatment(bill))),
+    )
+    return Page(bill.name, lead, sections)
