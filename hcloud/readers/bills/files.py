@@ -16,7 +16,7 @@ from hcloud.readers.bills.tables import schema_names
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile, open_source
 
 HINT = "name a file or a folder of a Cost and Usage Report, FOCUS, Azure cost details or a Google billing export"
-_SUFFIXES = (".csv", ".gz", ".parquet", ".json", ".jsonl", ".ndjson")
+_SUFFIXES = (".csv", ".gz", ".zst", ".parquet", ".json", ".jsonl", ".ndjson")
 _MOST = 100_000
 _LOOKED_AT = 50
 """Files of a folder that are looked at to tell whether it is a bill."""
@@ -38,6 +38,11 @@ class _Manifest:
     assembly: str
     period: str
     keys: tuple[str, ...]
+
+
+def may_be_of_bill(name: str) -> bool:
+    """Whether a file may be part of a bill by its name: such are looked at."""
+    return name.lower().endswith(_SUFFIXES)
 
 
 def format_of(source: TraceFile) -> tuple[BillFormat, str] | None:
@@ -90,7 +95,7 @@ def delivery(path: Path) -> Delivery:
 
 def _candidates(folder: Path) -> Iterator[Path]:
     try:
-        files = sorted(p for p in folder.rglob("*") if p.name.lower().endswith(_SUFFIXES) and p.is_file())
+        files = sorted(p for p in folder.rglob("*") if may_be_of_bill(p.name) and p.is_file())
     except OSError as error:
         raise FileError.of(error, folder, "read") from error
     if len(files) > _MOST:
