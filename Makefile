@@ -60,6 +60,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b14_ten_thousand
 	$(BIN)/python -m benchmarks.b15_jobs
 	$(BIN)/python -m benchmarks.b19_bills
+	$(BIN)/python -m benchmarks.b20_plan_jobs
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

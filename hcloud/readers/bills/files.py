@@ -16,7 +16,7 @@ from hcloud.readers.bills.tables import schema_names
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile, open_source
 
 HINT = "name a file or a folder of a Cost and Usage Report, FOCUS, Azure cost details or a Google billing export"
-_SUFFIXES = (".csv", ".gz", ".parquet", ".json", ".jsonl", ".ndjson")
+_SUFFIXES = (".csv", ".gz", ".zst", ".parquet", ".json", ".jsonl", ".ndjson")
 _MOST = 100_000
 _LOOKED_AT = 50
 """Files of a folder that are looked at to tell whether it is a bill."""
@@ -38,6 +38,11 @@ class _Manifest:
     assembly: str
     period: str
     keys: tuple[str, ...]
+
+
+def may_be_of_bill(name: str) -> bool:
+    """Whether a file may be part of a bill by its name: such are looked at."""
+    return name.lower().endswith(_SUFFIXES)
 
 
 def format_of(source: TraceFile) -> tuple[BillFormat, str] | None:
@@ -90,7 +95,7 @@ def delivery(path: Path) -> Delivery:
 
 def _candidates(folder: Path) -> Iterator[Path]:
     try:
-        files = sorted(p for p in folder.rglob("*") if p.name.lower().endswith(_SUFFIXES) and p.is_file())
+        files = sorted(p for p in folder.rglob("*") if may_be_of_bill(p.name) and p.is_file())
     except OSError as error:
         raise FileError.of(error, folder, "read") from error
     if len(files) > _MOST:
@@ -122,10 +127,13 @@ def _folder(folder: Path) -> Delivery:
 
 def _leave_out_replaced(found: Delivery, manifests: list[_Manifest]) -> None:
     """A month that was delivered again: of each period the files that the manifest nearest to the top names."""
-    current: dict[str, _Manifest] = {}
-    for manifest in sorted(manifests, key=lambda m: (len(m.path.parts), str(m.path))):
-        current.setdefault(manifest.period, manifest)
-    replaced = {m.assembly for m in manifests if m.assembly} - {m.assembly for m in current.values()}
+    current = {}
+    for period in sorted({manifest.period for manifest in manifests}):
+        first, *rest = sorted((m for m in manifests if m.period == period), key=lambda m: len(m.path.parts))
+        if not rest or len(rest[0].path.parts) > len(first.path.parts):
+            current[period] = first
+    of_these = [m for m in manifests if m.assembly and m.period in current]
+    replaced = {m.assembly for m in of_these} - {m.assembly for m in current.values()}
     for manifest in current.values():
         if manifest.assembly:
             named = {Path(key).parent.name for key in manifest.keys}

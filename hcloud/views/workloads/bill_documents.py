@@ -100,6 +100,8 @@ class BillDocument(Document, title="hcloud workload show, of a bill"):
     """A bill: its lines by kind, which add up to its total, its usage, and the commitments in it."""
 
     table = ("kinds",)
+
+    table = ("kinds",)
     bill: _Origin
     currency: Currency
     total: Annotated[Amount, From("bill.total")]
