@@ -81,8 +81,8 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
     kept = [at for at in others if at not in odd]
     if odd and (options.extra_columns == "refuse" or not kept):
         raise InputError(
-            f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, say "
-            f"--columns timestamp={names[time]}: every other column is a machine then)",
+            f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, "
+            f"say --columns timestamp={names[time]}: every other column is a machine then)",
             hint=f"leave such columns out: {plan_command(source, extra_columns='ignore')}" if kept else "",
         )
     unit = _unit([names[at] for at in kept])
