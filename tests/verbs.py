@@ -24,8 +24,8 @@ def _below(path: Path, command: Any) -> list[Path]:
     return [path, *(deeper for name in inner for deeper in _below((*path, name), inner[name]))]
 
 
-def forms_of(words: Sequence[str]) -> frozenset[str]:
-    """The forms in which the verb that some words begin with prints its result; none where it has no choice."""
+def command_of(words: Sequence[str]) -> Any:
+    """The verb that some words begin with."""
     command: Any = build()
     for word in words:
         if word not in getattr(command, "commands", VERBS):
@@ -33,7 +33,12 @@ def forms_of(words: Sequence[str]) -> frozenset[str]:
         command = command.get_command(None, word) if hasattr(command, "get_command") else command.commands[word]
         if not getattr(command, "commands", None):
             break
-    outputs = [option.default for option in command.params if option.name == "output"]
+    return command
+
+
+def forms_of(words: Sequence[str]) -> frozenset[str]:
+    """The forms in which the verb that some words begin with prints its result; none where it has no choice."""
+    outputs = [option.default for option in command_of(words).params if option.name == "output"]
     return frozenset(str(form) for form in type(outputs[0])) if outputs else frozenset()
 
 

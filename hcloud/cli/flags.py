@@ -9,7 +9,9 @@ import typer
 
 from hcloud.cli.options import Output, ToldOutput
 
-JobTrace = Annotated[str | None, typer.Argument(help="A job trace, scenario:NAME, or a plan: its own fleet.")]
+JobTrace = Annotated[
+    str | None, typer.Argument(help="A job trace, - (stdin), scenario:NAME, or a plan: its own fleet.")
+]
 Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM (all of these: all), HC, a file.")
 ]

@@ -87,6 +87,17 @@ _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
     ),
     (_header("instance_type", "hourly"), Sort("a table of prices", "'hcloud pricing import' reads it")),
     (_header("submit", "duration"), Sort("a job trace", _WORKLOAD)),
+    *(
+        (_header(*columns), Sort("a bill", _WORKLOAD))
+        for columns in (
+            ("lineItem/LineItemType",),
+            ("line_item_line_item_type",),
+            ("ChargePeriodStart", "ChargeCategory"),
+            ("MeterCategory", "ChargeType"),
+            ("meterCategory", "chargeType"),
+            ("service.description", "sku.description"),
+        )
+    ),
     (_starts(b"<!DOCTYPE", b"<!doctype", b"<html", b"<?xml"), Sort("a web page or XML", "download the data itself")),
 )
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")

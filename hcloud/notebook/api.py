@@ -46,6 +46,7 @@ def read(
     format: str | None = None,  # noqa: A002 - the flag's name
     columns: Columns = None,
     options: Options = None,
+    decimal: str | None = None,
     window: str | None = None,
     seed: int = SEED,
     now: str | datetime | None = None,
@@ -62,7 +63,7 @@ def read(
     >>> hcloud.read("trace.csv", window="14d")
     >>> hcloud.read(frame, columns={"submit": "start_time", "duration": "run_time", "cores": "vcpus"})
     """
-    return read_any(demand, Reading(format, columns, options), ReadAs(window, seed, time_of(now)))
+    return read_any(demand, Reading(format, columns, options, decimal), ReadAs(window, seed, time_of(now)))
 
 
 def plan(
@@ -72,6 +73,7 @@ def plan(
     format: str | None = None,  # noqa: A002 - the flag's name
     columns: Columns = None,
     options: Options = None,
+    decimal: str | None = None,
     window: str | None = None,
     providers: Names = None,
     regions: Names = None,
@@ -104,7 +106,7 @@ def plan(
 
     asked = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
     operation = {key: value for key, value in asked.items() if value is not None}
-    how = Reading(format, columns, options)
+    how = Reading(format, columns, options, decimal)
     found = known(demand, how)
     flags = replace(
         flags_of(found, how),
@@ -142,6 +144,7 @@ def simulate(
     format: str | None = None,  # noqa: A002 - the flag's name
     columns: Columns = None,
     options: Options = None,
+    decimal: str | None = None,
     window: str | None = None,
     provider: str | None = None,
     region: str | None = None,
@@ -170,10 +173,11 @@ def simulate(
     from hcloud.usecases.studies.simulate import compare, strategies_named
     from hcloud.usecases.studies.simulation import SimulationRequest, open_study, study_of
 
-    at, how, chosen = time_of(now), Reading(format, columns, options), names(strategies)
+    at, how, chosen = time_of(now), Reading(format, columns, options, decimal), names(strategies)
     if isinstance(demand, PlanResult) or names_plan(demand):
         beside = {
-            "format": format, "columns": columns, "options": options, "provider": provider, "region": region,
+            "format": format, "columns": columns, "options": options, "decimal": decimal, "provider": provider,
+            "region": region,
             "families": families, "vcpus": vcpus, "profiles": profiles, "window": window, "price_ratio": price_ratio,
             "pool": pool,
         }  # fmt: skip

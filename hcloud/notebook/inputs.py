@@ -34,20 +34,24 @@ SEED = 42
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How demand is read: as which format, with which columns and which keys of its reader."""
+    """How demand is read: as which format, with which columns, keys of its reader, and character before decimals."""
 
     format: str | None = None
     columns: Columns = None
     options: Options = None
+    decimal: str | None = None
 
     @property
     def keys(self) -> dict[str, str]:
         """The keys of the reader, the names of the columns among them."""
         found = {key: str(value) for key, value in (self.options or {}).items()}
-        if self.columns is None:
-            return found
-        named = self.columns
-        return {**found, "columns": named if isinstance(named, str) else ",".join(f"{k}={v}" for k, v in named.items())}
+        if self.decimal is not None:
+            found["decimal"] = self.decimal
+        if isinstance(self.columns, str):
+            found["columns"] = self.columns
+        elif self.columns is not None:
+            found["columns"] = ",".join(f"{mine}={theirs}" for mine, theirs in self.columns.items())
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ def known(demand: Demand | None, how: Reading) -> Found:
     """What was read, also of a frame, or the name of what is still to be read."""
     if isinstance(demand, DemandResult | BillResult):
         if how != Reading():
-            raise UsageError("format, columns and options are about reading; this demand was read already")
+            raise UsageError("format, columns, options and decimal are about reading; this was read already")
         return demand
     if is_frame(demand):
         return read_demand(demand, how, ReadAs(None, SEED, moment(None)))

@@ -302,6 +302,33 @@ def test_of_a_month_that_was_delivered_again_the_newest_is_read(tmp_path: Path) 
     assert read_bill(month / "report-Manifest.json").total == bill.total
 
 
+def test_of_two_deliveries_without_a_manifest_above_none_is_chosen(tmp_path: Path) -> None:
+    content = (CASES / "cur_legacy.csv").read_text()
+    delivered(tmp_path, "0f1e2d3c", "".join(content.splitlines(keepends=True)[:30]))
+    delivered(tmp_path, "9a8b7c6d", content)
+    with pytest.raises(InputError, match="a month that was delivered twice"):
+        read_bill(tmp_path)
+
+
+def test_google_in_focus_counts_vcpus_and_memory(tmp_path: Path) -> None:
+    header = (
+        "ProviderName,ChargeCategory,ServiceCategory,ServiceName,ChargeDescription,ChargePeriodStart,ChargePeriodEnd,"
+        "BilledCost,EffectiveCost,ListCost,ConsumedQuantity,ConsumedUnit,BillingCurrency,SubAccountId,RegionId\n"
+    )
+    hour = "2024-10-01T00:00:00Z,2024-10-01T01:00:00Z"
+    path = tmp_path / "focus.csv"
+    path.write_text(
+        f"{header}Google Cloud,Usage,Compute,Compute Engine,N2 Instance Core running in Americas,{hour},"
+        "0.1,0.1,0.1,14400,seconds,USD,shop,us-central1\n"
+        f"Google Cloud,Usage,Compute,Compute Engine,N2 Instance Ram running in Americas,{hour},"
+        "0.05,0.05,0.05,16,gibibyte hour,USD,shop,us-central1\n"
+    )
+    (used,) = read_bill(path).usage
+    assert used.memory is not None
+    assert (used.kind.family, used.hours.tolist(), used.memory.tolist()) == ("n2", [4], [16])
+    assert used.cost == Decimal("0.15")
+
+
 def as_parquet(name: str, folder: Path, change: Callable[[pa.Table], pa.Table] = lambda table: table) -> Path:
     """A case as Parquet, its costs as floats and its times as times."""
     table = arrow_csv.read_csv(CASES / name)

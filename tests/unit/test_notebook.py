@@ -10,12 +10,14 @@ import threading
 from collections.abc import Callable
 from decimal import Decimal
 from html.parser import HTMLParser
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from showing import EXAMPLES, JOBS, NOW, said
+from verbs import command_of
 
 import hcloud
 from hcloud import errors
@@ -170,6 +172,36 @@ def test_refusals_are_those_of_the_verbs(call: Callable[[], object], words: list
     told = said(words)
     assert (told.out, told.code) == ("", found.value.exit_code)
     assert "".join(str(found.value).split()) in "".join(told.err.split())
+
+
+RENAMED = {
+    "name": "demand", "workload": "demand", "source": "source", "workload_format": "format", "keys": "options",
+    "file": "config", "strategy": "strategies", "family": "families", "from_": "start", "to": "end",
+    "cloud": "cloud_model",
+}  # fmt: skip
+SHOWING = {"ctx", "output", "json_", "out", "picture", "journal", "frontier", "detailed_exitcode", "step", "help"}
+"""What a screen, a file or an exit code is asked for with."""
+
+
+@pytest.mark.parametrize(
+    ("function", "verb", "renamed"),
+    [
+        (hcloud.read, ["workload", "show"], {}),
+        (
+            hcloud.plan,
+            ["plan"],
+            {"provider": "providers", "region": "regions", "strategy": "strategy", "cloud_model": "cloud_model"},
+        ),
+        (hcloud.simulate, ["simulate"], {}),
+        (hcloud.report, ["report", "cost"], {"cloud": "cloud"}),
+    ],
+)
+def test_keywords_are_the_flags(function: Callable[..., object], verb: list[str], renamed: dict[str, str]) -> None:
+    names = {**RENAMED, **renamed}
+    flags = {names.get(option.name, option.name) for option in command_of(verb).params} - SHOWING
+    running = {"state"} if verb == ["plan"] else set()  # of a cloud, which is not asked
+    own = {"kind"} if verb[0] == "report" else {"seeds"} if verb == ["simulate"] else set()
+    assert set(signature(function).parameters) - own == flags - running
 
 
 def test_keywords_that_contradict_are_refused(made: PlanResult) -> None:

@@ -65,7 +65,9 @@ class DatedPrinted(Printed):
 def show(
     ctx: typer.Context,
     *,
-    name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
+    name: Annotated[
+        str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
+    ],
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
@@ -156,7 +158,9 @@ def validate(
 @app.command(epilog=EPILOG)
 def convert(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
+    name: Annotated[
+        str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
+    ],
     to: Annotated[Path, typer.Option("--to", "--out", help="The file to write: .csv, or .parquet for jobs.")],
     workload_format: Format = "auto",
     keys: Keys = None,

@@ -127,10 +127,13 @@ def _folder(folder: Path) -> Delivery:
 
 def _leave_out_replaced(found: Delivery, manifests: list[_Manifest]) -> None:
     """A month that was delivered again: of each period the files that the manifest nearest to the top names."""
-    current: dict[str, _Manifest] = {}
-    for manifest in sorted(manifests, key=lambda m: (len(m.path.parts), str(m.path))):
-        current.setdefault(manifest.period, manifest)
-    replaced = {m.assembly for m in manifests if m.assembly} - {m.assembly for m in current.values()}
+    current = {}
+    for period in sorted({manifest.period for manifest in manifests}):
+        first, *rest = sorted((m for m in manifests if m.period == period), key=lambda m: len(m.path.parts))
+        if not rest or len(rest[0].path.parts) > len(first.path.parts):
+            current[period] = first
+    of_these = [m for m in manifests if m.assembly and m.period in current]
+    replaced = {m.assembly for m in of_these} - {m.assembly for m in current.values()}
     for manifest in current.values():
         if manifest.assembly:
             named = {Path(key).parent.name for key in manifest.keys}

@@ -21,6 +21,8 @@ from hcloud.readers.prices.shipped.names import types
 Floats = NDArray[np.float64]
 _DAY = 24
 _RATE = Decimal("0.000001")
+_NAMED = 5
+"""So many types are named in one sentence."""
 _AMORTISED = Decimal("0.000000000001")
 
 
@@ -255,11 +257,16 @@ def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:
         if total.line.said:
             said[total.line.said] = said.get(total.line.said, 0) + total.rows
     known = {provider: frozenset(types(provider)) for provider in {kind.provider for kind, _, _ in sums.targets}}
+    unpriced: dict[str, int] = {}
     for total in sums.totals:
         kind = total.line.usage
         if kind is not None and kind.instance_type and kind.instance_type not in known[kind.provider]:
-            told = f"lines of {kind.instance_type}, which the bundled price tables do not have"
-            said[told] = said.get(told, 0) + total.rows
+            unpriced[kind.instance_type] = unpriced.get(kind.instance_type, 0) + total.rows
+    if unpriced:
+        names = sorted(unpriced, key=lambda name: (-unpriced[name], name))
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        told = f"lines of types that the bundled price tables do not have: {', '.join(names[:_NAMED])}{more}"
+        said[told] = sum(unpriced.values())
     covered = [t for t in sums.totals if t.line.kind is LineKind.COVERED and t.line.usage is not None]
     if covered and not any(t.money.get(t.line.paid_by) for t in covered):
         told = "lines that a commitment covers, without its amortised cost (savings look larger than they are)"

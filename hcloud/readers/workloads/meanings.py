@@ -17,7 +17,7 @@ _OF_JOBS = {
     "duration": "duration duration_s duration_sec duration_seconds run_time runtime elapsed elapsed_s elapsed_seconds "
     "walltime wall_time seconds runtime_s",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores alloccpus reqcpus cpu_count",
-    "memory": "memory memory_gib mem mem_gib ram ram_gib",
+    "memory": "memory memory_gib memory_gb mem_gib mem_gb ram_gib ram_gb",  # one without a unit may be MB
     "gpus": "gpus gpu num_gpus ngpus gpu_count",
     "app": "app application app_name",
     "qos": "qos qos_class",

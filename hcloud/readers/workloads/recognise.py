@@ -47,7 +47,7 @@ def recognise(source: TraceFile) -> str:
     first = source.head.split(b"\n", 1)[0].decode("utf-8", "replace").removesuffix("\r")
     header = _header(source)
     if (found := _object(source.head) or _table(first, header)) is not None:
-        return found
+        return "machines" if found == "series" and _in_percent(source, header) else found
     for pattern, what in _COMPANIONS:
         if pattern.match(first):
             raise InputError(f"{source.name}: not a workload but {what}")
@@ -88,6 +88,11 @@ def _table(first: str, header: Header | None) -> str | None:
     if header is not None and is_machines(header.names) and not is_jobs(job_columns(header.names)):
         return "machines"
     return next((n for n, known in reversed(FORMATS.items()) if any(p.match(first) for p in known.lines)), None)
+
+
+def _in_percent(source: TraceFile, header: Header | None) -> bool:
+    """Whether the first row has a cell as 45.3%, which readers of numbers alone refuse."""
+    return header is not None and b"%" in b"".join(source.head.split(b"\n")[1 + header.skip : 2 + header.skip])
 
 
 def _is_series(names: set[str]) -> bool:

@@ -14,6 +14,7 @@ from hcloud.model.bill import LineKind, Service, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
+from hcloud.readers.bills.formats.google import use_of_google
 from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in
 from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, Stream, Texts
 
@@ -100,6 +101,8 @@ def _ran(texts: Texts, provider: Provider) -> BillLine:
         if isinstance(use, Ran):
             return _of_ran(use)
         return BillLine(_rest(texts), said=use or "")
+    if provider is Provider.GCP and (counted := use_of_google(_as_google(texts))).usage is not None:
+        return replace(counted, paid_by="effective")
     if provider is Provider.AWS and (served := _serverless(texts)) is not None:
         return served
     per = hours_in(texts["unit"] or texts["pricing_unit"])
@@ -121,6 +124,12 @@ def _ran(texts: Texts, provider: Provider) -> BillLine:
         per=per,
         paid_by="effective",
     )
+
+
+def _as_google(texts: Texts) -> Texts:
+    """A line in the words of Google's own export: its description is that of the SKU."""
+    unit = (texts["unit"] or texts["pricing_unit"]).lower()
+    return {**texts, "sku": texts["description"], "unit": unit, "pricing_unit": "", "labels": texts["price_details"]}
 
 
 def _is_machine(texts: Texts, provider: Provider) -> bool:
@@ -196,11 +205,10 @@ def _provider(name: str) -> Provider | None:
 
 
 def _label(names: frozenset[str]) -> str:
-    if {"invoiceid", "billingaccounttype", "servicesubcategory"} & names and "skupricedetails" in names:
-        version = "1.2" if "invoiceid" in names else "1.1"
-    else:
-        version = "1.1" if {"skumeter", "capacityreservationid", "commitmentdiscountquantity"} & names else "1.0"
-    return f"FOCUS {version}"
+    if {"invoiceid", "pricingcurrency"} & names:
+        return "FOCUS 1.2"
+    newer = {"skumeter", "skupricedetails", "capacityreservationid", "commitmentdiscountquantity"} & names
+    return f"FOCUS {'1.1' if newer else '1.0'}"
 
 
 FOCUS = BillFormat(

@@ -30,7 +30,7 @@ _SKU = re.compile(
 )
 _NAMED = {"compute-optimized": "c2", "memory-optimized": "m1", "custom": "n1", "": "n1"}
 _COMMITMENT = re.compile(r"(?P<flexible>Commitment - dollar based)?.*for (?P<years>\d) years?", re.IGNORECASE)
-_PER = {"hour": 1.0, "second": 1 / 3600, "seconds": 1 / 3600}
+_PER = {"hour": 1.0, "hours": 1.0, "h": 1.0, "second": 1 / 3600, "seconds": 1 / 3600}
 _PER_MEMORY = {"gibibyte hour": 1.0, "byte-seconds": 1 / 3600 / 2**30, "gibibyte second": 1 / 3600}
 _CREDITS = (
     ("COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE", LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
@@ -56,10 +56,11 @@ def _meaning(texts: Texts) -> BillLine:
         return BillLine(LineKind.OTHER_SERVICE)
     if texts["sku"].startswith("Commitment"):
         return _fee(texts)
-    return _usage(texts)
+    return use_of_google(texts)
 
 
-def _usage(texts: Texts) -> BillLine:
+def use_of_google(texts: Texts) -> BillLine:
+    """What ran by a line of Compute Engine, from its SKU, unit and labels."""
     sku = _SKU.fullmatch(texts["sku"])
     if sku is None:
         return BillLine(LineKind.OTHER_COMPUTE)
@@ -95,7 +96,7 @@ def _credit(texts: Texts) -> BillLine:
     kind, option = next((kind, option) for word, kind, option in _CREDITS if texts["credit"].startswith(word))
     if texts["service"] != "Compute Engine":
         return BillLine(kind)
-    of = _usage(texts)
+    of = use_of_google(texts)
     if of.usage is None or kind is LineKind.CREDIT:
         return BillLine(kind)
     if option is None or of.stream is not Stream.HOURS:
