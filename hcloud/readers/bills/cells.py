@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -128,6 +129,7 @@ def _hour_of(year: int) -> int:
     return (year - 1970) * 8766 - 48
 
 
+@lru_cache(4096)
 def _hour(text: str | None, *, up: bool) -> int:
     """The hour of a text, -1 for an empty one, -2 for one that is no time."""
     try:

@@ -28,9 +28,9 @@ from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
 
 ROWS = 3 << 15
-_BLOCK = 1 << 20
+_BLOCK = 2 << 20
 _PAGE = 1 << 16
-"""Bytes read at a time, of a CSV file and of a column of Parquet."""
+"""Bytes read at a time, of a file of text and of a column of Parquet."""
 _NULLS = ["", "NULL", "null", "Null"]
 _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
@@ -192,7 +192,7 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
         with reader:
             stream = arrow_csv.open_csv(
                 reader,
-                read_options=arrow_csv.ReadOptions(block_size=_BLOCK, skip_rows=file.skip),
+                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, skip_rows=file.skip),
                 parse_options=arrow_csv.ParseOptions(delimiter=file.delimiter),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=types,
@@ -207,6 +207,8 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
                 yield _by_role(file, batch)
                 rows += batch.num_rows
             file.digest = reader.digest()
+    except MemoryError:
+        raise
     except (pa.ArrowException, UnicodeDecodeError) as error:
         if reader.failure is not None:
             raise reader.failure from error
@@ -276,6 +278,8 @@ def _json_lines(file: BillFile) -> Iterator[pa.RecordBatch]:
                 yield _from_paths(file, batch)
                 rows += batch.num_rows
             file.digest = reader.digest()
+    except MemoryError:
+        raise
     except (pa.ArrowException, UnicodeDecodeError) as error:
         if reader.failure is not None:
             raise reader.failure from error

@@ -76,16 +76,13 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
     if value is not None:
         return _long(source, names, options, found, value)
     others = [at for at in range(len(names)) if at != time]
-    odd = [
-        at
-        for at in others
-        if not names[at] or _OTHER_USE.search(_words(names[at])) or _OF_ALL.fullmatch(plain(names[at]))
-    ]
-    odd = odd if len(others) > 1 else [at for at in odd if not names[at]]
+    named = [at for at in others if _is_no_machine(names[at], alone=len(others) == 1)]
+    odd = [at for at in named if not names[at] or not options.columns]
     kept = [at for at in others if at not in odd]
     if odd and (options.extra_columns == "refuse" or not kept):
         raise InputError(
-            f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs",
+            f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, "
+            f"say --columns timestamp={names[time]}: every other column is a machine then)",
             hint=f"leave such columns out: {plan_command(source, extra_columns='ignore')}" if kept else "",
         )
     unit = _unit([names[at] for at in kept])
@@ -110,6 +107,12 @@ def _long(
         memory=names.index(found["memory"]) if "memory" in found else None,
         unit=value if value != "value" else _unit([found[value]]),
     )
+
+
+def _is_no_machine(name: str, *, alone: bool) -> bool:
+    """Whether a column holds another use than of CPUs, or the sum or mean of the columns beside it."""
+    of_all = not alone and _OF_ALL.fullmatch(plain(name)) is not None
+    return not name or of_all or _OTHER_USE.search(_words(name)) is not None
 
 
 def _unit(names: list[str]) -> str:

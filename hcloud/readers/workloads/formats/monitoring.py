@@ -92,8 +92,9 @@ def _of_statistics(document: Mapping[str, Any], findings: Findings) -> MeasuredS
     points = list(objects(document, "Datapoints"))
     which = next((name for name in _STATISTICS if points and name in points[0]), "Average")
     pairs: list[Sequence[Any]] = [(point.get("Timestamp"), point.get(which)) for point in points]
-    percent = bool(points) and points[0].get("Unit") == "Percent"
-    return sampled("Datapoints", str(document.get("Label", "")), pairs, findings, unit="percent" if percent else "")
+    name = str(document.get("Label", ""))
+    percent = bool(points) and points[0].get("Unit") == "Percent" and "cpu" in name.lower()
+    return sampled("Datapoints", name, pairs, findings, unit="percent" if percent else "")
 
 
 def _list_of(value: object) -> list[Any]:

@@ -34,9 +34,10 @@ def of_google(document: Mapping[str, Any], findings: Findings) -> Iterator[Measu
         if used and one.get("metricKind") == "DELTA":
             values = _per_second(where, points, values, findings)
         fraction = unit.startswith("10^2") or (not unit and kind.endswith("utilization"))
-        said = "fraction" if fraction else "percent" if unit == "%" else "cores" if used else ""
+        said = "" if "cpu" not in kind else "fraction" if fraction else "percent" if unit == "%" else ""
+        said = "cores" if used else said
         series = sampled(where, name, list(zip(ends, values, strict=True)), findings, unit=said)
-        yield replace(series, highest=_BURST) if fraction else series
+        yield replace(series, highest=_BURST) if said == "fraction" else series
 
 
 def _per_second(
