@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
 
 Found = TypeVar("Found")
 
@@ -108,9 +114,9 @@ class FetchedLine:
     ran and, where it was measured, those in use."""
 
     machine: MeasuredMachine
-    hours: Sequence[int]
-    cores: Sequence[float]
-    used: Sequence[float] | None
+    hours: NDArray[np.int32]
+    cores: Floats
+    used: Floats | None
 
 
 @dataclass(slots=True)
@@ -133,17 +139,17 @@ class FetchedRows:
     @property
     def cores(self) -> float:
         """vCPU hours that ran."""
-        return float(sum(sum(line.cores) for line in self.lines))
+        return sum(float(line.cores.sum()) for line in self.lines)
 
     @property
     def measured(self) -> float:
         """vCPU hours that ran on machines that were measured."""
-        return float(sum(sum(line.cores) for line in self.lines if line.used is not None))
+        return sum(float(line.cores.sum()) for line in self.lines if line.used is not None)
 
     @property
     def used(self) -> float:
         """vCPU hours in use on machines that were measured."""
-        return float(sum(sum(line.used) for line in self.lines if line.used is not None))
+        return sum(float(line.used.sum()) for line in self.lines if line.used is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,18 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hcloud.errors import writing
 from hcloud.model.fetched import MeasuredMachine, SampleSeries, SamplingWindow
 from hcloud.model.json_text import parsed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
 
 VERSION = "1.0"
 HOUR = 3600
@@ -24,17 +31,20 @@ class MachineHours:
     their percents."""
 
     machine: MeasuredMachine
-    hours: Sequence[tuple[int, int, float]]
+    hours: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    percents: Floats
 
     @classmethod
     def of(cls, machine: MeasuredMachine, samples: SampleSeries, window: SamplingWindow) -> MachineHours:
         """The samples that lie in the window, added up by the hour."""
-        added: dict[int, tuple[int, float]] = {}
-        for time, percent in zip(*samples, strict=True):
-            if window.start <= time < window.end and percent >= 0:  # which is not so of NaN
-                count, total = added.get(hour := (time - window.start) // HOUR, (0, 0.0))
-                added[hour] = (count + 1, total + percent)
-        return cls(machine, [(hour, *added[hour]) for hour in sorted(added)])
+        times, percents = (np.array(column, np.float64) for column in samples)
+        some = (window.start <= times) & (times < window.end) & (percents >= 0)  # which is not so of NaN
+        hour = ((times[some] - window.start) // HOUR).astype(np.int64)
+        counts = np.bincount(hour)
+        there = np.flatnonzero(counts)
+        totals = np.bincount(hour, percents[some])[there]
+        return cls(machine, there.astype(np.int32), counts[there].astype(np.int32), totals.astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +75,9 @@ class FetchRecord:
             if fresh:
                 file.write(json.dumps(self._head()) + "\n")
             for each in machines:
+                columns = [column.tolist() for column in (each.hours, each.counts, each.percents)]
                 told = {k: v for k, v in asdict(each.machine).items() if k != "launched"}
-                file.write(json.dumps({"machine": told, "hours": each.hours}) + "\n")
+                file.write(json.dumps({"machine": told, "hours": columns}) + "\n")
                 self.done[each.machine.region, each.machine.id] = each
 
     def remove(self) -> None:
@@ -93,7 +104,9 @@ class FetchRecord:
         for told in map(_line, lines[1:]):
             if told:
                 machine = MeasuredMachine(**told["machine"])
-                self.done[machine.region, machine.id] = MachineHours(machine, [tuple(h) for h in told["hours"]])
+                hours, counts, percents = told["hours"]
+                columns = np.array(hours, np.int32), np.array(counts, np.int32), np.array(percents, np.float64)
+                self.done[machine.region, machine.id] = MachineHours(machine, *columns)
         return True
 
 

@@ -78,6 +78,14 @@ def test_without_the_bill_it_says_what_is_not_counted(past: PastCloud, tmp_path:
     np.testing.assert_allclose(demand_in(found.out).cores, 2.0)
 
 
+def test_a_bill_that_nobody_tells_stops_nothing(past: PastCloud, tmp_path: Path) -> None:
+    past.rent(1, STEADY)
+    ruled(past, FaultRule(on="GetCostAndUsage", answer=FaultKind.NOT_FOUND))
+    found = past.fetch(tmp_path / "machines.csv")
+    assert any("ResourceNotFoundException" in said for said in found.unknown)
+    np.testing.assert_allclose(demand_in(found.out).cores, 2.0)
+
+
 def test_a_missing_permission_is_named(past: PastCloud, tmp_path: Path) -> None:
     past.rent(1, STEADY)
     ruled(past, roles={"reader": ("Describe*", "List*")})

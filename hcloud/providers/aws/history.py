@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from hcloud.errors import DeniedError, MissingExtraError, RefusedError, UnavailableError
+from hcloud.errors import CloudError, DeniedError, MissingExtraError, RefusedError, UnavailableError
 from hcloud.model.fetched import (
     AskAgain,
     BilledHours,
@@ -132,8 +132,8 @@ class AwsHistory:
                 lines += self._costs(edge, window.end, "HOURLY")
             except (DeniedError, RefusedError):  # single hours are a setting that most accounts leave off
                 lines += self._costs(edge, last, "DAILY")
-        except DeniedError as error:
-            return BillingAnswer(missing=f"{error} ({error.hint})")
+        except CloudError as error:
+            return BillingAnswer(missing=f"{error} ({error.hint})" if error.hint else str(error))
         return BillingAnswer(tuple(line for line in lines if line.region in regions))
 
     def _costs(self, start: int, end: int, granularity: str) -> Iterator[BilledHours]:

@@ -28,9 +28,9 @@ from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
 
 ROWS = 3 << 15
-_BLOCK = 1 << 20
+_BLOCK = 2 << 20
 _PAGE = 1 << 16
-"""Bytes read at a time, of a CSV file and of a column of Parquet."""
+"""Bytes read at a time, of a file of text and of a column of Parquet."""
 _NULLS = ["", "NULL", "null", "Null"]
 _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
@@ -144,7 +144,14 @@ def opened(source: TraceFile, form: BillFormat, *, told_apart: bool = False) -> 
 
 
 def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:
-    wanted = {**form.texts, **form.money, **form.nested, "start": form.start, "end": form.end}
+    wanted = {
+        **form.texts,
+        **form.money,
+        **form.nested,
+        "start": form.start,
+        "end": form.end,
+        "resource": form.resource,
+    }
     for number, name in enumerate(form.quantity, 1):
         wanted["quantity" if number == 1 else f"quantity {number}"] = (name,)
     return wanted
@@ -185,14 +192,14 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
     amounts = {*file.form.money, *(role for role in file.names if role.startswith("quantity"))}
     types: dict[str, pa.DataType] = {}
     for role, name in file.names.items():
-        plain_text = role in amounts or role.startswith(IDENTITY)
+        plain_text = role in amounts or role == "resource" or role.startswith(IDENTITY)
         types.setdefault(name, pa.string() if plain_text else pa.dictionary(pa.int32(), pa.string()))
     included = list(dict.fromkeys(file.names.values()))
     try:
         with reader:
             stream = arrow_csv.open_csv(
                 reader,
-                read_options=arrow_csv.ReadOptions(block_size=_BLOCK, skip_rows=file.skip),
+                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, skip_rows=file.skip),
                 parse_options=arrow_csv.ParseOptions(delimiter=file.delimiter),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=types,
@@ -207,6 +214,8 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
                 yield _by_role(file, batch)
                 rows += batch.num_rows
             file.digest = reader.digest()
+    except MemoryError:
+        raise
     except (pa.ArrowException, UnicodeDecodeError) as error:
         if reader.failure is not None:
             raise reader.failure from error
@@ -276,6 +285,8 @@ def _json_lines(file: BillFile) -> Iterator[pa.RecordBatch]:
                 yield _from_paths(file, batch)
                 rows += batch.num_rows
             file.digest = reader.digest()
+    except MemoryError:
+        raise
     except (pa.ArrowException, UnicodeDecodeError) as error:
         if reader.failure is not None:
             raise reader.failure from error

@@ -69,11 +69,11 @@ def fetch(request: FetchRequest, run: FetchRun) -> Fetched:
     try:
         found, refused = _listed(history, regions, record.window, named=bool(request.regions))
         _sampled(history, found, record, run)
+        left = [region for region in regions if region not in dict(refused)]
+        billed = history.billed(record.window, left)
     except StoppedError as error:
         kept = f"{len(record.done):,} machines are kept in {record.path}"
         raise StoppedError(str(error), hint=f"{kept}; the same command goes on from there") from error
-    left = [region for region in regions if region not in dict(refused)]
-    billed = history.billed(record.window, left)
     rows = added_up(list(record.done.values()), billed, record.window, _shapes(request.settings.cloud))
     if not rows.lines:
         raise EvidenceError(

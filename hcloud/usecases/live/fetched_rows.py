@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 HOUR = 3600
+_SPECIAL = re.compile(r"[\x00-\x1f\x7f,;\"]|^[=+\-@]")
 COLUMNS = ("timestamp", "machine", "instance_type", "region", "zone", "os", "tenancy", "option", "cores", "cores_used")
 
 
@@ -34,23 +36,22 @@ def added_up(
     share = window.seconds / HOUR
     for each in sorted(machines, key=lambda m: (m.machine.region, m.machine.id)):
         machine = each.machine
-        if not each.hours:
+        if not len(each.hours):
             continue
         vcpus = vcpus_of(machine.instance_type) or machine.vcpus
         if not machine.instance_type and vcpus is None:
             rows.typeless += 1
             continue
-        hours, counts, sums = zip(*each.hours, strict=True)
         ran = seen.setdefault(
             (machine.region, machine.instance_type), np.zeros((window.end - window.start) // HOUR + 1)
         )
-        ran[list(hours)] += np.array(counts) * share
+        ran[each.hours] += each.counts * share
         if vcpus is None:
             rows.unknown_types.add(machine.instance_type)
-            rows.unknown_hours += sum(counts) * share
+            rows.unknown_hours += float(each.counts.sum()) * share
             continue
-        cores = [vcpus * share * count for count in counts]
-        rows.lines.append(FetchedLine(machine, hours, cores, [vcpus * share * total / 100 for total in sums]))
+        cores, used = vcpus * share * each.counts.astype(np.float64), vcpus * share * each.percents / 100
+        rows.lines.append(FetchedLine(machine, each.hours, cores, used))
     _add_billed(rows, billed, window, (seen, vcpus_of))
     return rows
 
@@ -78,9 +79,9 @@ def _add_billed(
             rows.unknown_hours += missing
             continue
         rows.billed_hours += missing
-        cores = [vcpus * missing / (last - first)] * (last - first)
+        cores = np.full(last - first, vcpus * missing / (last - first))
         machine = MeasuredMachine("", line.instance_type, line.region)
-        rows.lines.append(FetchedLine(machine, range(first, last), cores, None))
+        rows.lines.append(FetchedLine(machine, np.arange(first, last, dtype=np.int32), cores, None))
 
 
 def write_rows(rows: FetchedRows, out: Path, window: SamplingWindow) -> None:
@@ -93,8 +94,9 @@ def write_rows(rows: FetchedRows, out: Path, window: SamplingWindow) -> None:
 
 def _texts(line: FetchedLine, window: SamplingWindow) -> Iterator[str]:
     of = line.machine
-    same = ",".join((of.id, of.instance_type, of.region, of.zone, of.os, of.tenancy, of.option))
-    for at, hour in enumerate(line.hours):
+    told = (of.id, of.instance_type, of.region, of.zone, of.os, of.tenancy, of.option)
+    same = ",".join(_SPECIAL.sub("_", text) for text in told)
+    for at, hour in enumerate(line.hours.tolist()):
         time = datetime.fromtimestamp(window.start + hour * HOUR, UTC)
         used = "" if line.used is None else f"{line.used[at]:.6f}"
         yield f"{time:%Y-%m-%dT%H:%M:%SZ},{same},{line.cores[at]:.6f},{used}\n"

@@ -21,7 +21,7 @@ SHOWN = 5
 """Rows of each table of usage; the rest is one more."""
 COMMITMENTS_SHOWN = 20
 _POINTS = 400
-_COLUMNS = ("list cost", "paid", "hours", "covered")
+_COLUMNS = ("hours", "list cost", "paid", "covered", "spot paid")
 _DIGEST = 12
 
 
@@ -87,10 +87,10 @@ def _lines(bill: Bill) -> Figures:
 
 
 def _usage(name: str, slices: Sequence[UsageFigures]) -> Figures:
-    rows = [_row(one) for one in slices[:SHOWN]]
-    if rest := slices[SHOWN:]:
-        rows.append(_row(_together(rest)))
-    return Figures((name, *_COLUMNS), rows, frozenset(range(1, 1 + len(_COLUMNS))))
+    shown = [*slices[:SHOWN], *([_together(slices[SHOWN:])] if len(slices) > SHOWN else [])]
+    columns = _COLUMNS if any(one.spot_cost for one in slices) else _COLUMNS[:-1]
+    rows = [_row(one)[: 1 + len(columns)] for one in shown]
+    return Figures((name, *columns), rows, frozenset(range(1, 1 + len(columns))))
 
 
 def _together(slices: Sequence[UsageFigures]) -> UsageFigures:
@@ -110,8 +110,8 @@ def _together(slices: Sequence[UsageFigures]) -> UsageFigures:
 def _row(one: UsageFigures) -> tuple[str, ...]:
     listed = "" if one.list_cost is None else _money(one.list_cost)
     covered = "" if one.coverage is None else f"{one.coverage:.0%}"
-    hours = figure(one.hours + one.spot_hours) + (f" ({figure(one.spot_hours)} spot)" if one.spot_hours else "")
-    return one.name, listed, _money(one.cost + one.spot_cost), hours, covered
+    spot = _money(one.spot_cost) if one.spot_cost else ""
+    return one.name, figure(one.hours), listed, _money(one.cost), covered, spot
 
 
 def _commitments(commitments: Sequence[BilledCommitment]) -> Figures:
