@@ -59,6 +59,8 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b13_bands
 	$(BIN)/python -m benchmarks.b14_ten_thousand
 	$(BIN)/python -m benchmarks.b15_jobs
+	$(BIN)/python -m benchmarks.b19_bills
+	$(BIN)/python -m benchmarks.b20_plan_jobs
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -84,11 +86,11 @@ $(VENV)/.bench: requirements-bench.lock $(VENV)/.test
 
 LOCK = uv pip compile pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--python-version 3.11 --quiet --group build
-CLOUDS = --extra aws --extra gcp --extra azure --extra fake
+EXTRAS = --extra aws --extra gcp --extra azure --extra fake --extra notebook
 lock:  ## resolve the dependencies anew (needs uv)
 	$(LOCK) --output-file requirements.lock
-	$(LOCK) $(CLOUDS) --group dev --output-file requirements-dev.lock
-	$(LOCK) $(CLOUDS) --group dev --group bench --output-file requirements-bench.lock
+	$(LOCK) $(EXTRAS) --group dev --output-file requirements-dev.lock
+	$(LOCK) $(EXTRAS) --group dev --group bench --output-file requirements-bench.lock
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -23,12 +23,14 @@ from hcloud.views.prices import documents as prices
 from hcloud.views.reports import documents as reports
 from hcloud.views.studies import documents as studies
 from hcloud.views.tools import documents as tools
+from hcloud.views.workloads import bill_documents
 from hcloud.views.workloads import documents as workloads
 
 SCHEMAS = Path(__file__).resolve().parent / "schemas"
 PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "accuracy": (reports.AccuracyDocument,),
     "answer": (explanations.AnswerDocument,),
+    "bill": (bill_documents.BillDocument,),
     "checks": (tools.ChecksDocument,),
     "classification": (measuring.ClassificationDocument,),
     "drift": (live.DriftDocument,),

@@ -52,6 +52,11 @@ def counted(count: int, noun: str, several: str = "") -> str:
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
+def counted_vcpus(number: float) -> str:
+    """``1 vCPU``, ``0.5 vCPUs``, ``16 vCPUs``."""
+    return f"{number:g} vCPU" if number == 1 else f"{number:g} vCPUs"
+
+
 def machines(counts: Mapping[str, int]) -> str:
     """So many of each type in words: ``4 x m7i.4xlarge and 1 x m7i.large``."""
     *first, last = (f"{count:,} x {name}" for name, count in counts.items())

@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from fake_objects import ACCOUNT, BUCKET, FakeAzure, FakeGoogle, FakeStore, Kind
 
@@ -248,6 +248,12 @@ class InMemory:
 
     def delete(self, key: str) -> None:
         self.held.pop(key, None)
+
+    def every(self, prefix: str) -> Iterator[str]:
+        raise NotImplementedError
+
+    def copy(self, key: str, file: BinaryIO) -> None:
+        raise NotImplementedError
 
     def list(self, prefix: str) -> Iterator[str]:
         return (k for k in sorted(self.held) if k.startswith(prefix) and "/" not in k.removeprefix(prefix))

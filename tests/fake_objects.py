@@ -80,10 +80,12 @@ class FakeStore:
     def tag(self, number: int) -> str:
         raise NotImplementedError
 
-    def listed(self, prefix: str, after: str) -> tuple[list[str], list[str], str]:
+    def listed(self, prefix: str, after: str, delimiter: str) -> tuple[list[str], list[str], str]:
         """The keys of a page, what they have in common below the prefix, and where the next page begins."""
         found = sorted(k for k in self.objects if k.startswith(prefix) and k > after)
         page, more = found[: self.page], found[self.page :]
+        if not delimiter:
+            return page, [], page[-1] if more else ""
         deeper = {prefix + k.removeprefix(prefix).partition("/")[0] + "/" for k in page if "/" in k[len(prefix) :]}
         return [k for k in page if "/" not in k[len(prefix) :]], sorted(deeper), page[-1] if more else ""
 
@@ -141,7 +143,9 @@ class FakeGoogle(FakeStore):
         return json_answer({"generation": self.write(key, body, marks if isinstance(marks, dict) else {}).tag})
 
     def _list(self, received: Received) -> HttpAnswer:
-        keys, deeper, more = self.listed(received.query.get("prefix", ""), received.query.get("pageToken", ""))
+        keys, deeper, more = self.listed(
+            *(received.query.get(asked, "") for asked in ("prefix", "pageToken", "delimiter"))
+        )
         page: dict[str, object] = {"kind": "storage#objects"}
         page |= {"items": [{"name": k} for k in keys]} if keys else {}
         page |= {"prefixes": deeper} if deeper else {}
@@ -226,7 +230,7 @@ class FakeAzure(FakeStore):
 
     def _list(self, received: Received) -> HttpAnswer:
         prefix, marker = received.query.get("prefix", ""), received.query.get("marker", "")
-        keys, deeper, more = self.listed(prefix, marker)
+        keys, deeper, more = self.listed(prefix, marker, received.query.get("delimiter", ""))
         blobs = "".join(
             f"<Blob><Name>{escape(k)}</Name><Properties><Etag>{escape(self.objects[k].tag)}</Etag>"
             f"<Last-Modified>{formatdate(usegmt=True)}</Last-Modified><BlobType>BlockBlob</BlobType></Properties></Blob>"
@@ -236,7 +240,7 @@ class FakeAzure(FakeStore):
         text = (
             '<?xml version="1.0" encoding="utf-8"?>'
             f'<EnumerationResults ServiceEndpoint="http://127.0.0.1/{ACCOUNT}/" ContainerName="{BUCKET}">'
-            f"<Prefix>{escape(prefix)}</Prefix><Delimiter>/</Delimiter><Blobs>{blobs}{below}</Blobs>"
+            f"<Prefix>{escape(prefix)}</Prefix><Blobs>{blobs}{below}</Blobs>"
             f"<NextMarker>{escape(more)}</NextMarker></EnumerationResults>"
         )
         return HttpAnswer(200, text.encode(), {"content-type": "application/xml"})

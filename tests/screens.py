@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from showing import EVENTS, NOW, Said, laid_out, said, standing_in, steady
+from verbs import forms_of
 
 from hcloud.fake.in_memory.file import go_on_from, keep
 from hcloud.fake.in_memory.memory import MemoryCloud
@@ -203,8 +204,17 @@ ELSEWHERE = {
 """Verbs without a screen here, and where theirs is looked at."""
 
 
+WRITING = {"--out", "--journal"}
+NOT_AS_CSV = {
+    "pricing-verify": "takes seconds, and has the table of all verbs",
+    "pricing-diff": "takes a second; its own CSV is looked at by tests/cli/test_pricing_cli.py",
+    **dict.fromkeys(("explain", "explain-address", "explain-job", "explain-md"), "an explanation is no table"),
+}
+
+
 def screens(directory: Path, columns: int, *, as_json: bool = False) -> dict[str, Said]:
-    """All screens in their order, each with what was said; with ``as_json`` those that can, as documents."""
+    """All screens in their order, each with what was said; with ``as_json`` those that can, as documents, and those
+    that can and write no file, as CSV too, which end in ``.csv``."""
     laid_out(directory)
     found: dict[str, Said] = {}
     profiles = str(Path(__file__).resolve().parents[1] / "profiles")
@@ -215,6 +225,13 @@ def screens(directory: Path, columns: int, *, as_json: bool = False) -> dict[str
             asked = [word.replace("PROFILES", profiles) for word in words]
             told = said([*asked, "--json"] if as_json and screen.as_json else asked, screen.given)
             found[screen.name] = told if as_json else _steady(told, directory, profiles)
+            if (
+                as_json
+                and screen.name not in NOT_AS_CSV
+                and not WRITING.intersection(words)
+                and "csv" in forms_of(words)
+            ):
+                found[f"{screen.name}.csv"] = said([*asked, "-o", "csv"], screen.given)
     return found
 
 

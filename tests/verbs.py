@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hcloud.cli.main import VERBS, build
@@ -21,6 +22,24 @@ def every_command() -> tuple[Path, ...]:
 def _below(path: Path, command: Any) -> list[Path]:
     inner = getattr(command, "commands", {})
     return [path, *(deeper for name in inner for deeper in _below((*path, name), inner[name]))]
+
+
+def command_of(words: Sequence[str]) -> Any:
+    """The verb that some words begin with."""
+    command: Any = build()
+    for word in words:
+        if word not in getattr(command, "commands", VERBS):
+            break
+        command = command.get_command(None, word) if hasattr(command, "get_command") else command.commands[word]
+        if not getattr(command, "commands", None):
+            break
+    return command
+
+
+def forms_of(words: Sequence[str]) -> frozenset[str]:
+    """The forms in which the verb that some words begin with prints its result; none where it has no choice."""
+    outputs = [option.default for option in command_of(words).params if option.name == "output"]
+    return frozenset(str(form) for form in type(outputs[0])) if outputs else frozenset()
 
 
 def every_leaf() -> tuple[Path, ...]:

@@ -19,7 +19,7 @@ from hcloud.errors import ConfirmationError, HcloudError
 from hcloud.units import harmless
 
 if TYPE_CHECKING:
-    from hcloud.cli.groups import Printed
+    from hcloud.cli.groups import ToldAt
     from hcloud.live.applying.outcome import ApplyOutcome
     from hcloud.live.site import Progress, ProgressStep
     from hcloud.views.console import Terminal
@@ -132,7 +132,7 @@ def told(
 
 def carried_out(
     terminal: Terminal,
-    shown: Printed,
+    shown: ToldAt,
     titled: tuple[str, int],
     work: Callable[[Progress, Callable[[], bool]], ApplyOutcome],
 ) -> None:

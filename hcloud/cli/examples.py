@@ -62,6 +62,7 @@ EXAMPLES: Mapping[str, str] = {
     "workload show": "hcloud workload show trace.csv --out demand.png",
     "workload validate": "hcloud workload validate trace.csv",
     "workload convert": "hcloud workload convert log.swf --to trace.parquet",
+    "workload fetch": "hcloud workload fetch --cloud aws --since 60d --out machines.csv",
     "pricing list": "hcloud pricing list --provider aws --region us-east-1 --family m7i",
     "pricing show": "hcloud pricing show m7i.4xlarge --region us-east-1",
     "pricing diff": "hcloud pricing diff bundled instances.json",

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.options import Output
+from hcloud.cli.options import Output, ToldOutput
 
-JobTrace = Annotated[str | None, typer.Argument(help="A job trace, scenario:NAME, or a plan: its own fleet.")]
+JobTrace = Annotated[
+    str | None, typer.Argument(help="A job trace, - (stdin), scenario:NAME, or a plan: its own fleet.")
+]
 Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM (all of these: all), HC, a file.")
 ]
@@ -26,6 +28,9 @@ TraceKeys = Annotated[
 TraceColumns = Annotated[
     str | None,
     typer.Option("--columns", help="What a table calls its columns: submit=start_time, end=end_time, cores=vcpus."),
+]
+TraceDecimal = Annotated[
+    str | None, typer.Option("--decimal", help="What stands before the decimals of a table's numbers: a comma, else .")
 ]
 TraceWindow = Annotated[
     str | None,
@@ -48,6 +53,7 @@ FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of s
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
+ToldOption = Annotated[ToldOutput, typer.Option("--output", "-o", help="What to print.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
 StatePlace = Annotated[
     str | None,
@@ -66,6 +72,7 @@ WhichCloud = Annotated[
 Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]
 
 
-def reader_keys(keys: list[str] | None, columns: str | None) -> tuple[str, ...]:
-    """The keys of a trace's reader, with what its columns are called."""
-    return (*(keys or ()), *([] if columns is None else [f"columns={columns}"]))
+def reader_keys(keys: list[str] | None, columns: str | None, decimal: str | None = None) -> tuple[str, ...]:
+    """The keys of a trace's reader, with what its columns are called and how its numbers are written."""
+    said = {"columns": columns, "decimal": decimal}
+    return (*(keys or ()), *(f"{key}={value}" for key, value in said.items() if value is not None))

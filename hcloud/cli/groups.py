@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
@@ -11,12 +11,14 @@ from functools import cached_property
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OutputOption, StatePlace, WhichCloud
-from hcloud.cli.options import Output, moment
+from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OutputOption, StatePlace, ToldOption, WhichCloud
+from hcloud.cli.options import Output, ToldOutput
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.usecases.live.ground import LiveGround
     from hcloud.views.console import Terminal
+    from hcloud.views.document import Content
     from hcloud.views.escaped import Written
 
 
@@ -59,22 +61,27 @@ class FormOfResult:
         return "json" if self.json_ else self.output.value
 
     @property
-    def is_json(self) -> bool:
+    def is_document(self) -> bool:
         """Whether stdout is for a document."""
-        return self.form == "json"
+        return self.form in ("json", "csv")
 
     def tell(
         self,
         terminal: Terminal,
-        document: Callable[[], Mapping[str, object]],
+        document: Callable[[], Content],
         screen: Callable[[], None],
         **written: Callable[[], Written],
     ) -> None:
-        """Print it as the document, as one of the forms that are ``written``, or else on the screen."""
-        if self.is_json:
+        """Print it as the document, as one of the forms that are ``written``, as the document's table, or else on the
+        screen."""
+        if self.form == "json":
             terminal.write_json(document())
         elif self.form in written:
             terminal.write(written[self.form]())
+        elif self.form == "csv":
+            from hcloud.views.rows import csv_of
+
+            terminal.write(csv_of(document()))
         else:
             screen()
 
@@ -92,7 +99,7 @@ class TimeOfResult:
 
 @dataclass(frozen=True)
 class Shown(FormOfResult):
-    """A table or JSON."""
+    """A table, JSON or CSV."""
 
     output: OutputOption = Output.TABLE
     json_: AsJson = False
@@ -100,7 +107,22 @@ class Shown(FormOfResult):
 
 @dataclass(frozen=True)
 class Printed(Shown, TimeOfResult):
-    """A table or JSON, as of a time."""
+    """A table, JSON or CSV, as of a time."""
+
+    now: Now = None
+
+
+@dataclass(frozen=True)
+class Told(FormOfResult):
+    """Sentences or JSON: what was done."""
+
+    output: ToldOption = ToldOutput.TABLE
+    json_: AsJson = False
+
+
+@dataclass(frozen=True)
+class ToldAt(Told, TimeOfResult):
+    """The same as of a time."""
 
     now: Now = None
 

@@ -1,44 +1,27 @@
-"""What the options of several verbs mean: how a result is printed, and the time a verb works at."""
+"""What several verbs share: how a result is printed, and what is said before a first simulation."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from hcloud.errors import UsageError, did_you_mean
-
 if TYPE_CHECKING:
-    from hcloud.model.catalog import Provider
     from hcloud.views.console import Terminal
 
 
 class Output(StrEnum):
-    """How a result is printed."""
+    """How a table is printed."""
 
     TABLE = "table"
     JSON = "json"
+    CSV = "csv"
 
 
-def moment(text: str | None) -> datetime:
-    """The time a verb works at: what ``--now`` says (UTC where it names no zone), else the clock."""
-    if text is None:
-        return datetime.now(UTC).replace(microsecond=0)
-    try:
-        given = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"--now {text}: not an ISO 8601 time, for example 2026-11-20T12:00:00Z") from None
-    return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+class ToldOutput(StrEnum):
+    """How what was done is printed."""
 
-
-def provider_named(name: str) -> Provider:
-    """The provider of a name on the command line; UsageError with the one that may be meant."""
-    from hcloud.model.catalog import Provider
-
-    known = [p.value for p in Provider]
-    if name not in known:
-        raise UsageError(f"--provider {name}: must be one of {', '.join(known)}{did_you_mean(name, known)}")
-    return Provider(name)
+    TABLE = "table"
+    JSON = "json"
 
 
 def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:

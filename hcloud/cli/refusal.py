@@ -100,7 +100,7 @@ def wants_json(words: Sequence[str]) -> bool:
 
 def _moment(words: Sequence[str]) -> datetime:
     """The time that --now says, where it can be read; else the clock."""
-    from hcloud.cli.options import moment
+    from hcloud.usecases.asked import moment
 
     given = [b for a, b in pairwise(words) if a == "--now"]
     try:

@@ -22,6 +22,7 @@ from hcloud.policy.facts import (
 )
 from hcloud.policy.mapping import MappingRule, Situation
 from hcloud.policy.registry import RULES
+from hcloud.units import counted_vcpus
 
 ACTIONS = {
     codes.PLACE: DecisionAction.PLACE,
@@ -63,7 +64,7 @@ def _no_spot_capacity(_setup: Setup, order: DecodedCommand, _facts: DecisionFact
 
 def _too_large(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
     most = setup.types[-1]
-    asked = f"{facts.ask / 1000:g} vCPUs and {facts.memory / 1024:,.1f} GiB"
+    asked = f"{counted_vcpus(facts.ask / 1000)} and {facts.memory / 1024:,.1f} GiB"
     return f"it asks for {asked}; no type has that ({most.name}: {most.cores / 1000:g} and {most.memory / 1024:,.1f})"
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults, InterceptedRequest
 from hcloud.fake.ledger import Ledger, RecordedRequest, Rented
+from hcloud.fake.load import USUAL_LOAD, MachineLoad
 
 SPOT_NOTICE_SECONDS = 120.0
 """From a spot machine's notice to its end."""
@@ -48,11 +49,16 @@ class FakeWorld:
         start = plan.clock.start.timestamp() if plan.clock.start else time.time()
         self.clock = clock or FakeClock(start, plan.clock.speed)
         self.faults, self.ledger = Faults(plan, self.clock.now()), Ledger()
+        self.loads: dict[str, MachineLoad] = {}
 
     @property
     def now(self) -> float:
         """The fake's time."""
         return self.clock.now()
+
+    def load_of(self, machine: Rented) -> MachineLoad:
+        """How busy a machine is."""
+        return self.loads.get(machine.id, USUAL_LOAD)
 
     def price(self, amount: Decimal) -> Decimal:
         """A price as it is told now."""

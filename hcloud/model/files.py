@@ -25,6 +25,11 @@ def _starts(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(marks)
 
 
+def _packed(*names: bytes) -> Callable[[bytes], bool]:
+    """A zip archive with one of these names in it."""
+    return lambda head: head.startswith(b"PK\x03\x04") and any(name in head for name in names)
+
+
 def _document(*keys: str) -> Callable[[bytes], bool]:
     """A JSON object whose beginning holds all of the keys."""
     wanted = [f'"{key}":'.encode() for key in keys]
@@ -49,8 +54,10 @@ def _header(*names: str) -> Callable[[bytes], bool]:
 
 _WORKLOAD = "'hcloud workload show' and 'hcloud plan' read it"
 _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
-    (_starts(b"PK\x03\x04"), Sort("a zip archive or an Office document", "export it as CSV (UTF-8)")),
-    (_starts(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF"), Sort("a picture or a PDF", "export the data as CSV")),
+    (_packed(b"xl/", b"[Content_Types].xml"), Sort("an Excel workbook", "save the sheet as CSV (UTF-8) in Excel")),
+    (_starts(b"PK\x03\x04"), Sort("a zip archive", "unpack it, and name the file in it or the folder")),
+    (_starts(b"%PDF"), Sort("a PDF", "export the data as CSV")),
+    (_starts(b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), Sort("a picture", "export the data as CSV")),
     (_starts(b"\x7fELF", b"MZ"), Sort("a program", "look at the name")),
     (_starts(b"PAR1"), Sort("a Parquet table", "'hcloud workload show' reads one of jobs")),
     (_document("purchase_plan"), Sort("a purchase plan", "'hcloud commit apply' buys it, once")),
@@ -80,6 +87,17 @@ _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
     ),
     (_header("instance_type", "hourly"), Sort("a table of prices", "'hcloud pricing import' reads it")),
     (_header("submit", "duration"), Sort("a job trace", _WORKLOAD)),
+    *(
+        (_header(*columns), Sort("a bill", _WORKLOAD))
+        for columns in (
+            ("lineItem/LineItemType",),
+            ("line_item_line_item_type",),
+            ("ChargePeriodStart", "ChargeCategory"),
+            ("MeterCategory", "ChargeType"),
+            ("meterCategory", "chargeType"),
+            ("service.description", "sku.description"),
+        )
+    ),
     (_starts(b"<!DOCTYPE", b"<!doctype", b"<html", b"<?xml"), Sort("a web page or XML", "download the data itself")),
 )
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")

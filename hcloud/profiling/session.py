@@ -22,6 +22,7 @@ from hcloud.profiling.place import TooSlowError, TrialError
 from hcloud.profiling.ramp import FULL, Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding
 from hcloud.profiling.trial import OutOfTimeError, PerformanceEstimate, Scores, TimeBudget, Trial, level, timed
+from hcloud.units import counted_vcpus
 
 NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
 MOST_REPEATS = 6  # ours
@@ -90,7 +91,7 @@ class ProfilingSession:
         """Measure everything that time allows; nothing that was started is there afterwards."""
         cores = place.own_cores()
         if self.app.shape.vcpus > len(cores):
-            raise UsageError(f"{self.app.shape.vcpus:g} vCPUs asked for; this machine has {len(cores)}")
+            raise UsageError(f"{counted_vcpus(self.app.shape.vcpus)} asked for; this machine has {len(cores)}")
         limits = self.app.limits
         clock = TimeBudget.start(limits.total_seconds, limits.run_seconds)
         with Guard() as guard:

@@ -12,8 +12,8 @@ from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, validated
 
-Purpose = Literal["read", "launch", "terminate", "profile", "commitments", "buy", "cancel"]
-PURPOSES: tuple[Purpose, ...] = ("read", "launch", "terminate", "profile", "commitments", "buy", "cancel")
+Purpose = Literal["read", "launch", "terminate", "profile", "commitments", "buy", "cancel", "fetch"]
+PURPOSES: tuple[Purpose, ...] = ("read", "launch", "terminate", "profile", "commitments", "buy", "cancel", "fetch")
 
 
 class Permission(Section):

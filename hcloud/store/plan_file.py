@@ -150,6 +150,12 @@ def head_of(path: Path) -> str:
         return file.read(400).decode("utf-8", "replace")
 
 
+def is_plan_file(path: Path) -> bool:
+    """Whether a file begins as a plan does."""
+    head = head_of(path)
+    return '"format_version"' in head and '"digests"' in head
+
+
 def load_plan(path: Path) -> Plan:
     """Read a plan file; raises InputError where it is no plan or of a version this hcloud cannot read."""
     try:

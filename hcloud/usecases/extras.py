@@ -12,6 +12,7 @@ EXTRAS = {
     **{str(cloud.name): cloud.extra for cloud in CLOUDS.values()},
     "fake": ("moto",),
     "dask": ("distributed",),
+    "notebook": ("pandas",),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -80,12 +80,41 @@ def _along(path: tuple[str, ...], result: Any) -> Any:
 
 
 class Document(Part):
-    """What a verb prints: a part with a title and the head that all documents have."""
+    """What a verb prints: a part with a title and the head that all documents have. Its ``table`` is where the rows are
+    that CSV and data frames are made of: None for its first list of objects, else the names on the way to it; without
+    any the document itself is the one row."""
+
+    table: ClassVar[tuple[str, ...] | None] = None
 
     @classmethod
-    def of(cls, result: object, at: datetime) -> dict[str, object]:
+    def of(cls, result: object, at: datetime) -> Content:
         """A result as JSON."""
-        return {**head(at), **cls.model_validate(result).model_dump(mode="json", exclude_unset=True)}
+        told = cls.model_validate(result).model_dump(mode="json", exclude_unset=True)
+        return Content({**head(at), **told}, partial(schema_of, cls), cls.table)
+
+
+class Content(dict[str, object]):
+    """What a document says, with what its schema promises and where its table is."""
+
+    def __init__(
+        self, content: Mapping[str, object], schema: Callable[[], Schema], table: tuple[str, ...] | None = None
+    ) -> None:
+        super().__init__(content)
+        self.schema, self.table = schema, table
+
+
+def stored_content(
+    content: Mapping[str, object], schema: Callable[[], Mapping[str, object]], table: tuple[str, ...] | None = None
+) -> Content:
+    """The same of a document whose schema refers to definitions of its own, as those of files do."""
+
+    def resolved() -> Schema:
+        whole = dict(schema())
+        parts: Any = whole.pop("$defs", {})
+        found: Schema = _in_place(whole, parts)
+        return found
+
+    return Content(content, resolved, table)
 
 
 def schema_of(*kinds: type[Document]) -> Schema:

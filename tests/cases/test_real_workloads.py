@@ -26,7 +26,7 @@ def traces(shared_data: Path) -> Path:
         ("azurevm2017_v1.dev.txt", "azure-vm", 259_159, 259_159, 7141, 0),
         ("azurevm2017_v1.dev.c2100000.txt", "azure-vm", 259_159, 259_159, 7141, 0),
         ("alibaba2023_openb_pod_list_default.csv", "openb", 8152, 1052, 0, 7100),
-        ("azure_llm_conv.csv", "requests", 19_366, 60, 0, 0),
+        ("azure_llm_conv.csv", "requests", 19_366, 60, 1, 0),
         ("nab_elb_request_count_8c0756.csv", "series", 4032, 4040, 8, 0),
         ("nab_Twitter_volume_AMZN.csv", "series", 15_831, 15_831, 0, 0),
         ("nab_ec2_cpu_utilization_825cc2.csv", "series", 4032, 4034, 2, 0),

@@ -109,12 +109,10 @@ def test_list_as_csv_can_be_imported_again(capsys: Capture, tmp_path: Path) -> N
         (("import", str(CASES / "two_columns.csv")), 1, "which region"),
         (("import", str(CASES)), 1, "is a directory, not a regular file"),
         (("diff", "bundled", "user"), 64, "no prices of your own"),
-        (("verify", "-o", "csv"), 64, "no csv form"),
-        (("import", OWN, "-o", "csv"), 64, "no csv form"),
         (("refresh", "--provider", "aws", "--region", "us-east-1", "--endpoint", "http://x.example"), 64, "encrypted"),
         (("refresh", "--provider", "gcp", "--region", "us-central1"), 1, "API key"),
     ],
-    ids=range(23),
+    ids=range(21),
 )
 def test_errors_have_their_exit_codes_and_nothing_on_stdout(
     capsys: Capture, words: tuple[str, ...], code: int, message: str

@@ -16,7 +16,7 @@ from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats import FORMATS
 
 CASES = Path(__file__).parent.parent / "cases" / "workloads"
-FILES = sorted(p.name for p in CASES.iterdir() if p.suffix != ".json")
+FILES = sorted(p.name for p in CASES.iterdir() if p.suffix not in (".json", ".parquet") and p.is_file())
 SPLICES = (
     b"", b"\x00", b"\n", b"\r", b",", b"\t", b"|", b'"', b";", b"nan", b"1e999", b"-", b"\xff", b"\xc3", b"U9999",
     b"9" * 30, b"\xef\xbb\xbf", b"id", b" ", b"0", b"2026-13-01", b"1_0", b"\xd9\xa3",

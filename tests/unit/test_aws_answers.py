@@ -99,5 +99,6 @@ def test_moments_are_read(text: str) -> None:
 
 
 def test_moments_in_other_forms_are_read_by_the_sdk() -> None:
-    for other in ("Sun, 22 Nov 2026 18:57:30 GMT", 1795373850, "1795373850"):
-        assert moment(other) == datetime(2026, 11, 22, 18, 57, 30, tzinfo=UTC)  # type: ignore[arg-type]
+    others: tuple[str | float, ...] = ("Sun, 22 Nov 2026 18:57:30 GMT", 1795373850, "1795373850")
+    for other in others:
+        assert moment(other) == datetime(2026, 11, 22, 18, 57, 30, tzinfo=UTC)

@@ -108,11 +108,11 @@ def test_jobs_of_live_work_have_the_kind_and_application_of_their_orders(tmp_pat
 
 
 def test_a_journal_without_a_job_that_ended_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no usable job in 1 rows"):
+    with pytest.raises(InputError, match="no usable job in 1 row"):
         jobs(lived(tmp_path / "live.journal", came("a"), ClockTick(10.0)))
     empty = tmp_path / "empty.journal"
     save_journal(setup_of("OdM"), (), empty)
-    with pytest.raises(InputError, match="no usable job"):
+    with pytest.raises(InputError, match="holds no job: nothing follows its header"):
         jobs(empty)
 
 

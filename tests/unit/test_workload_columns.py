@@ -73,7 +73,7 @@ def test_columns_that_the_file_has_not_and_ends_that_cannot_be(tmp_path: Path) -
         jobs(path, "submit=begin,end=ends")
     with pytest.raises(InputError) as caught:
         jobs(path, "submit=begins,end=ends")
-    assert [problem.where for problem in caught.value.problems] == ["line 2, column end", "line 4, column end"]
+    assert [problem.where for problem in caught.value.problems] == ["line 2, column ends", "line 4, column ends"]
 
 
 @pytest.mark.parametrize(("ticks", "unit"), [(10**3, "milliseconds"), (10**6, "microseconds"), (10**9, "nanoseconds")])

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, JobKind, Jobs
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.entry import OPEN_END, read_workload
 from hcloud.readers.workloads.formats import own_csv
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import open_source
@@ -149,7 +149,7 @@ def test_K5_rows_that_do_not_fit(tmp_path: Path, rows: str, complaint: str) -> N
         ((HEADER + GOOD.replace("x", "caf\xe9")).encode("latin-1"), "byte 0xe9, which is not UTF-8"),
         ("submit,dur\xe9e\n0,1\n".encode("latin-1"), "not UTF-8"),
         (b"submit,duration\n0,0\n1,0\n", "no usable job in 2 rows: 2 zero duration"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "is a picture or a PDF"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "is a picture"),
         (b"just words\n", "not recognised"),
         (b"PAR1" + b"\x00" * 50 + b"PAR1", "damaged Parquet"),
         (b"\x1f\x8b\x08garbage", "gzip"),
@@ -165,7 +165,8 @@ def test_K4_files_that_are_no_text_table(tmp_path: Path, data: bytes, complaint:
 def test_K4_line_ends_and_byte_order_marks_are_fine(tmp_path: Path, data: str, mark: str) -> None:
     got = jobs(write(tmp_path, mark + data))
     assert (len(got), got.apps, got.qos_classes) == (1, ("x",), ("q",))
-    assert got.provenance.repaired == ({"byte order mark skipped": 1} if mark else {})
+    repaired = ({"byte order mark skipped": 1} if mark else {}) | ({} if data.endswith("\n") else {OPEN_END: 1})
+    assert got.provenance.repaired == repaired
 
 
 @pytest.mark.parametrize("delimiter", ["\t", ";", ","])
@@ -384,7 +385,8 @@ def test_series_column_names_say_what_they_are(tmp_path: Path) -> None:
     assert series(path).cores.tolist() == [4, 8]
     with pytest.raises(UsageError, match="column is named percent"):
         series(path, series_value="cores")
-    assert "unknown column 'vlue'" in str(refusal(write(tmp_path, "timestamp,vlue\n0,1\n")))
+    assert "what the values of 'vlue' are" in str(refusal(write(tmp_path, "timestamp,vlue\n0,1\n")))
+    assert "unknown column 'vlue'" in str(refusal(write(tmp_path, "timestamp,cores,vlue\n0,1,2\n")))
 
 
 OPENB = (

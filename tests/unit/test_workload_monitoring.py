@@ -99,7 +99,7 @@ def test_what_a_value_is_can_be_said(tmp_path: Path) -> None:
         (matrix({"a": [(0, -1.0), (60, 1.0)]}), "a number from 0"),
         (matrix({"a": [(0, float("nan")), (60, 1.0)]}), "a number from 0"),
         (matrix({"a": [(10**14, 1.0), (10**14 + 60, 1.0)]}), "not in seconds"),
-        (statistics([1.0, 2.0], "Bytes"), "is no use of CPUs in percent"),
+        (statistics([1.0, 2.0], "Bytes"), "nothing says what the values of Datapoints (CPUUtilization) are"),
         ({"Datapoints": [{"Timestamp": "yesterday", "Average": 1.0}]}, "a time and a number"),
     ],
 )

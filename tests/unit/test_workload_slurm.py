@@ -134,7 +134,7 @@ def test_the_command_that_hcloud_names_lists_what_jobs_that_still_run_need(tmp_p
         ("2026-11-01T10:10:00|4|16Gn", "yesterday|4|16Gn", "line 2, column End"),
         ("2026-11-01T10:10:00|4|16Gn", "2026-11-01T07:10:00|4|16Gn", "not before the start"),
         ("|2|4Gc|", "|2|4 apples|", "line 4, column ReqMem"),
-        ("|2|4Gc|", "|-2|4Gc|", "line 4, column alloccpus"),
+        ("|2|4Gc|", "|-2|4Gc|", "line 4, column AllocCPUS"),
         ("|array|", "|ar|ray|", "12 cells for 11 columns"),
         ("102_1|", "|", "column JobID"),
     ],

@@ -12,10 +12,10 @@ import typer
 
 from hcloud.cli.acting import Yes, confirm
 from hcloud.cli.flags import CloudState, Configuration, WhichCloud
-from hcloud.cli.groups import CloudFlags, Printed, Shown, grouped
+from hcloud.cli.groups import CloudFlags, Printed, Told, ToldAt, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
 from hcloud.errors import ConfirmationError, UsageError
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.live.buying.purchase import Approve
@@ -85,7 +85,7 @@ def plan_(
     later: Annotated[bool, typer.Option("--later", help="Also queue what begins later.")] = False,
     max_plan_age: Annotated[str | None, typer.Option(help="Accept older plans, for example 14d.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Accept older prices, for example 90d.")] = None,
-    shown: Printed,
+    shown: ToldAt,
 ) -> None:
     """Ask the cloud what is held and what the rest costs now, and write a purchase plan. Buys nothing."""
     from hcloud.store.purchase_file import purchase_document
@@ -98,7 +98,7 @@ def plan_(
         found = plan_purchases(
             loaded, PurchasePlanRequest(plan, out, later), _where(where.cloud, where.region, where.state), shown.at
         )
-    if shown.is_json and found.purchases is not None:
+    if shown.is_document and found.purchases is not None:
         terminal.write_json(purchase_document(found.purchases))
     else:
         show_planned(found, str(out), terminal)
@@ -113,7 +113,7 @@ def apply_(
     where: CloudFlags,
     approve_commit: Annotated[str | None, typer.Option(help="The digest of the purchase plan, without asking.")] = None,
     amount: Annotated[str | None, typer.Option(help="The dollars it commits, without asking.")] = None,
-    shown: Shown,
+    shown: Told,
 ) -> None:
     """Buy a purchase plan, once: needs commitments.enabled, HYC_ALLOW_PURCHASE=1 and the amount typed by a person."""
     from hcloud.usecases.commitments.apply import apply_purchases

@@ -10,7 +10,7 @@ import typer
 
 from hcloud.cli.flags import AsJson, Now
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
+from hcloud.usecases.asked import moment
 
 CHANGES = 2
 
@@ -24,6 +24,7 @@ class DiffFormat(StrEnum):
     JSON = "json"
     MD = "md"
     HTML = "html"
+    CSV = "csv"
 
 
 @app.command()
@@ -59,6 +60,12 @@ def diff(
         from hcloud.store.diff_codec import difference_document
 
         terminal.write_json(difference_document(found, at))
+    elif wanted is DiffFormat.CSV:
+        from hcloud.store.diff_codec import difference_document, difference_schema
+        from hcloud.views.document import stored_content
+        from hcloud.views.rows import csv_of
+
+        terminal.write(csv_of(stored_content(difference_document(found, at), difference_schema, ("parts",))))
     elif wanted is DiffFormat.MD:
         from hcloud.views.deciding.diff_markdown import markdown_difference
 

@@ -11,9 +11,9 @@ import typer
 from hcloud.cli.deciding.plan import PlanFormat
 from hcloud.cli.flags import Now
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
 from hcloud.errors import UsageError
 from hcloud.units import counted
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from datetime import datetime

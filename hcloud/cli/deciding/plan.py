@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -19,16 +18,18 @@ from hcloud.cli.flags import (
     Now,
     Profiles,
     TraceColumns,
+    TraceDecimal,
     TraceFormat,
     TraceKeys,
     TraceWindow,
     WhichCloud,
     reader_keys,
 )
-from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import moment, provider_named, tell_first_use
-from hcloud.errors import DeniedByGuardError, UsageError
+from hcloud.cli.options import tell_first_use
+from hcloud.errors import DeniedByGuardError
+from hcloud.usecases.asked import moment, provider_named, refuse_unsimulated
+from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -65,7 +66,8 @@ class Splitting(StrEnum):
 def plan(
     ctx: typer.Context,
     workload: Annotated[
-        str | None, typer.Argument(help="A trace or history, or scenario:NAME; else what hcloud.yaml names.")
+        str | None,
+        typer.Argument(help="A trace, a history, a folder of them, - (stdin) or scenario:NAME; else hcloud.yaml's."),
     ] = None,
     file: Configuration = None,
     out: Annotated[Path | None, typer.Option(help="Also write the plan to this file.")] = None,
@@ -74,6 +76,7 @@ def plan(
     workload_format: TraceFormat = None,
     keys: TraceKeys = None,
     columns: TraceColumns = None,
+    decimal: TraceDecimal = None,
     window: TraceWindow = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
@@ -118,7 +121,7 @@ def plan(
     flags = Flags(
         workload=workload,
         format=workload_format,
-        options=reader_keys(keys, columns),
+        options=reader_keys(keys, columns, decimal),
         window=window,
         providers=tuple(map(provider_named, provider or ())),
         regions=tuple(region or ()),
@@ -134,8 +137,9 @@ def plan(
     )
     terminal = session(ctx).terminal
     loaded, at = with_flags(load_config(file), flags), moment(now)
-    if loaded.config.operation.strategy is None:
-        _refuse({**flags.operation, "frontier": frontier or None, "picture": picture})
+    refuse_unsimulated(
+        loaded.config.operation.strategy, {**flags.operation, "frontier": frontier or None, "picture": picture}
+    )
     _check_targets(out, picture)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
         refuse_beside_bill({**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud})
@@ -190,6 +194,12 @@ def _tell_changes(changes: ChangeSet, out: Path | None, output: PlanFormat, term
         terminal.note(f"changes written to {out}")
     if output is PlanFormat.JSON:
         terminal.write_json(changes_document(changes))
+    elif output is PlanFormat.CSV:
+        from hcloud.store.plan_file import changes_schema
+        from hcloud.views.document import stored_content
+        from hcloud.views.rows import csv_of
+
+        terminal.write(csv_of(stored_content(changes_document(changes), changes_schema, ("changes",))))
     elif output is PlanFormat.MD:
         from hcloud.views.escaped import markdown_document
         from hcloud.views.live.change_documents import changes_markdown
@@ -201,16 +211,6 @@ def _tell_changes(changes: ChangeSet, out: Path | None, output: PlanFormat, term
         terminal.write(html_of(changes))
     else:
         show_changes(changes, terminal)
-
-
-def _refuse(given: Mapping[str, object]) -> None:
-    """UsageError where something is asked about strategies and none is to be simulated."""
-    for flag, value in given.items():
-        if value is not None:
-            raise UsageError(
-                f"--{flag} is about simulated strategies, and none is named",
-                hint="add --strategy auto, or operation.strategy in hcloud.yaml",
-            )
 
 
 def _check_targets(out: Path | None, picture: Path | None) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from hcloud.cli.flags import AsJson, Now
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
+from hcloud.usecases.asked import moment
 
 app = typer.Typer(
     help="Rules that a plan has to keep: check",
@@ -27,6 +27,7 @@ class VerdictFormat(StrEnum):
     JSON = "json"
     MD = "md"
     JUNIT = "junit"
+    CSV = "csv"
 
 
 @app.callback()
@@ -63,6 +64,12 @@ def check(
         from hcloud.store.diff_codec import verdict_document
 
         terminal.write_json(verdict_document(found, at))
+    elif wanted is VerdictFormat.CSV:
+        from hcloud.store.diff_codec import verdict_document, verdict_schema
+        from hcloud.views.document import stored_content
+        from hcloud.views.rows import csv_of
+
+        terminal.write(csv_of(stored_content(verdict_document(found, at), verdict_schema)))
     else:
         from hcloud.views.deciding import gate as view
 

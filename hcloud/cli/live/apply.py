@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.acting import Ends, Yes, beside, carried_out, confirm
-from hcloud.cli.groups import CloudFlags, Printed, grouped
+from hcloud.cli.groups import CloudFlags, ToldAt, grouped
 from hcloud.cli.main import session
 from hcloud.errors import DeniedByGuardError
 
@@ -34,7 +34,7 @@ def apply(
     yes: Yes = False,
     ends: Ends = None,
     resume: Annotated[bool, typer.Option("--resume", help="Finish a plan that was interrupted.")] = False,
-    shown: Printed,
+    shown: ToldAt,
 ) -> None:
     """Launch and terminate machines exactly as a plan shows; never buys a commitment.
 
@@ -48,7 +48,7 @@ def apply(
     with replace(where, cloud=_made_for(where, plan)).opened(at) as here:
         with terminal.busy("planning" if plan is None else "looking at the cloud"):
             found = _changes(here, plan, resume=resume, at=at)
-        show_changes(found, beside(terminal, quiet=shown.is_json))
+        show_changes(found, beside(terminal, quiet=shown.is_document))
         if found.to_do:
             confirm(session(ctx), "apply these changes?", yes=yes)
         carried_out(

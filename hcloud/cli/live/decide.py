@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from hcloud.cli.main import session
-from hcloud.cli.options import provider_named
 from hcloud.errors import UsageError
+from hcloud.usecases.asked import provider_named
 
 if TYPE_CHECKING:
     from io import BufferedIOBase

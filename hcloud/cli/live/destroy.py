@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from hcloud.cli.acting import Ends, Yes, ask_number, beside, carried_out
-from hcloud.cli.groups import CloudFlags, Printed, grouped
+from hcloud.cli.groups import CloudFlags, ToldAt, grouped
 from hcloud.cli.main import session
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -13,7 +13,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 @grouped
-def destroy(ctx: typer.Context, *, where: CloudFlags, yes: Yes = False, ends: Ends = None, shown: Printed) -> None:
+def destroy(ctx: typer.Context, *, where: CloudFlags, yes: Yes = False, ends: Ends = None, shown: ToldAt) -> None:
     """Terminate every machine of this state, and nothing else; commitments stay.
 
     State the number of machines: --ends 12.
@@ -25,7 +25,7 @@ def destroy(ctx: typer.Context, *, where: CloudFlags, yes: Yes = False, ends: En
     with where.opened(shown.at) as here:
         with terminal.busy("looking at the cloud"):
             found = ending(here, lambda step: terminal.note(step.text) if step.at_once else None)
-        show_changes(found, beside(terminal, quiet=shown.is_json))
+        show_changes(found, beside(terminal, quiet=shown.is_document))
         if found.to_do:
             ends = ask_number(session(ctx), len(found.going), ends, yes=yes)
         carried_out(

@@ -37,12 +37,11 @@ def gc(
     with where.opened(at) as here:
         with terminal.busy("looking at the cloud"):
             found = orphans(here.site(), lineage or ())
-        show_orphans(found, beside(terminal, quiet=shown.is_json))
+        show_orphans(found, beside(terminal, quiet=shown.is_document))
         ended: tuple[str, ...] = ()
         count = sum(not o.kept for o in found)
         if delete and count:
             confirm(session(ctx), f"end {count} machines?", yes=yes)
             ended = collect(here.site(), found, ChangeApproval(ends=ends))
             terminal.note(f"{len(ended)} machines are ending")
-    if shown.is_json:
-        terminal.write_json(OrphansDocument.of({"orphans": found, "ended": ended}, at))
+    shown.tell(terminal, lambda: OrphansDocument.of({"orphans": found, "ended": ended}, at), lambda: None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hcloud.cli.groups import CloudFlags, Printed, StateFlags, grouped
+from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, grouped
 from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
 
@@ -87,7 +87,7 @@ def run(
         typer.Option("--compiled/--plain", help="Plain starts faster, decides slower; else by the number of jobs."),
     ] = None,
     where: LocalByDefault,
-    shown: Printed,
+    shown: ToldAt,
 ) -> None:
     """Run jobs until all are over, then end every machine. Ctrl-C leaves jobs and machines as they are; the same
     command goes on."""
@@ -161,7 +161,7 @@ def status(
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, who_works
 
     terminal, clock = session(ctx).terminal, SystemClock()
-    with terminal.screen() if watch and not shown.is_json else nullcontext() as draw:
+    with terminal.screen() if watch and not shown.is_document else nullcontext() as draw:
         while True:
             found = look(which.place)
             if draw is None:
@@ -189,7 +189,7 @@ def explain(
     *,
     job: Annotated[str, typer.Option(help="The job's id.")],
     which: StateFlags,
-    shown: Printed,
+    shown: ToldAt,
 ) -> None:
     """Why a job went where it went, what else was considered, and what happened to it."""
     from hcloud.usecases.deciding.explain_job import explain_job
@@ -209,7 +209,7 @@ def replan(
     *,
     window: Annotated[str, typer.Option(metavar="DURATION", help="How much of the demand so far counts.")] = "28d",
     where: CloudFlags,
-    shown: Printed,
+    shown: ToldAt,
 ) -> None:
     """Which commitments would pay for the demand that the journal has, beside those that are held; buys nothing."""
     from hcloud.usecases.deciding.replan import Replanner, window_asked
@@ -235,7 +235,7 @@ def cancel(ctx: typer.Context, *, job: Annotated[str, typer.Argument(help="The j
 
 @app.command()
 @grouped
-def drain(ctx: typer.Context, *, wait: _Wait = True, where: LocalByDefault, shown: Printed) -> None:
+def drain(ctx: typer.Context, *, wait: _Wait = True, where: LocalByDefault, shown: ToldAt) -> None:
     """Take no new jobs; when those that came are over, end every machine."""
     _end(session(ctx).terminal, where, shown, "drain", wait=wait)
 
@@ -251,7 +251,7 @@ def stop(
     ] = False,
     wait: _Wait = True,
     where: LocalByDefault,
-    shown: Printed,
+    shown: ToldAt,
 ) -> None:
     """End all jobs, then every machine."""
     from hcloud.errors import UsageError
@@ -269,7 +269,7 @@ def _ask(terminal: Terminal, which: StateFlags, what: str, job: str) -> None:
     terminal.note(ask(which.place, what, job))
 
 
-def _end(terminal: Terminal, where: CloudFlags, shown: Printed, what: str, *, wait: bool) -> None:
+def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
     from hcloud.usecases.live.operate import OperateRequest, ask, look, operating, works, works_no_more
     from hcloud.usecases.live.state import state_place

@@ -14,7 +14,7 @@ from hcloud.cli.acting import stopping
 from hcloud.units import counted, format_money
 
 if TYPE_CHECKING:
-    from hcloud.cli.groups import Printed
+    from hcloud.cli.groups import TimeOfResult, ToldAt
     from hcloud.control.operating.fold import Fold
     from hcloud.live.operating.loop import OperatingLoop
     from hcloud.model.running.alternatives import CostComparison
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal, Watch
 
 
-def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Printed) -> None:
+def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: ToldAt) -> None:
     """Pass after pass until nothing is left to do, or somebody asks to leave."""
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines
@@ -53,7 +53,7 @@ def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Prin
             advise(terminal, shown, loop.desk.terms.replan(clock.now()))
     with terminal.busy("simulating other strategies"):
         found = compared_costs(operation.directory, here.loaded, shown, at_end=True)
-    if shown.is_json:
+    if shown.is_document:
         _write_line(terminal, operating_document(loop.fold, shown.at, found))
     else:
         terminal.show(*outcome_lines(loop.fold, clock.now()), *compared_lines(found))
@@ -63,7 +63,7 @@ def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Prin
         raise typer.Exit(1)
 
 
-def compared_costs(directory: Path, loaded: Loaded, shown: Printed, *, at_end: bool) -> CostComparison:
+def compared_costs(directory: Path, loaded: Loaded, shown: TimeOfResult, *, at_end: bool) -> CostComparison:
     """What other strategies would have cost for the jobs so far, or for all of them."""
     from hcloud.live.clock import SystemClock
     from hcloud.usecases.live.compared import compared
@@ -72,11 +72,11 @@ def compared_costs(directory: Path, loaded: Loaded, shown: Printed, *, at_end: b
     return compared(directory / JOURNAL, loaded, shown.at.date(), SystemClock().now(), at_end=at_end)
 
 
-def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch | None]:
-    return nullcontext() if shown.is_json else terminal.screen()
+def _screen(terminal: Terminal, shown: ToldAt) -> AbstractContextManager[Watch | None]:
+    return nullcontext() if shown.is_document else terminal.screen()
 
 
-def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
+def _tell(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
     """A line a decision and a line a job that failed (none for people where only results are wanted), and what cannot
     be done at the moment when that changes."""
     from hcloud.store.events import decision_document, event_document
@@ -84,7 +84,7 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
 
     made, loop.desk.made = loop.desk.made, []
     for decision in made:
-        if shown.is_json:
+        if shown.is_document:
             _write_line(terminal, decision_document(decision))
         elif not terminal.quiet:
             terminal.say(decision_line(decision))
@@ -93,7 +93,7 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
         advise(terminal, shown, one)
     failed, loop.desk.failed = loop.desk.failed, []
     for event in failed:
-        if shown.is_json:
+        if shown.is_document:
             _write_line(terminal, event_document(event))
         elif not terminal.quiet:
             terminal.say(failure_line(event))
@@ -102,12 +102,12 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
     terminal.flush()
 
 
-def advise(terminal: Terminal, shown: Printed, advice: CommitmentsAdvised) -> None:
+def advise(terminal: Terminal, shown: ToldAt, advice: CommitmentsAdvised) -> None:
     """Tell what to commit to."""
     from hcloud.store.notes import note_document
     from hcloud.views.live.operating import advice_lines
 
-    if shown.is_json:
+    if shown.is_document:
         _write_line(terminal, note_document(advice))
     else:
         terminal.show(*advice_lines(advice))

@@ -11,7 +11,7 @@ from hcloud.cli.acting import Yes, confirm, told
 from hcloud.cli.flags import Now
 from hcloud.cli.groups import CloudFlags, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
+from hcloud.usecases.asked import moment
 
 app = typer.Typer(pretty_exceptions_enable=False)
 

@@ -9,7 +9,7 @@ import typer
 
 from hcloud.cli.groups import CloudFlags, Printed, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.providers.slurm.site import NodeGroup

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.groups import Printed, StateFlags, grouped
+from hcloud.cli.groups import Printed, StateFlags, ToldAt, grouped
 from hcloud.cli.main import session
 from hcloud.errors import InputError
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.state import LockInfo, RememberedState
+    from hcloud.views.document import Content
 
 LARGEST = 64 << 20
 
@@ -81,7 +81,7 @@ def push(
     source: Annotated[str, typer.Argument(metavar="FILE", help="A state that was pulled; - reads it from stdin.")],
     force: Annotated[bool, typer.Option("--force", help="Also one of another lineage, or an older one.")] = False,
     which: StateFlags,
-    shown: Printed,
+    shown: ToldAt,
 ) -> None:
     """Store a state that was pulled; what it replaces is kept beside it."""
     from hcloud.usecases.live.state import push as pushed
@@ -99,7 +99,7 @@ def force_unlock(
     *,
     lock: Annotated[str, typer.Argument(metavar="ID", help="The lock's id, from the error message.")],
     which: StateFlags,
-    shown: Printed,
+    shown: ToldAt,
 ) -> None:
     """Take the lock away from a holder that cannot be alive any more; it is refused whatever it does from then on."""
     from hcloud.usecases.live.state import unlock
@@ -114,13 +114,13 @@ def force_unlock(
     )
 
 
-def _document(found: RememberedState, at: datetime) -> Mapping[str, object]:
+def _document(found: RememberedState, at: datetime) -> Content:
     from hcloud.views.live.documents import RememberedDocument
 
     return RememberedDocument.of(found, at)
 
 
-def _unlocked(where: str, info: LockInfo, at: datetime) -> Mapping[str, object]:
+def _unlocked(where: str, info: LockInfo, at: datetime) -> Content:
     from hcloud.views.live.documents import UnlockedDocument
 
     return UnlockedDocument.of({"where": where, "unlocked": info}, at)

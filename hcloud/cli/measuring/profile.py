@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.flags import WhichCloud
-from hcloud.cli.groups import Printed, Shown, grouped
+from hcloud.cli.groups import Printed, Told, grouped
 from hcloud.cli.main import INTERRUPTED_EXIT, session
-from hcloud.cli.options import moment
 from hcloud.errors import UsageError
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.model.measured.app import App
@@ -67,7 +67,7 @@ def run(
     ] = None,
     config: Annotated[Path | None, typer.Option("--config", "-c", help="With --cloud: the configuration.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --cloud: do not ask.")] = False,
-    shown: Shown,
+    shown: Told,
 ) -> None:
     """Measure an application on this machine: its speed by shape, and by resource the pressure it tolerates and causes.
 
@@ -111,7 +111,7 @@ def run(
     else:
         outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
     for outcome in outcomes:
-        if shown.is_json:
+        if shown.is_document:
             terminal.write_json(documents.ProfileDocument.of({"profile": outcome.profile}, moment(None)))
         else:
             view.show_profile(outcome.profile, terminal)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson
-from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
+from hcloud.cli.flags import AsJson, OutputOption
+from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
+from hcloud.cli.options import Output
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,30 +30,14 @@ FORMAT_NAMES = (
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
 
-class PricingOutput(StrEnum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-
-
-OutputOption = Annotated[PricingOutput, typer.Option("--output", "-o", help="What to print.")]
 NowOption = Annotated[str | None, typer.Option(help="The time to answer at (ISO 8601), for reproducible output.")]
 
 
 @dataclass(frozen=True)
-class PricesPrinted(FormOfResult, TimeOfResult):
+class PricesPrinted(Printed):
     """How prices are printed, and the time they are looked at."""
 
-    output: OutputOption = PricingOutput.TABLE
-    json_: AsJson = False
     now: NowOption = None
-
-    def refuse_csv(self) -> None:
-        """UsageError where a verb that has no table is asked for one."""
-        if self.form == "csv":
-            raise UsageError("this verb has no csv form", hint="-o table or -o json")
 
 
 LimitOption = Annotated[int, typer.Option(min=1, help="At most so many rows in the table.")]
@@ -159,7 +143,7 @@ def diff(
 
 @app.command()
 def verify(
-    ctx: typer.Context, json_: AsJson = False, output: OutputOption = PricingOutput.TABLE, now: NowOption = None
+    ctx: typer.Context, json_: AsJson = False, output: OutputOption = Output.TABLE, now: NowOption = None
 ) -> None:
     """Check the bundled files against their checksums and every price for plausibility; exit 9 on a finding."""
     from hcloud.usecases.prices.pricing import verify as verified
@@ -167,7 +151,6 @@ def verify(
     from hcloud.views.prices import pricing as view
 
     shown, terminal = PricesPrinted(output, json_, now), session(ctx).terminal
-    shown.refuse_csv()
     with terminal.progress("checking prices", 1) as advance:
         result = verified(advance)
     shown.tell(
@@ -201,7 +184,6 @@ def import_(
     """Take prices from files; good rows are kept, the others are counted and shown."""
     from hcloud.usecases.prices.intake import Hints, IntakeMode, import_files
 
-    shown.refuse_csv()
     hints = Hints(format_, _provider(provider), region or "", _day(day))
     terminal = session(ctx).terminal
     with terminal.progress("reading prices", 1) as advance:
@@ -225,7 +207,6 @@ def refresh(
     from hcloud.usecases.prices.intake import RefreshTarget
     from hcloud.usecases.prices.intake import refresh as refreshed
 
-    shown.refuse_csv()
     cloud = _provider(provider)
     if cloud is None:
         raise UsageError("--provider is needed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -13,15 +13,13 @@ import typer
 from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OneProvider, OneRegion, WhichCloud
 from hcloud.cli.groups import grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
-from hcloud.cli.reports.span import span_of_flags
-from hcloud.errors import UsageError
+from hcloud.usecases.asked import moment
+from hcloud.usecases.reports.span import span_of_flags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hcloud.planning.reports.report import Dimension, Report
-    from hcloud.usecases.reports.report import ReportRequest
     from hcloud.views.escaped import Written
     from hcloud.views.page.parts import PageSection
 
@@ -159,32 +157,15 @@ def _reported(
     ctx: typer.Context, source: Path | None, flags: ReportFlags, at: datetime, team_tag: str | None = None
 ) -> Report:
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.reports.report import ReportRequest, is_journal, report_of_plan
+    from hcloud.usecases.reports.opened import ReportSelection, report_on
+    from hcloud.usecases.reports.report import ReportRequest
 
     with session(ctx).terminal.busy("adding up costs"):
         loaded = load_config(flags.file)
         span = span_of_flags((flags.month, flags.from_, flags.to))
         asked = ReportRequest(loaded, at, span, team_tag or loaded.config.report.team_tag)
-        if source is None:
-            return _live(flags, asked)
-        if is_journal(source):
-            from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
-
-            return report_of_journal(source, asked, JournalPricing(flags.provider, flags.region, flags.commitment))
-        return report_of_plan(source, asked)
-
-
-def _live(flags: ReportFlags, asked: ReportRequest) -> Report:
-    from hcloud.usecases.live.ground import CloudSelection, opened
-    from hcloud.usecases.reports.of_live import report_of_live
-
-    if flags.provider or flags.region or flags.commitment:
-        raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
-    with opened(asked.loaded, CloudSelection(flags.cloud, flags.state), asked.at) as here:
-        report = report_of_live(here, asked)
-    if asked.span.start or asked.span.end:
-        return report
-    return replace(report, notes=("this month so far; --from/--month for another", *report.notes))
+        where = ReportSelection(flags.cloud, flags.state, flags.provider, flags.region, flags.commitment)
+        return report_on(source, asked, where)
 
 
 def _print(ctx: typer.Context, report: Report, sections: Sequence[PageSection], shown: _Shown) -> None:

@@ -12,15 +12,16 @@ import typer
 from hcloud.cli.flags import AsJson, Now
 from hcloud.cli.groups import CloudFlags, FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
-from hcloud.cli.reports.span import span_of_flags
 from hcloud.errors import UsageError
+from hcloud.usecases.reports.span import span_of_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from hcloud.planning.reports.accuracy import Accuracy
     from hcloud.usecases.reports.report import ReportRequest
     from hcloud.views.console import Terminal
+    from hcloud.views.document import Content
     from hcloud.views.escaped import Written
     from hcloud.views.page.parts import PageSection
 
@@ -138,7 +139,7 @@ def _print(
     terminal: Terminal,
     shown: QualityPrinted,
     titled: tuple[str, tuple[PageSection, ...]],
-    made: tuple[Callable[[], Mapping[str, object]], Callable[[], Written]],
+    made: tuple[Callable[[], Content], Callable[[], Written]],
     pictures: Callable[[], tuple[PageSection, ...]] = lambda: (),
 ) -> None:
     from hcloud.views.markdown import markdown

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
 from hcloud.errors import InputError, UsageError
 from hcloud.units import counted
+from hcloud.usecases.interruptible import interruptible
 
 PAGE = "reproduction.md"
 DOCS = Path("docs/research")

@@ -10,11 +10,11 @@ import typer
 
 from hcloud.cli.flags import AsJson, JobTrace, Now, Strategies
 from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
-from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
 from hcloud.cli.studies.flags import SimulationFlags
 from hcloud.errors import EvidenceError
+from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
     from hcloud.views.escaped import Written
@@ -28,6 +28,7 @@ class ComparisonFormat(StrEnum):
     TABLE = "table"
     JSON = "json"
     HTML = "html"
+    CSV = "csv"
 
 
 @dataclass(frozen=True)

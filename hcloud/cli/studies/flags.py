@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,14 +21,15 @@ from hcloud.cli.flags import (
     PriceRatio,
     Profiles,
     TraceColumns,
+    TraceDecimal,
     TraceFormat,
     TraceKeys,
     TraceWindow,
     Unprofiled,
     reader_keys,
 )
-from hcloud.cli.options import provider_named
 from hcloud.units import machines
+from hcloud.usecases.asked import provider_named
 
 if TYPE_CHECKING:
     from hcloud.planning.strategies.own_fleet import PlannedFleet
@@ -54,6 +55,7 @@ class SimulationFlags:
     workload_format: TraceFormat = None
     keys: TraceKeys = None
     columns: TraceColumns = None
+    decimal: TraceDecimal = None
     window: TraceWindow = None
     provider: OneProvider = None
     region: OneRegion = None
@@ -95,24 +97,19 @@ class SimulationFlags:
     def _planned(self, plan: Path, at: datetime) -> OpenedPlan:
         """The very fleet and workload of a plan file; UsageError for flags that say otherwise."""
         from hcloud.readers.configuration.config import load_config
-        from hcloud.usecases.deciding.own_fleet import open_planned, refuse_beside_a_plan
+        from hcloud.usecases.deciding.own_fleet import as_asked, open_planned, refuse_beside_a_plan, with_cloud
 
         refuse_beside_a_plan(
             [
                 ("--workload-format", self.workload_format), ("--set", self.keys),
-                ("--columns", self.columns), ("--provider", self.provider),
+                ("--columns", self.columns), ("--decimal", self.decimal), ("--provider", self.provider),
                 ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus),
                 ("--profiles", self.profiles), ("--window", self.window), ("--price-ratio", self.price_ratio),
                 ("--pool", self.pool),
             ]
         )  # fmt: skip
-        loaded = load_config(self.file)
-        if self.cloud is not None:
-            section = loaded.config.operation.model_copy(update={"cloud": self.cloud})
-            loaded = replace(loaded, config=loaded.config.model_copy(update={"operation": section}))
-        found = open_planned(plan, loaded, at.date())
-        seed = found.study.seed if self.seed is None else self.seed
-        return replace(found, study=replace(found.study, seed=seed, profiled=not self.unprofiled))
+        found = open_planned(plan, with_cloud(load_config(self.file), self.cloud), at.date())
+        return as_asked(found, self.seed, profiled=not self.unprofiled)
 
     def _traced(self, workload: str | None, at: datetime) -> Study:
         from hcloud.readers.configuration.config import load_config
@@ -122,7 +119,7 @@ class SimulationFlags:
         flags = Flags(
             workload=workload,
             format=self.workload_format,
-            options=reader_keys(self.keys, self.columns),
+            options=reader_keys(self.keys, self.columns, self.decimal),
             window=self.window,
             providers=(provider_named(self.provider),) if self.provider else (),
             regions=(self.region,) if self.region else (),
@@ -139,10 +136,9 @@ def is_plan(workload: str | None) -> bool:
     """Whether what is to be simulated is a plan file, and not a trace."""
     if workload is None or not Path(workload).is_file():
         return False
-    from hcloud.store.plan_file import head_of
+    from hcloud.store.plan_file import is_plan_file
 
-    head = head_of(Path(workload))
-    return '"format_version"' in head and '"digests"' in head
+    return is_plan_file(Path(workload))
 
 
 def _tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:

@@ -9,11 +9,11 @@ import typer
 
 from hcloud.cli.flags import JobTrace, Strategies
 from hcloud.cli.groups import Printed, grouped
-from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
 from hcloud.cli.studies.flags import SimulationFlags, is_plan
 from hcloud.errors import UsageError
+from hcloud.usecases.interruptible import interruptible
 
 app = typer.Typer(pretty_exceptions_enable=False)
 

@@ -11,11 +11,12 @@ import typer
 
 from hcloud.cli.flags import CloudModel, Configuration, DropUnplaceable, FirstSeed, Picture
 from hcloud.cli.groups import Printed, grouped
-from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import provider_named, tell_first_use
+from hcloud.cli.options import tell_first_use
 from hcloud.errors import UsageError
 from hcloud.units import counted
+from hcloud.usecases.asked import provider_named
+from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
     from hcloud.readers.configuration.config import Loaded

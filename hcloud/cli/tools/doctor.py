@@ -8,7 +8,7 @@ import typer
 
 from hcloud.cli.groups import CloudFlags, Shown, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
+from hcloud.usecases.asked import moment
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

@@ -11,7 +11,7 @@ import typer
 from hcloud.cli.flags import CloudState, Configuration, Now
 from hcloud.cli.groups import CloudFlags
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
+from hcloud.usecases.asked import moment
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 

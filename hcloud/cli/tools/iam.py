@@ -28,7 +28,7 @@ def print_(
     account: Annotated[str, typer.Option(help="Without a plan: account, project or subscription.")] = "*",
     purposes: Annotated[
         list[str] | None,
-        typer.Option("--for", help="read, launch, terminate, profile, commitments, buy, cancel; repeatable."),
+        typer.Option("--for", help="read, launch, terminate, profile, commitments, buy, cancel, fetch; repeatable."),
     ] = None,
     file: Configuration = None,
     reasons: Annotated[bool, typer.Option("--reasons", help="Also say why each is needed.")] = False,

@@ -9,8 +9,8 @@ import typer
 
 from hcloud.cli.groups import Shown, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
 from hcloud.errors import UsageError
+from hcloud.usecases.asked import moment
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

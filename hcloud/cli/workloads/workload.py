@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import TraceColumns, reader_keys
+from hcloud.cli.flags import TraceColumns, TraceDecimal, reader_keys
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 NAMES = ", ".join(FORMATS)
 KEYS = ", ".join(field.name for field in fields(WorkloadOptions))
 WHERE = "docs/reference/formats.md says what each format carries and which keys steer it."
+FETCHED = (
+    "The least permissions: hcloud iam print --cloud CLOUD --for fetch. An interrupted fetch goes on when the same "
+    "command is run again."
+)
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
 app = typer.Typer(
@@ -61,17 +65,24 @@ class DatedPrinted(Printed):
 def show(
     ctx: typer.Context,
     *,
-    name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
+    name: Annotated[
+        str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
+    ],
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
+    decimal: TraceDecimal = None,
     window: Window = None,
     seed: Seed = 42,
     step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
     shown: DatedPrinted,
 ) -> None:
-    """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time."""
+    """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time.
+
+    Of a bill (file or folder): its lines by kind, what ran, and what commitments cover of it.
+    """
+    from hcloud.usecases.workloads.bills import names_bill
     from hcloud.usecases.workloads.workload import summarise
     from hcloud.views.charts import save_chart
     from hcloud.views.workloads import documents
@@ -79,10 +90,11 @@ def show(
 
     terminal = session(ctx).terminal
     at = shown.at
-    workload, every = (
-        _opened(_request(name, workload_format, reader_keys(keys, columns), seed, window), terminal),
-        _step(step),
-    )
+    request, every = _request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), _step(step)
+    if names_bill(request):
+        _show_bill(request, out, shown, terminal)
+        return
+    workload = _opened(request, terminal)
     with terminal.busy("adding up the demand"):
         summary = summarise(workload, every)
         if out is not None:
@@ -90,8 +102,26 @@ def show(
     if out is not None:
         terminal.note(f"drawn to {out}")
     shown.tell(
-        terminal, lambda: documents.WorkloadDocument.of(summary, at), lambda: view.show_summary(summary, terminal)
+        terminal,
+        lambda: documents.WorkloadDocument.of(summary, at),
+        lambda: view.show_summary(summary, terminal),
+        csv=lambda: documents.demand_csv(summary),
     )
+
+
+def _show_bill(request: WorkloadRequest, out: Path | None, shown: DatedPrinted, terminal: Terminal) -> None:
+    from hcloud.model.bill_figures import figures_of
+    from hcloud.usecases.workloads.bills import open_bill
+    from hcloud.views.charts import save_chart
+    from hcloud.views.workloads import bills as view
+    from hcloud.views.workloads.bill_documents import BillDocument
+
+    with terminal.progress(f"reading {request.name}", 1.0) as advance:
+        figures = figures_of(open_bill(request, advance))
+    if out is not None:
+        save_chart(view.chart_of(figures.bill), out)
+        terminal.note(f"drawn to {out}")
+    shown.tell(terminal, lambda: BillDocument.of(figures, shown.at), lambda: view.show_bill(figures, terminal))
 
 
 @app.command(epilog=EPILOG)
@@ -103,6 +133,7 @@ def validate(
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
+    decimal: TraceDecimal = None,
     shown: DatedPrinted,
 ) -> None:
     """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
@@ -112,7 +143,7 @@ def validate(
 
     terminal = session(ctx).terminal
     at = shown.at
-    request = _request("", workload_format, reader_keys(keys, columns), 42)
+    request = _request("", workload_format, reader_keys(keys, columns, decimal), 42)
     with terminal.progress("checking files", len(names)) as advance:
         verdicts = check(names, request, advance)
     shown.tell(
@@ -127,11 +158,14 @@ def validate(
 @app.command(epilog=EPILOG)
 def convert(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
+    name: Annotated[
+        str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
+    ],
     to: Annotated[Path, typer.Option("--to", "--out", help="The file to write: .csv, or .parquet for jobs.")],
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
+    decimal: TraceDecimal = None,
     window: Window = None,
     seed: Seed = 42,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
@@ -140,10 +174,43 @@ def convert(
     from hcloud.usecases.workloads.workload import convert as write
 
     terminal = session(ctx).terminal
-    workload = _opened(_request(name, workload_format, reader_keys(keys, columns), seed, window), terminal)
+    workload = _opened(_request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), terminal)
     with terminal.busy(f"writing {to}"):
         rows = write(workload, to, force=force)
     terminal.note(f"{counted(rows, 'row')} written to {to}")
+
+
+@app.command(epilog=FETCHED)
+@grouped
+def fetch(
+    ctx: typer.Context,
+    *,
+    cloud: Annotated[str, typer.Option(help="aws, gcp or azure.")],
+    since: Annotated[str, typer.Option(help="How far back, for example 60d.")] = "60d",
+    region: Annotated[list[str] | None, typer.Option(help="A region; may be repeated. Without: all.")] = None,
+    account: Annotated[
+        str, typer.Option(help="Google project or Azure subscription; without, what the environment names.")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="The file to write; else CLOUD-machines.csv.")] = None,
+    endpoint: Annotated[str, typer.Option(help="Another address than the cloud's own.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    now: Annotated[str | None, typer.Option(help="The time until which to fetch (ISO 8601), instead of now.")] = None,
+) -> None:
+    """Fetch machines and their CPU utilisation from a cloud's monitoring, for 'hcloud plan FILE'; only reads."""
+    from hcloud.cli.acting import stopping
+    from hcloud.usecases.asked import moment
+    from hcloud.usecases.live.fetch import FetchRequest, FetchRun, home_settings
+    from hcloud.usecases.live.fetch import fetch as fetched
+    from hcloud.views.workloads.fetched import show_fetched
+
+    terminal, seconds = session(ctx).terminal, _seconds("--since", since)
+    settings = home_settings(cloud, account, endpoint, tuple(region or ()))
+    request = FetchRequest(
+        settings, seconds, tuple(region or ()), out or Path(f"{cloud}-machines.csv"), moment(now), force
+    )
+    with stopping(terminal) as stop, terminal.progress(f"fetching from {cloud}", 1.0) as advance:
+        found = fetched(request, FetchRun(stop, lambda text, at_once=False: terminal.note(text), advance))
+    show_fetched(found, terminal)
 
 
 def _request(
@@ -168,9 +235,11 @@ def _opened(request: WorkloadRequest, terminal: Terminal) -> Workload:
 
 
 def _step(text: str | None) -> int | None:
-    if text is None:
-        return None
+    return None if text is None else _seconds("--step", text)
+
+
+def _seconds(option: str, text: str) -> int:
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise UsageError(f"--step: {error}") from error
+        raise UsageError(f"{option}: {error}") from error

@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from hcloud.fake.aws import catalogue, reserved, savings
+from hcloud.fake.aws import catalogue, history, reserved, savings
 from hcloud.fake.aws.behind import ask_moto, forget
 from hcloud.fake.aws.denial import DenialError, denial_of
 from hcloud.fake.aws.ec2 import attributes, capacity, instances, launching, quotas, references
@@ -45,6 +45,7 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("ec2", "DescribeInstanceTypeOfferings"): catalogue.describe_instance_type_offerings,
     ("ec2", "DescribeInstanceTypes"): catalogue.describe_instance_types,
     ("ec2", "DescribeAvailabilityZones"): catalogue.describe_availability_zones,
+    ("ec2", "DescribeRegions"): history.describe_regions,
     ("ec2", "DescribeSpotPriceHistory"): catalogue.describe_spot_price_history,
     ("ec2", "StopInstances"): attributes.stop_instances,
     ("ec2", "StartInstances"): attributes.start_instances,
@@ -68,6 +69,9 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("savingsplans", "DescribeSavingsPlans"): savings.describe_savings_plans,
     ("savingsplans", "DeleteQueuedSavingsPlan"): savings.delete_queued_savings_plan,
     ("savingsplans", "ReturnSavingsPlan"): savings.return_savings_plan,
+    ("monitoring", "ListMetrics"): history.list_metrics,
+    ("monitoring", "GetMetricData"): history.get_metric_data,
+    ("ce", "GetCostAndUsage"): history.get_cost_and_usage,
     ("pricing", "GetProducts"): catalogue.get_products,
     ("ssm", "GetParameters"): public_parameters.get_parameters,
     ("servicequotas", "GetServiceQuota"): quotas.get_service_quota,

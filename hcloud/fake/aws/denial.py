@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from hcloud.fake.faults import FaultKind
 
-JSON_SERVICES = ("pricing", "servicequotas", "savingsplans", "ssm")
+JSON_SERVICES = ("pricing", "servicequotas", "savingsplans", "ssm", "monitoring", "ce")
 
 
 @dataclass(eq=False)

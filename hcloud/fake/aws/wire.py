@@ -18,7 +18,7 @@ from hcloud.fake.aws.denial import JSON_SERVICES, DenialError
 from hcloud.fake.aws.models import Wire, operation_at, service_model
 from hcloud.fake.server import HttpAnswer, Received
 
-MODEL_OF = {"servicequotas": "service-quotas"}
+MODEL_OF = {"servicequotas": "service-quotas", "monitoring": "cloudwatch"}
 _CREDENTIAL = re.compile(r"Credential=([^/,]+)/\d{8}/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request")
 
 

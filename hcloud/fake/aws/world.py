@@ -30,7 +30,7 @@ class TokenAnswer:
 
 class AwsWorld(FakeWorld):
     """One account. ``home`` is the region where a person launches; ``largest_page`` limits the pages of every list
-    below what is asked for, None does not."""
+    below what is asked for, None does not; ``has_hourly_costs`` says whether Cost Explorer tells of single hours."""
 
     name = "aws"
 
@@ -40,6 +40,7 @@ class AwsWorld(FakeWorld):
         self.account = account
         self.home = "us-east-1"
         self.largest_page: int | None = None
+        self.has_hourly_costs = False
         self.regions: set[str] = set()
         self.tokens: dict[tuple[str, str, str], TokenAnswer] = {}
         self.images = Images()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from hcloud.fake.azure.estate import ADDRESSES, DISKS, GROUPS, INTERFACES, MACHINES, NETWORKS, SETS, Estate
+from hcloud.fake.azure.monitoring import Metrics
 from hcloud.fake.azure.operations import CAPACITY, AzureOperations
 from hcloud.fake.azure.plain import Lists, Plain
 from hcloud.fake.azure.reservations import FakeReservations
@@ -18,6 +19,7 @@ from hcloud.fake.server import HttpAnswer
 Handler = Callable[[ArmRequest], HttpAnswer]
 SUBSCRIPTION = "/subscriptions/{subscription}"
 GROUP = f"{SUBSCRIPTION}/resourceGroups/{{group}}"
+METRICS = f"{GROUP}/providers/{MACHINES}/{{name}}/providers/Microsoft.Insights/metrics"
 IMAGES = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
 DIAGNOSTICS = "RetrieveBootDiagnosticsData"
 CAPACITY_GROUPS = "Microsoft.Compute/capacityReservationGroups"
@@ -50,6 +52,7 @@ def routes(estate: Estate, operations: AzureOperations) -> tuple[AzureRoute, ...
     """All of them."""
     return (
         *_machines(VirtualMachines(estate, operations)),
+        route("GET", METRICS, "Metrics_List", Metrics(estate).listed, "Microsoft.Insights/metrics/read"),
         *_sets(ScaleSets(estate, operations)),
         *_resources(estate, operations),
         *_reservations(FakeReservations(estate, operations)),

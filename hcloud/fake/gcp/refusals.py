@@ -66,6 +66,8 @@ def forbidden(operation: str, resource: str) -> RefusalError:
 
 def permission_of(operation: str) -> str:
     """The permission that an operation takes; an order of machines takes more than this one."""
+    if operation == "timeSeries.list":
+        return "monitoring.timeSeries.list"
     noun, _, verb = operation.rpartition(".")
     verb = {"insert": "create", "bulkInsert": "create", "aggregatedList": "list", "wait": "get"}.get(verb, verb)
     return f"compute.{'commitments' if noun == 'regionCommitments' else noun}.{verb}"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 PREFIX = "/compute/v1/projects/"
+MONITORING = re.compile(r"/v3/projects/(?P<project>[^/]+)/timeSeries")
 PRICE_LIST = "/v1/services/6F81-5844-456A/skus"  # Compute Engine's number in the Cloud Billing catalogue
 _ROUTES = """
 GET    {project}                                            projects.get
@@ -68,7 +69,7 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 
 _TABLE = [(m, _pattern(t), o) for m, t, o in (line.split() for line in _ROUTES.strip().splitlines())]
-OPERATIONS = (*sorted(o for _, _, o in _TABLE), "services.skus.list")
+OPERATIONS = (*sorted(o for _, _, o in _TABLE), "services.skus.list", "timeSeries.list")
 """Every operation there is."""
 
 
@@ -81,6 +82,8 @@ def find_route(method: str, path: str) -> GcpRoute | None:
     """The operation that is asked for, or None."""
     if (method, path) == ("GET", PRICE_LIST):
         return GcpRoute("services.skus.list", {})
+    if method == "GET" and (measured := MONITORING.fullmatch(path)):
+        return GcpRoute("timeSeries.list", measured.groupdict())
     if not path.startswith(PREFIX):
         return None
     rest = path.removeprefix(PREFIX)

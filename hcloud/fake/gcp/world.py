@@ -16,7 +16,7 @@ from hcloud.fake.ledger import Rented
 from hcloud.fake.world import MAINTAINED, FakeWorld
 from hcloud.model.catalog import PurchaseOption
 
-LARGEST_PAGE, LARGEST_PRICE_PAGE = 500, 5000  # Google's own
+LARGEST_PAGE, LARGEST_PRICE_PAGE, LARGEST_POINTS = 500, 5000, 100_000  # Google's own
 
 
 @dataclass(slots=True)
@@ -64,6 +64,7 @@ class GcpWorld(FakeWorld):
         self.types: dict[str, list[dict[str, object]]] = {}
         self.largest_page = LARGEST_PAGE
         self.largest_price_page = LARGEST_PRICE_PAGE
+        self.largest_points = LARGEST_POINTS
 
     def shape_of(self, instance_type: str) -> GcpMachineType | None:
         """A type of this project's place."""

@@ -16,6 +16,7 @@ from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption, 
 from hcloud.model.clouds.facts import SHARED_CORE
 from hcloud.model.plans.plan import Refusal
 from hcloud.planning.settings import Market
+from hcloud.units import counted_vcpus
 
 UNPRICED = "not used: "
 USUAL_VCPUS = 16
@@ -108,7 +109,7 @@ def _check_names(book: PriceBook, market: Market) -> None:
     if market.vcpus and market.vcpus not in sizes:
         listed = ", ".join(f"{size:f}" for size in sorted(s for s in sizes if s == int(s)))
         hint = f"sizes: {listed}" if listed else "the price book knows none of its types: import a price file"
-        raise UsageError(f"{market.provider}: no type has {market.vcpus} vCPUs", hint=hint)
+        raise UsageError(f"{market.provider}: no type has {counted_vcpus(market.vcpus)}", hint=hint)
 
 
 def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:

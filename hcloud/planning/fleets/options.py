@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.owned import Owned, use_first, without_spot
 from hcloud.planning.fleets.sizes import LARGEST, Ladder, Unit, units_of
 from hcloud.planning.forecasting.forecast import Forecast, stretch
-from hcloud.planning.forecasting.packing import MachineSizes, Packed, RunningJobs, misfit, packed, with_gaps
+from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, misfit, packed, with_gaps
 from hcloud.planning.settings import PlanSettings
 
 
@@ -56,7 +56,6 @@ class FleetProblem:
     owned: Sequence[Owned]
     running: RunningJobs | None = None
     leanest: Leanest | None = None
-    known: dict[MachineSizes, Packed] = field(default_factory=dict)
 
 
 def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> Parts:
@@ -102,8 +101,8 @@ def _machines(unit: Unit) -> MachineSizes:
 def _option(unit: Unit, machines: MachineSizes, asked: FleetProblem, plain: Forecast) -> Option:
     demanded, largest = plain, machines.enough
     if asked.running is not None:
-        gaps = asked.known.get(machines) or packed(asked.running, asked.demand, machines)
-        asked.known[machines], largest = gaps, gaps.largest
+        gaps = packed(asked.running, asked.demand, machines)
+        largest = gaps.largest
         if gaps.extra.any():
             demanded = stretch(with_gaps(asked.demand, gaps, machines.gib_per_vcpu), asked.settings.outlook)
     ladder = (unit.candidate, *(c for c in unit.ladder[1:] if float(c.capacity[0]) <= largest))

@@ -142,15 +142,24 @@ def canonical_order(jobs: Jobs) -> NDArray[np.intp] | slice:
     A slice of everything, which copies nothing, where the rows stand in that order already.
     """
     keys = (jobs.kind, jobs.memory, jobs.cores, jobs.duration, jobs.submit)
-    if (jobs.submit[1:] < jobs.submit[:-1]).any():
-        return np.lexsort(keys)
-    ties = jobs.submit[1:] == jobs.submit[:-1]
-    rows = np.flatnonzero(np.concatenate([ties, [False]]) | np.concatenate([[False], ties]))
-    if not len(rows):
+    order = np.argsort(jobs.submit, kind="stable") if (jobs.submit[1:] < jobs.submit[:-1]).any() else None
+    tied = _tied(jobs.submit if order is None else jobs.submit[order])
+    if order is None and not len(tied):
         return slice(None)
-    order = np.arange(len(jobs))
-    order[rows] = rows[np.lexsort([key[rows] for key in keys])]
+    order = np.arange(len(jobs)) if order is None else order
+    rows = order[tied]
+    rows = rows[np.lexsort((jobs.duration[rows], jobs.submit[rows]))]
+    again = _tied(jobs.submit[rows], jobs.duration[rows])  # few of those that begin together end together
+    some = rows[again]
+    rows[again] = some[np.lexsort([key[some] for key in keys])]
+    order[tied] = rows
     return order
+
+
+def _tied(*columns: Floats) -> NDArray[np.intp]:
+    """The places at which all columns hold what they hold at the place before or after."""
+    same = np.logical_and.reduce([column[1:] == column[:-1] for column in columns])
+    return np.flatnonzero(np.concatenate([same, [False]]) | np.concatenate([[False], same]))
 
 
 def _steps(grid: TimeGrid, times: Floats, weight: Floats) -> tuple[Floats, Floats]:

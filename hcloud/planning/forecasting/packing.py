@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hcloud.model.workload import Demand
+from hcloud.planning.forecasting.shapes import JobShapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,19 @@ MOMENTS = 2  # ours: moments of every step at which jobs are packed
 LEVELS = 64  # ours: the parts of a machine that jobs are rounded up to
 LARGER = 4.0  # ours: machines this many times as large as the jobs need are tried, since more jobs share them,
 WORTH_LARGER = 0.005  # ours: and taken where they save this share of what the jobs take
+_HALVES = 20  # ours: the smallest machine is halved so often for small jobs
+_CHUNK = 1 << 20
+_CELLS = 1 << 22
+"""Ours: so many counts of shapes at moments are kept, where the jobs are not more."""
+
+
+@dataclass(slots=True, eq=False)
+class _Known:
+    """What was found out of jobs, so that it is found out once: the same jobs are packed for many types, and in several
+    decisions."""
+
+    shapes: JobShapes | None = None
+    moments: dict[tuple[float, int, int], _Moments] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +48,20 @@ class RunningJobs:
     memory: Floats
     whole: NDArray[np.bool_]
     name: Callable[[int], str] = str
+    known: _Known = field(default_factory=_Known)
+
+    def shapes(self) -> JobShapes:
+        """The shapes of those that cannot be split."""
+        if self.known.shapes is None:
+            self.known.shapes = JobShapes.of(self.cores, self.memory, self.whole)
+        return self.known.shapes
+
+    def moments(self, demand: Demand) -> _Moments:
+        """When they run, at the moments of a demand series."""
+        when = (demand.start, demand.step_seconds, len(demand))
+        if when not in self.known.moments:
+            self.known.moments[when] = _Moments.of(self, demand)
+        return self.known.moments[when]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +75,13 @@ class MachineSizes:
 
     def for_jobs(self, running: RunningJobs) -> MachineSizes:
         """Only the sizes that packing looks at for such jobs."""
-        wanted = self.of(running.cores, running.memory)[running.whole]
-        most = LARGER * _size_for(max(self.enough, float(wanted.max(initial=0.0))), self.sizes)
+        most = LARGER * _size_for(max(self.enough, self.most(running)), self.sizes)
         return replace(self, sizes=tuple(s for s in self.sizes if s <= most))
+
+    def most(self, running: RunningJobs) -> float:
+        """The vCPUs that the largest job takes of those that cannot be split."""
+        shapes = running.shapes()
+        return max(shapes.most_cores, shapes.most_memory / self.gib_per_vcpu)
 
     def of(self, cores: Floats, memory: Floats) -> Floats:
         """The vCPUs of such a machine that jobs take, by vCPUs or by GiB, whichever is more."""
@@ -66,9 +98,11 @@ class Packed:
 
 def misfit(running: RunningJobs, machines: MachineSizes) -> int | None:
     """The row of the largest job that no machine holds, None where all fit."""
-    wanted = np.where(running.whole, machines.of(running.cores, running.memory), 0.0)
-    row = int(np.argmax(wanted)) if len(wanted) else 0
-    return row if len(wanted) and wanted[row] > machines.sizes[-1] * (1 + 1e-9) else None
+    largest = machines.most(running)
+    if largest <= machines.sizes[-1] * (1 + 1e-9):
+        return None
+    shapes = running.shapes()
+    return shapes.row(machines.of(shapes.cores, shapes.memory) == largest)
 
 
 def packed(running: RunningJobs, demand: Demand, machines: MachineSizes) -> Packed:
@@ -79,18 +113,25 @@ def packed(running: RunningJobs, demand: Demand, machines: MachineSizes) -> Pack
     of one size, each then as small as holds what is in it. An upper bound, therefore, of what packing needs. What can
     be split fills the gaps.
     """
-    wanted = machines.of(running.cores, running.memory)
-    jobs = np.flatnonzero(running.whole)
-    largest = _size_for(max(machines.enough, float(wanted[jobs].max(initial=0.0))), machines.sizes)
-    moments = _Moments.of(running, demand)
-    volume = machines.of(moments.in_use(running.cores), moments.in_use(running.memory))
-    taken = moments.in_use(_rounded(wanted, machines.sizes), jobs)
+    moments = running.moments(demand)
+    if machines not in moments.packed:
+        moments.packed[machines] = _packed(running, moments, machines)
+    return moments.packed[machines]
+
+
+def _packed(running: RunningJobs, moments: _Moments, machines: MachineSizes) -> Packed:
+    shapes = running.shapes()
+    wanted = machines.of(shapes.cores, shapes.memory)
+    largest = _size_for(max(machines.enough, machines.most(running)), machines.sizes)
+    volume = machines.of(moments.cores, moments.memory)
+    is_exact = _is_exact(machines.sizes, shapes.count)
+    taken = moments.in_use(running, _rounded(wanted, machines.sizes), is_exact=is_exact)
     for size in [s for s in machines.sizes if largest <= s <= largest * LARGER]:
-        fitted = _first_fit(moments.by_level(wanted, jobs, size), _levels(machines.sizes, size)) * size
+        fitted = _first_fit(moments.by_level(wanted, size), _levels(machines.sizes, size)) * size
         less = np.minimum(taken, fitted)
         if size == largest or float(less.sum()) < float(taken.sum()) * (1 - WORTH_LARGER):
             taken, largest = less, size
-    extra = np.maximum(taken - volume, 0.0).reshape(len(demand), MOMENTS).mean(axis=1)
+    extra = np.maximum(taken - volume, 0.0).reshape(-1, MOMENTS).mean(axis=1)
     return Packed(extra, largest)
 
 
@@ -105,46 +146,102 @@ def _size_for(vcpus: float, sizes: Sequence[float]) -> float:
 
 def _rounded(wanted: Floats, sizes: Sequence[float]) -> Floats:
     """Each job's size: halves of the smallest machine, then the sizes for sale."""
-    smallest = sizes[0]
-    halved = smallest * np.exp2(np.ceil(np.log2(np.maximum(wanted / smallest, 2.0**-20)) - 1e-9))
-    sold = np.asarray(sizes)[np.minimum(np.searchsorted(sizes, wanted * (1 - 1e-9)), len(sizes) - 1)]
-    return np.where(wanted <= smallest, halved, sold)
+    found = np.empty(len(wanted))
+    for first in range(0, len(wanted), _CHUNK):
+        some = wanted[first : first + _CHUNK]
+        smallest = sizes[0]
+        halved = smallest * np.exp2(np.ceil(np.log2(np.maximum(some / smallest, 2.0**-_HALVES)) - 1e-9))
+        sold = np.asarray(sizes)[np.minimum(np.searchsorted(sizes, some * (1 - 1e-9)), len(sizes) - 1)]
+        found[first : first + _CHUNK] = np.where(some <= smallest, halved, sold)
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Moments:
-    """Moments at equal distances over a demand series, and by job the first one it runs at and the first after it."""
+    """Moments at equal distances over a demand series: what all jobs have in use at each; of those that cannot be split
+    and run at one at least, by shape or by job, the first moment they run at and the first after it. Where shapes are
+    few, ``running`` counts the jobs of each shape at each moment in their place."""
 
-    count: int
+    apart: float
+    start: float
+    cores: Floats
+    memory: Floats
+    shape: NDArray[np.intp]
     first: Counts
     last: Counts
+    running: Counts | None
+    packed: dict[MachineSizes, Packed] = field(default_factory=dict)
 
     @classmethod
     def of(cls, running: RunningJobs, demand: Demand) -> _Moments:
-        apart = demand.step_seconds / MOMENTS
-        count = len(demand) * MOMENTS
+        """The moments of a demand series."""
+        apart, start, count = demand.step_seconds / MOMENTS, demand.start, len(demand) * MOMENTS
+        first, last = (_reached((at - start) / apart, count) for at in (running.begin, running.end))
+        cores, memory = (_in_use(first, last, weight, count) for weight in (running.cores, running.memory))
+        shapes = running.shapes()
+        first, last = first[shapes.rows], last[shapes.rows]
+        spanning = np.flatnonzero(first < last)
+        first, last = first[spanning], last[spanning]
+        shape = spanning if shapes.shape is None else shapes.shape[spanning].astype(np.intp)
+        cells = len(shapes.cores) * (count + 1)
+        if shapes.shape is None or cells > max(shapes.count, _CELLS):
+            return cls(apart, start, cores, memory, shape, first, last, None)
+        none, counts = np.empty(0, np.int64), _counts(shape, (first, last), (len(shapes.cores), count))
+        return cls(apart, start, cores, memory, none, none, none, counts)
 
-        def reached(times: Floats) -> Counts:
-            return np.clip(np.ceil((times - demand.start) / apart - 0.5), 0, count).astype(np.int64)
+    def in_use(self, running: RunningJobs, sizes: Floats, *, is_exact: bool) -> Floats:
+        """The sum of the sizes, by shape, of the jobs that run at each moment; in the order of the jobs unless sums are
+        exact in any."""
+        count = len(self.cores)
+        shapes = running.shapes()
+        if not is_exact:
+            first, last = (
+                _reached((at[shapes.rows] - self.start) / self.apart, count) for at in (running.begin, running.end)
+            )
+            return _in_use(first, last, sizes if shapes.shape is None else sizes[shapes.shape], count)
+        if self.running is not None:
+            return sizes @ self.running
+        return _in_use(self.first, self.last, sizes[self.shape], count)
 
-        return cls(count, reached(running.begin), reached(running.end))
-
-    def in_use(self, weight: Floats, jobs: Counts | slice = slice(None)) -> Floats:
-        """The sum of the weights of the jobs that run at each moment."""
-        size = self.count + 1
-        up = np.bincount(self.first[jobs], weight[jobs], size) - np.bincount(self.last[jobs], weight[jobs], size)
-        return np.maximum(np.cumsum(up)[:-1], 0.0)
-
-    def by_level(self, wanted: Floats, jobs: Counts, size: float) -> Counts:
+    def by_level(self, wanted: Floats, size: float) -> Counts:
         """How many jobs of each level (their part of a machine of ``size``, in ``LEVELS``, rounded up) run at each
         moment; jobs below one level fill gaps and do not count."""
-        level = np.ceil(wanted[jobs] / size * LEVELS - 1e-9).astype(np.int64)
-        some = jobs[(level > 1) & (level <= LEVELS)]
-        level = level[(level > 1) & (level <= LEVELS)]
-        shape = (LEVELS + 1, self.count + 1)
-        cells = shape[0] * shape[1]
-        started, ended = (np.bincount(level * shape[1] + at[some], minlength=cells) for at in (self.first, self.last))
-        return np.cumsum((started - ended).reshape(shape), axis=1)[:, :-1]
+        level = np.minimum(np.ceil(wanted / size * LEVELS - 1e-9), LEVELS + 1).astype(np.int8)
+        level[(level <= 1) | (level > LEVELS)] = 0
+        if self.running is None:
+            level = level[self.shape]
+            some = np.flatnonzero(level)
+            return _counts(level[some], (self.first[some], self.last[some]), (LEVELS + 1, len(self.cores)))
+        found = np.zeros((LEVELS + 1, len(self.cores)), np.int64)
+        for shape in np.flatnonzero(level):
+            found[level[shape]] += self.running[shape]
+        return found
+
+
+def _reached(moments: Floats, count: int) -> Counts:
+    """The first of the moments that is not before a time."""
+    return np.clip(np.ceil(moments - 0.5), 0, count).astype(np.int64)
+
+
+def _in_use(first: Counts, last: Counts, weight: Floats, count: int) -> Floats:
+    """The sum of the weights of the jobs that run at each moment."""
+    up = np.bincount(first, weight, count + 1) - np.bincount(last, weight, count + 1)
+    return np.maximum(np.cumsum(up)[:-1], 0.0)
+
+
+def _is_exact(sizes: Sequence[float], count: int) -> bool:
+    """Whether sums of so many sizes that jobs are rounded to are the same in whatever order they are taken."""
+    steps = np.array([*sizes, *sizes[0] * np.exp2(-np.arange(_HALVES + 1))]) * 2.0**_HALVES
+    return bool((steps == np.floor(steps)).all()) and float(steps.max()) * count < 2.0**53
+
+
+def _counts(kind: NDArray[np.signedinteger], span: tuple[Counts, Counts], shape: tuple[int, int]) -> Counts:
+    """How many jobs of each kind run at each moment."""
+    kinds, count = shape
+    cells = kinds * (count + 1)
+    begins = kind.astype(np.int64) * (count + 1)
+    started, ended = (np.bincount(begins + at, minlength=cells) for at in span)
+    return np.cumsum((started - ended).reshape(kinds, count + 1), axis=1)[:, :-1]
 
 
 def _levels(sizes: Sequence[float], size: float) -> Floats:

@@ -7,7 +7,7 @@ dates: with ten thousand machines that was most of what a verb cost. botocore le
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
@@ -27,12 +27,13 @@ READ: Mapping[str, frozenset[str]] = {
             "InstanceLifecycle",
             "LaunchTime",
             "Placement",
+            "PlatformDetails",
             "State",
             "StateTransitionReason",
             "Tags",
         }
     ),
-    "Placement": frozenset({"AvailabilityZone"}),
+    "Placement": frozenset({"AvailabilityZone", "Tenancy"}),
     "InstanceState": frozenset({"Name"}),
     "Tag": frozenset({"Key", "Value"}),
 }
@@ -106,8 +107,10 @@ def _time(node: Element) -> datetime:
     return moment(node.text or "")
 
 
-def moment(text: str) -> datetime:
-    """A time; the forms that ISO 8601 has are read at once, any other by the SDK."""
+def moment(text: str | float) -> datetime:
+    """A time; seconds and the forms that ISO 8601 has are read at once, any other by the SDK."""
+    if isinstance(text, int | float):
+        return datetime.fromtimestamp(text, UTC)
     try:
         found = datetime.fromisoformat(text)
     except (TypeError, ValueError):

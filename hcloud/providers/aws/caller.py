@@ -22,7 +22,9 @@ ANSWER_SECONDS = 60  # ours: a launch of hundreds takes tens of seconds
 CONNECTIONS = 32  # ours
 MOST_PAGES = 10_000  # ours: an endless list is no list
 ENDPOINT = "the endpoint of AWS (live.endpoint, AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_EC2, endpoint_url)"
-_OF_INSTANCES = re.compile("Instance|^GetConsoleOutput$")
+_OF_INSTANCES = re.compile("Instance|^(GetConsoleOutput|DescribeRegions)$")
+_JSON = {"protocol": "json", "protocols": ["json"]}
+"""What CloudWatch is spoken to in, of the protocols it has: the SDK reads the others in Python, value by value."""
 _OWN_HOSTS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws", ".c2s.ic.gov", ".sc2s.sgov.gov")
 
 
@@ -137,6 +139,8 @@ def _models() -> Any:
         @lru_cache  # noqa: B019  # there is one loader
         def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> Any:
             model = super().load_service_model(service_name, type_name, api_version)
+            if (service_name, type_name) == ("cloudwatch", "service-2"):
+                return {**model, "metadata": {**model["metadata"], **_JSON}}
             if (service_name, type_name) != ("ec2", "service-2"):
                 return model
             return {**model, "operations": {n: o for n, o in model["operations"].items() if _OF_INSTANCES.search(n)}}

@@ -25,7 +25,7 @@ MOST_PAGES = 2000  # ours: a million machines; a list that has more is taken for
 METADATA_SECONDS = 1.0  # ours: how long a machine outside of Google looks for Google's metadata server,
 _JSON = ("Content-Type", "application/json")
 Read = TypeVar("Read")
-_SCOPES = ("https://www.googleapis.com/auth/compute",)
+_SCOPES = ("https://www.googleapis.com/auth/compute", "https://www.googleapis.com/auth/monitoring.read")
 
 
 class Wire:
@@ -86,6 +86,15 @@ class Wire:
         with self._asking(operation):
             return read(self._written(path, {}))
 
+    def document(self, url: str, asked: Mapping[str, str], operation: str) -> Document:
+        """What is answered at an address of Google's, asked for once on the same session."""
+        with self._asking(operation):
+            return self._read(url, asked)
+
+    def endless(self, operation: str) -> HcloudError:
+        """What a list is whose pages repeat."""
+        return cloud_error(ValueError("a list without an end"), self.call(operation), mutating=False)
+
     def pages_of_instances(
         self, path: str, asked: Mapping[str, str], operation: str, read: Callable[[Document], Read]
     ) -> tuple[Read, ...]:
@@ -104,12 +113,15 @@ class Wire:
     def _written(self, path: str, asked: Mapping[str, str]) -> Document:
         """The same request as the SDK's, on its own session, and the same errors; the JSON is left as it is: to make
         messages of ten thousand machines takes several times as long as to read what was written."""
+        host = self.client("InstancesClient").transport._host
+        return self._read(f"{host}/compute/v1/projects/{self._settings.project}/{path}", asked)
+
+    def _read(self, url: str, asked: Mapping[str, str]) -> Document:
         from google.api_core.exceptions import from_http_response
         from google.cloud.compute_v1.services.instances.transports.base import DEFAULT_CLIENT_INFO
 
-        client = self.client("InstancesClient")
-        response = client.transport._session.get(
-            f"{client.transport._host}/compute/v1/projects/{self._settings.project}/{path}",
+        response = self.client("InstancesClient").transport._session.get(
+            url,
             params=asked,
             headers=dict([*self._metadata, DEFAULT_CLIENT_INFO.to_grpc_metadata(), _JSON]),
             timeout=READ_SECONDS,

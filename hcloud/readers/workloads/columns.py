@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Codes, Floats, Ids
 
 Sort = Literal["number", "time", "label", "identity", "skip"]
+OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
+"""Ours: 1990 to 2100 in Unix seconds."""
+TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+_MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
+_UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
+
+
+def ticks_of(text: str) -> float:
+    """How many ticks a second has in a Unix time, told by its size: it is one of our days; 0 for another number."""
+    number = float(text) if _UNIX.fullmatch(text) else 0.0
+    return next((ticks for ticks in TICKS if OUR_DAYS[0] <= number / ticks < OUR_DAYS[1]), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,7 @@ class Column:
 
     A ``required`` column must be there, and its cells filled unless it is ``sparse``; an empty cell of another column
     becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
+    ``told`` is what is allowed in words, where that is more than its bounds.
     """
 
     name: str
@@ -38,7 +51,14 @@ class Column:
     sparse: bool = False
     zoned: bool = False
     ticks: float = 1.0
+    told: str = ""
     choices: tuple[str, ...] = ()
+    stored: str = ""
+
+    @property
+    def in_file(self) -> str:
+        """What the file calls it."""
+        return self.stored or self.name
 
     @property
     def filled(self) -> bool:
@@ -57,11 +77,19 @@ class Column:
         """What the column may hold, for an error."""
         if self.sort == "label":
             return f"one of {', '.join(self.choices)}" if self.choices else "text"
-        if self.sort == "time":
-            return f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time"
+        if self.told or self.sort == "time":
+            return self.told or _MOMENT
         if self.above:
             return f"a number above {self.low:g} and at most {self.high:g}"
         return f"a number from {self.low:g} to {self.high:g}"
+
+    def in_numbers(self, ticks: float) -> Column:
+        """The column of times as numbers, of which the first is so many ticks a second, or 0 for no Unix time."""
+        plain = replace(self, sort="number", ticks=ticks or 1.0, told=_MOMENT)
+        if not ticks:
+            return plain
+        told = f"Unix time in {TICKS[ticks]} from 1990 to 2100, as in the first row"
+        return replace(plain, low=OUR_DAYS[0] * ticks, high=OUR_DAYS[1] * ticks, told=told)
 
     def holds(self, values: Floats) -> bool:
         """Whether every value is within bounds; NaN and infinities are not."""

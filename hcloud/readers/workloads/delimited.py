@@ -7,34 +7,33 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, UsageError, did_you_mean
-from hcloud.readers.workloads.columns import Column, Sink, SuspectError
+from hcloud.readers.workloads.columns import Column, Sink, SuspectError, ticks_of
+from hcloud.readers.workloads.commands import plan_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.locate import TableLayout, duplicates, locate
+from hcloud.readers.workloads.meanings import SERIES, as_option, is_jobs, job_columns, meant
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
-_OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
-"""Ours: 1990 to 2100 in Unix seconds."""
 _LONGEST_BLOCK = 1 << 19
-_OTHER_NAMES = {
-    other: name
-    for name, others in {
-        "id": "job job_id jobid task_id name",
-        "submit": "submit_time submitted submit_at arrival start start_time",
-        "duration": "run_time runtime elapsed seconds duration_s",
-        "end": "end_time ended finish finish_time finished finished_at completed completed_at stop stop_time",
-        "cores": "cpus cpu vcpus vcpu ncpus num_cpus",
-        "memory": "mem ram memory_gib mem_gib",
-    }.items()
-    for other in others.split()
-}
-"""What columns are called elsewhere: by its letters alone 'cpus' looks like 'gpus'."""
+_SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
+"""The line that tells Excel how columns are separated."""
+_QUOTED = re.compile(r'"[^"]*"')
+
+
+class Header(NamedTuple):
+    """The names in a header line, what separates them, and how many lines stand before it."""
+
+    names: list[str]
+    delimiter: str
+    skip: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +74,12 @@ def read_table(
     return DelimitedTable(sink, digest)
 
 
-def header_names(source: TraceFile) -> tuple[list[str], str]:
-    """The names in the header line of a file, and what separates them; InputError for a header that is none."""
-    first, newline, _ = source.head.partition(b"\n")
+def header_names(source: TraceFile) -> Header:
+    """The header of a file; InputError for one that is none."""
+    first, newline, rest = source.head.partition(b"\n")
+    told = _SEPARATOR.fullmatch(first.decode("utf-8", "replace"))
+    if told is not None:
+        first, newline, _ = rest.partition(b"\n")
     if not newline and len(first) >= HEAD_BYTES:
         raise InputError(f"{source.name}: the header line is longer than {HEAD_BYTES:,} bytes")
     try:
@@ -86,10 +88,19 @@ def header_names(source: TraceFile) -> tuple[list[str], str]:
         raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
     if "\r" in text:
         raise InputError(f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF")
-    delimiter = max(",;\t", key=text.count)
+    delimiter = told[1] if told is not None else separator(text)
     if not newline:
         raise InputError(f"{source.name}: no rows; the file has only a header")
-    return [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])], delimiter
+    try:
+        cells = next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error as error:
+        raise InputError(f"{source.name}: line 1: {error}") from error
+    return Header([name.strip() for name in cells], delimiter, int(told is not None))
+
+
+def separator(text: str) -> str:
+    """What separates the columns of a line: the commonest of comma, semicolon and tab outside quotes."""
+    return max(",;\t", key=_QUOTED.sub("", text).count)
 
 
 def header_layout(
@@ -98,24 +109,28 @@ def header_layout(
     *,
     ignore_extra: bool = False,
     called: Mapping[str, str] | None = None,
+    decimal: str = ".",
 ) -> TableLayout:
     """The layout of a file with a header line: which known column stands where, ``called`` by which name in the file
     where that differs; InputError when it does not fit."""
-    names, delimiter = header_names(source)
-    if called:
-        names = _renamed(source.name, names, called, known)
-    check_header(source.name, names, known, ignore_extra=ignore_extra)
+    stored, delimiter, skip = header_names(source)
+    names = renamed(source.name, stored, called, known) if called else stored
+    check_header(source, names, known, ignore_extra=ignore_extra)
     by_name = {c.name: c for c in known}
-    columns = tuple(by_name.get(name, Column(f"{name} #{i}", "skip")) for i, name in enumerate(names))
-    return TableLayout(_with_time_type(source, columns, delimiter), delimiter, header=True)
+    columns = tuple(
+        replace(by_name[name], stored=there) if name in by_name else Column(f"{name} #{i}", "skip")
+        for i, (name, there) in enumerate(zip(names, stored, strict=True))
+    )
+    columns = _with_time_type(source, columns, delimiter, skip)
+    return TableLayout(columns, delimiter, header=True, skip=skip, decimal=decimal)
 
 
-def _renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple[Column, ...]) -> list[str]:
+def renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple[Column, ...]) -> list[str]:
     """The names of a header with those of the file replaced by ours; another column of that name is not used."""
     ours = [column.name for column in known]
     for mine, theirs in called.items():
         if mine not in ours:
-            raise UsageError(f"columns: {shown(mine)} is no column of jobs{did_you_mean(mine, ours)}")
+            raise UsageError(f"columns: {shown(mine)} is no column here{did_you_mean(mine, ours)}")
         if theirs not in names:
             raise InputError(
                 f"{file}: has no column {shown(theirs)}{did_you_mean(theirs, names)}",
@@ -125,9 +140,9 @@ def _renamed(file: str, names: list[str], called: Mapping[str, str], known: tupl
     return [back.get(name, f"{name} (not used)" if name in called else name) for name in names]
 
 
-def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: str) -> tuple[Column, ...]:
+def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> tuple[Column, ...]:
     """Time columns settled as plain seconds unless the first row holds a date."""
-    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1:] if line.strip())
+    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1 + skip :] if line.strip())
     try:
         first = next(csv.reader(islice(lines, 1), delimiter=delimiter), [])
     except csv.Error:  # the full pass says where and what
@@ -135,22 +150,15 @@ def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: s
     if len(first) != len(columns):
         return columns
     cells = [cell for column, cell in zip(columns, first, strict=True) if column.sort == "time"]
-    ticks = max((_ticks(cell) for cell in cells), default=1.0)
+    ticks = max((ticks_of(cell.strip()) for cell in cells), default=0.0)
     return tuple(_settled(column, cell, ticks) for column, cell in zip(columns, first, strict=True))
-
-
-def _ticks(cell: str) -> float:
-    """How many ticks a second has in a Unix time, told by its size: it is one of our days."""
-    cell = cell.strip()
-    number = float(cell) if cell.isascii() and cell.isdecimal() and len(cell) < 20 else 0.0
-    return next((ticks for ticks in (1e3, 1e6, 1e9) if _OUR_DAYS[0] <= number / ticks < _OUR_DAYS[1]), 1.0)
 
 
 def _settled(column: Column, cell: str, ticks: float) -> Column:
     if column.sort != "time":
         return column
     if _DATE.match(cell) is None:
-        return replace(column, sort="number", ticks=ticks, high=column.high * ticks)
+        return column.in_numbers(ticks)
     return replace(column, zoned=_has_zone(cell))
 
 
@@ -159,66 +167,59 @@ def _has_zone(cell: str) -> bool:
     return clock.endswith(("Z", "z")) or "+" in clock or "-" in clock
 
 
-def _meant(name: str, free: list[str]) -> str:
-    usual = _OTHER_NAMES.get(name.strip().lower())
-    return f"; did you mean {usual}?" if usual in free else did_you_mean(name, free)
-
-
-def check_header(file: str, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
-    """Refuse column names that are unknown (unless ignored), missing or there twice, with a suggestion each."""
-    findings = Findings(file)
+def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
+    """Refuse column names that are unknown (unless ignored), missing or there twice, with the command that would do."""
+    findings = Findings(source.name)
     allowed = [c.name for c in known]
     for name in sorted({n for n in names if names.count(n) > 1}):
         findings.add("line 1", f"column {shown(name)} stands there {names.count(name)} times", "once")
+    jobs = "submit" in allowed
+    usual = job_columns(names) if jobs else meant(names, SERIES)
+    back = {theirs: mine for mine, theirs in usual.items()}
     for index, name in enumerate(names, 1):
         if name not in allowed and not ignore_extra:
-            hint = _meant(name, [a for a in allowed if a not in names])
+            free = [a for a in allowed if a not in names]
+            hint = f"; did you mean {back[name]}?" if back.get(name) in free else did_you_mean(name, free)
             findings.add(f"line 1, column {index}", f"unknown column {shown(name)}", f"{', '.join(allowed)}{hint}")
     missing = [column.name for column in known if column.required and column.name not in names]
     for name in missing:
         others = [n for n in names if n not in allowed]
-        same = [n for n in others if _OTHER_NAMES.get(n.strip().lower()) == name]
-        hint = f"; did you mean {same[0]}?" if same else did_you_mean(name, others)
+        hint = f"; did you mean {usual[name]}?" if usual.get(name) in others else did_you_mean(name, others)
         findings.add("line 1", f"column {name} is missing", f"it is required{hint}")
-    if findings.problems:
-        error = findings.error(f"{file}: the header does not fit")
-        error.hint = "columns that are not needed are skipped with --set extra_columns=ignore"
-        if missing:
-            error.hint = _which_columns(names, missing, allowed)
-        raise error
+    if not findings.problems:
+        return
+    error = findings.error(f"{source.name}: the header does not fit")
+    if missing:
+        error.hint = _which_columns(source, usual if jobs else {}, missing)
+    elif len(set(names)) == len(names):
+        error.hint = f"columns that are not needed can be skipped: {plan_command(source, extra_columns='ignore')}"
+    raise error
 
 
-def _which_columns(names: list[str], missing: list[str], known: list[str]) -> str:
-    """What to say so that columns of other names are read: by what they are called elsewhere."""
-    meant: dict[str, str] = {}
-    for name in names:
-        usual = _OTHER_NAMES.get(name.strip().lower(), name)
-        if usual in (*known, "end") and usual not in meant and "submit" in known:
-            meant[usual] = name
-    if "duration" in meant:
-        meant.pop("end", None)
-    if "submit" in meant and ("end" in meant or "duration" in meant):
-        given = ",".join(f"{mine}={theirs}" for mine, theirs in meant.items() if mine != theirs)
-        return f"say which columns they are: --columns {given}"
+def _which_columns(source: TraceFile, usual: Mapping[str, str], missing: list[str]) -> str:
+    """What to say so that columns of other names are read."""
+    if is_jobs(usual):
+        return f"read it with: {plan_command(source, columns=as_option(usual))}"
     told = f"say which columns hold {' and '.join(missing)}: --columns {missing[0]}=NAME,..."
     return told + ("; in place of a duration an end may be given" if "duration" in missing else "")
 
 
 def _fill(sink: Sink, reader: CheckedReader, layout: TableLayout, progress: Progress | None) -> None:
     stream = layout.wrap(reader) if layout.wrap else reader
-    size = reader.source.size * (4 if reader.source.gzipped else 1)
+    size = reader.source.size * (4 if reader.source.packing else 1)
     batches = arrow_csv.open_csv(
         stream,
         read_options=arrow_csv.ReadOptions(
             use_threads=False,
             block_size=_LONGEST_BLOCK,
             column_names=[c.name for c in layout.columns],
-            skip_rows=1 if layout.header else 0,
+            skip_rows=layout.skip + 1 if layout.header else 0,
         ),
         parse_options=arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=False),
         convert_options=arrow_csv.ConvertOptions(
             column_types={c.name: arrow_type(c) for c in layout.columns},
             null_values=[""],
+            decimal_point=layout.decimal,
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
         ),

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.workload import Workload
+from hcloud.readers.workloads.commands import with_options
 from hcloud.readers.workloads.delimited import Progress
+from hcloud.readers.workloads.folder import read_folder
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.recognise import recognise
-from hcloud.readers.workloads.source import TraceFile, open_source
+from hcloud.readers.workloads.recognise import PARQUET, format_of
+from hcloud.readers.workloads.source import TraceFile, open_source, spooled
 
 DEFAULTS = WorkloadOptions()
+OF_TEXT = ("series", "machines")
+"""Formats of text that are read from Parquet too."""
+OPEN_END = "the last line has no end: read as it is, and cut short perhaps"
 
 
 class Reader(Protocol):
@@ -28,12 +34,34 @@ class Reader(Protocol):
 def read_workload(
     path: Path, fmt: str = "auto", options: WorkloadOptions = DEFAULTS, progress: Progress | None = None
 ) -> Workload:
-    """Read a workload file; InputError carries everything that is wrong with it, and no success is empty."""
+    """Read a workload file, a folder of series, or standard input (``-``); InputError carries everything that is wrong
+    with it, and no success is empty."""
     if fmt != "auto" and fmt not in FORMATS:
         raise UsageError(
             f"{fmt!r} is not a workload format{did_you_mean(fmt, FORMATS)}", hint=f"formats: {', '.join(FORMATS)}"
         )
-    source = open_source(path)
-    name = "jobs-csv" if fmt == "auto" and options.columns else recognise(source) if fmt == "auto" else fmt
+    with spooled(path) as (file, name):
+        if file.is_dir():
+            return read_folder(file, fmt, options, read_source, progress)
+        return read_source(open_source(file, name), fmt, options, progress)
+
+
+def read_source(
+    source: TraceFile, fmt: str = "auto", options: WorkloadOptions = DEFAULTS, progress: Progress | None = None
+) -> Workload:
+    """Read a file that is open."""
+    source = with_options(source, options)
+    name = format_of(source, options) if fmt == "auto" else fmt
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
-    return cast("Reader", module).read(source, options, progress)
+    reader = cast("Reader", module)
+    if source.head.startswith(PARQUET) and name in OF_TEXT:
+        from hcloud.readers.workloads.formats.parquet_text import as_text
+
+        with as_text(source) as text:
+            workload = reader.read(text, options, progress)
+        return replace(workload, provenance=replace(workload.provenance, digest=source.digest()))
+    workload = reader.read(source, options, progress)
+    if not source.open_end:
+        return workload
+    provenance = workload.provenance
+    return replace(workload, provenance=replace(provenance, repaired={**provenance.repaired, OPEN_END: 1}))

@@ -16,39 +16,52 @@ import pyarrow as pa
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
+from hcloud.readers.workloads.commands import plan_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
-_DECIMAL_COMMA = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
+_DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
+DECIMAL = "with a decimal point, or --decimal ,"
 _BLANKS = " \t"
 _CHUNK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """How a text table is laid out; ``wrap`` rewrites the byte stream for the fast pass (blanks to one delimiter)."""
+    """How a text table is laid out, its header behind ``skip`` lines; ``wrap`` rewrites the byte stream for the fast
+    pass (blanks to one delimiter)."""
 
     columns: tuple[Column, ...]
     delimiter: str = ","
     header: bool = True
     comment: str = ""
+    skip: int = 0
+    decimal: str = "."
     wrap: Callable[[CheckedReader], io.RawIOBase] | None = None
 
 
 def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -> InputError:
     """The error for a file the fast pass refused, with every bad cell up to a bound; the first rows may be good."""
     findings = Findings(source.name)
-    for row, (line, cells) in enumerate(_rows(source, layout, findings)):
+    for row, (line, cells) in enumerate(rows_of(source, layout, findings)):
         if findings.full:
             break
         if row >= good:
-            _check_row(findings, line, cells, layout.columns)
+            _check_row(findings, line, cells, layout)
     if findings.problems:
-        return findings.error()
+        return with_decimal(source, findings)
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
+
+
+def with_decimal(source: TraceFile, findings: Findings) -> InputError:
+    """The error that carries all problems; decimal commas among them are met with the command that reads them."""
+    error = findings.error()
+    if any(DECIMAL in problem.allowed for problem in findings.problems):
+        error.hint = f"read it with: {plan_command(source, decimal=',')}"
+    return error
 
 
 def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Hashes) -> None:
@@ -56,10 +69,10 @@ def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Ha
     findings = Findings(source.name)
     index = layout.columns.index(column)
     first: dict[str, int] = {}
-    for lines, names in _chunks(_rows(source, layout, findings), index):
+    for lines, names in _chunks(rows_of(source, layout, findings), index):
         for at in np.flatnonzero(np.isin(identity_hashes(pa.array(names, pa.string())), twice)).tolist():
             if names[at] in first:
-                where = f"line {lines[at]}, column {column.name}"
+                where = f"line {lines[at]}, column {column.in_file}"
                 findings.add(where, shown(names[at]), f"stands on line {first[names[at]]} too; each must be unique")
             else:
                 first[names[at]] = lines[at]
@@ -79,7 +92,7 @@ def _chunks(rows: Iterator[tuple[int, list[str]]], index: int) -> Iterator[tuple
     yield lines, names
 
 
-def _rows(source: TraceFile, layout: TableLayout, findings: Findings) -> Iterator[tuple[int, list[str]]]:
+def rows_of(source: TraceFile, layout: TableLayout, findings: Findings) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of every row that is not blank, a comment or the header."""
     lines = _decoded(source, layout, findings)
     reader = csv.reader(lines, delimiter=layout.delimiter)
@@ -91,7 +104,7 @@ def _rows(source: TraceFile, layout: TableLayout, findings: Findings) -> Iterato
         except csv.Error as error:
             findings.add(f"line {reader.line_num}", str(error), "quotes closed, fields of readable length")
             return
-        if cells and not (layout.header and reader.line_num == 1):
+        if cells and not (layout.header and reader.line_num <= layout.skip + 1):
             yield reader.line_num, cells
 
 
@@ -120,17 +133,18 @@ def _text(number: int, line: bytes, findings: Findings) -> str:
         return ""
 
 
-def _check_row(findings: Findings, line: int, cells: list[str], columns: tuple[Column, ...]) -> None:
+def _check_row(findings: Findings, line: int, cells: list[str], layout: TableLayout) -> None:
+    columns = layout.columns
     if len(cells) != len(columns):
         findings.add(f"line {line}", f"{len(cells)} fields", f"{len(columns)} fields, as the header has")
         return
     for column, cell in zip(columns, cells, strict=True):
-        complaint = _complaint(column, cell)
+        complaint = _complaint(column, cell, layout.decimal)
         if complaint:
-            findings.add(f"line {line}, column {column.name}", shown(cell), complaint)
+            findings.add(f"line {line}, column {column.in_file}", shown(cell), complaint)
 
 
-def _complaint(column: Column, cell: str) -> str:
+def _complaint(column: Column, cell: str, decimal: str) -> str:
     """What is allowed instead of the cell, or nothing when the cell is fine."""
     if column.sort == "skip":
         return ""
@@ -138,9 +152,9 @@ def _complaint(column: Column, cell: str) -> str:
         return f"must not be empty: {column.allowed}" if column.filled else ""
     if column.sort in {"label", "identity"}:
         return _text_complaint(column, cell)
-    fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS))
-    if not fine and _DECIMAL_COMMA.fullmatch(cell.strip(_BLANKS)):
-        return f"{column.allowed}, with a decimal point: export the file with English numbers"
+    fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
+    if not fine and decimal == "." and _DECIMALDECIMAL.fullmatch(cell.strip(_BLANKS)):
+        return f"{column.allowed}, {DECIMAL}"
     return "" if fine else column.allowed
 
 
@@ -152,8 +166,10 @@ def _text_complaint(column: Column, cell: str) -> str:
     return ""
 
 
-def _is_number(column: Column, cell: str) -> bool:
-    if _NUMBER.fullmatch(cell) is None:
+def _is_number(column: Column, cell: str, decimal: str) -> bool:
+    if decimal != ".":
+        cell = "" if "." in cell else cell.replace(decimal, ".")
+    if NUMBER.fullmatch(cell) is None:
         return False
     number = float(cell)
     return math.isfinite(number) and column.holds(np.array([number]))
@@ -172,5 +188,5 @@ def _is_time(column: Column, cell: str) -> bool:
 def lines_of(source: TraceFile, layout: TableLayout, rows: list[int]) -> list[int]:
     """The line numbers of rows (counted from 0), in the order of the file."""
     wanted = set(rows)
-    numbered = enumerate(_rows(source, layout, Findings(source.name)))
+    numbered = enumerate(rows_of(source, layout, Findings(source.name)))
     return [line for row, (line, _) in numbered if row in wanted]

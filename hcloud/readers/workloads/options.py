@@ -16,10 +16,12 @@ from hcloud.units import parse_decimal
 
 ExtraColumns = Literal["refuse", "ignore"]
 GpuRows = Literal["leave-out", "demand"]
-SeriesValue = Literal["auto", "cores", "percent", "requests"]
+SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
+Decimal = Literal[".", ","]
 MemoryUnit = Literal["auto", "KiB", "MiB"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
+FetchedDemand = Literal["provisioned", "used"]
 CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
 
 
@@ -31,12 +33,14 @@ class WorkloadOptions:
         ``default_cores`` vCPUs, ``memory_per_core`` GiB per vCPU and ``default_kind`` fill columns or cells that the
         input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
         what is read.
-    Job tables (CSV)
-        ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus``;
-        columns that it does not name, and that are not ours, are not read then.
+    Tables
+        ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
+        ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
+        ``decimal`` is what stands before the decimals of a number.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
-        ``series_cores`` (one machine) and ``cluster_cores`` (a whole cluster) are the vCPUs that 100 % stands for.
+        ``series_cores`` (one machine) and ``cluster_cores`` (a whole cluster) are the vCPUs that 100 %, or a fraction
+        of 1, stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
@@ -50,6 +54,9 @@ class WorkloadOptions:
         ``azure_censored`` that of a censored one (or ``record-end``: until the second in the lifetimes file's name).
         ``azure_zero_lifetime`` replaces a lifetime of 0 s (ended within the recording step). A machine that lives
         ``azure_service_after`` seconds or more counts as a service.
+    Fetched (``hcloud workload fetch``)
+        ``fetched_demand`` says what a machine asks for: all its vCPUs while it ran (provisioned), as it is billed, or
+        only those in use.
     Bitbrains (OpenDC)
         ``memory_unit`` of a machine's memory; ``auto`` tells KiB and MiB apart by the largest GiB per vCPU, and asks
         where both could be.
@@ -63,6 +70,7 @@ class WorkloadOptions:
     extra_columns: ExtraColumns = "refuse"
     max_rows: int = 50_000_000
     columns: str = ""
+    decimal: Decimal = "."
     series_value: SeriesValue = "auto"
     series_cores: float = 8.0
     cluster_cores: float = 1000.0
@@ -85,6 +93,7 @@ class WorkloadOptions:
     azure_service_after: float = 86_400.0
     gpu: GpuRows = "leave-out"
     memory_unit: MemoryUnit = "auto"
+    fetched_demand: FetchedDemand = "provisioned"
 
     def __post_init__(self) -> None:
         """Refuse values no rule can work with, naming the key."""

@@ -1,4 +1,4 @@
-"""Opens a workload file safely: regular files only, gzip with a ratio cap, text checked, bytes digested."""
+"""Opens a workload file safely: regular files only, gzip and zstd with a ratio cap, text checked, bytes digested."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import io
 import stat
+import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,40 +15,44 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Literal, cast
 
 from hcloud.errors import FileError, InputError
 from hcloud.model.files import no_such_file
 from hcloud.readers.workloads import limits
 
+Packing = Literal["", "gzip", "zstd"]
 BLOCK = 1 << 20
 HEAD_BYTES = 65_536
 """How much of a file is looked at to tell its format and its columns."""
 NAMES = 1000  # ours: of so many names beside a missing one a likely one is looked for
 WORKLOAD_HINT = "name a trace or a history; 'hcloud workload --help' lists the formats, scenario:static is one to try"
-_GZIP = b"\x1f\x8b"
+STDIN = Path("-")
+STDIN_NAME = "standard input"
+_MARKS: tuple[tuple[bytes, Packing], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_WHOLES = (b"{", b"[", b"PAR1")
+"""How files begin that cannot be read if their end is missing."""
 _BOM = b"\xef\xbb\xbf"
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
 
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """One regular file: its path, size, whether it is gzip, and whether a byte order mark was skipped."""
+    """One regular file: its path, size, how it is packed, whether a byte order mark was skipped, its name for messages,
+    the command that plans it (of a file in a folder: the folder), and whether its last line has no end."""
 
     path: Path
     size: int
-    gzipped: bool
+    packing: Packing
     marked: bool
     head: bytes
-
-    @property
-    def name(self) -> str:
-        """The file's name for messages."""
-        return str(self.path)
+    name: str
+    command: tuple[str, ...]
+    open_end: bool = False
 
     def open(self) -> CheckedReader:
         """A reader of the decompressed bytes behind any byte order mark."""
-        with _file_errors(self.path):
+        with _file_errors(self.path, self.name):
             return CheckedReader(self)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
@@ -65,12 +71,21 @@ class TraceFile:
 
     def digest(self) -> str:
         """SHA-256 of the file as stored."""
-        with _file_errors(self.path), self.path.open("rb") as raw:
+        with _file_errors(self.path, self.name), self.path.open("rb") as raw:
             return hashlib.file_digest(raw, "sha256").hexdigest()
+
+    def content_digest(self) -> str:
+        """SHA-256 of what is packed in the file."""
+        sha = hashlib.sha256()
+        with _file_errors(self.path, self.name), self.path.open("rb") as raw:
+            unpacked = _unpacked(cast("io.RawIOBase", raw), self.packing)
+            while block := unpacked.read(BLOCK):
+                sha.update(block)
+        return sha.hexdigest()
 
 
 class CheckedReader(io.RawIOBase):
-    """Reads a source's bytes and digests the file as stored; a truncated or over-compressed gzip is an InputError.
+    """Reads a source's bytes and digests the file as stored; a truncated or over-compressed one is an InputError.
 
     ``odd`` says that NUL bytes or lone carriage returns were met, which no table may hold. ``failure`` keeps an error
     raised inside :meth:`read`, as a C++ caller may turn the exception into its own.
@@ -83,7 +98,7 @@ class CheckedReader(io.RawIOBase):
         self.open_return = False
         self.failure: InputError | None = None
         self.raw = _Digesting(source.path)
-        self.stream = cast("BinaryIO", gzip.GzipFile(fileobj=self.raw)) if source.gzipped else self.raw
+        self.stream = _unpacked(self.raw, source.packing)
         self.produced = 0
         if source.marked:
             self.stream.read(len(_BOM))
@@ -91,7 +106,7 @@ class CheckedReader(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Up to ``size`` bytes; empty at the end."""
         try:
-            with _file_errors(self.source.path):
+            with _file_errors(self.source.path, self.source.name):
                 block = self.stream.read(size if size >= 0 else BLOCK)
             self._check(block)
         except InputError as error:
@@ -127,11 +142,23 @@ class CheckedReader(io.RawIOBase):
     def _check(self, block: bytes) -> None:
         self.produced += len(block)
         self.odd = self.odd or b"\0" in block or self._lone_return(block)
-        if self.source.gzipped and self.produced > limits.GZIP_FREE + limits.GZIP_RATIO * self.raw.taken:
+        if self.source.packing and self.produced > limits.GZIP_FREE + limits.GZIP_RATIO * self.raw.taken:
             raise InputError(
-                f"{self.source.name}: expands to more than {limits.GZIP_RATIO} times its size; refused as a gzip bomb",
+                f"{self.source.name}: expands to more than {limits.GZIP_RATIO} times its size; refused as a "
+                f"{self.source.packing} bomb",
                 hint="if the file is genuine, decompress it first",
             )
+
+
+def _unpacked(raw: io.RawIOBase, packing: Packing) -> BinaryIO:
+    """The stream of what is packed in a file."""
+    if packing == "gzip":
+        return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
+    if packing == "zstd":
+        import pyarrow as pa
+
+        return cast("BinaryIO", pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
+    return cast("BinaryIO", raw)
 
 
 class _Digesting(io.RawIOBase):
@@ -159,29 +186,60 @@ class _Digesting(io.RawIOBase):
         super().close()
 
 
-def open_source(path: Path) -> TraceFile:
-    """The file as a source, or an InputError that says why it cannot be read as text or Parquet."""
-    with _file_errors(path):
+@contextmanager
+def spooled(path: Path) -> Iterator[tuple[Path, str]]:
+    """A file and its name for messages; ``-`` is what comes on standard input, for as long as it is needed a file."""
+    if path != STDIN:
+        yield path, str(path)
+        return
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InputError("standard input is a terminal", hint="write a file's data to it: hcloud plan - < FILE")
+    with tempfile.TemporaryDirectory(prefix="hcloud-") as folder:
+        file = Path(folder) / "stdin"
+        with file.open("wb") as out:
+            while block := sys.stdin.buffer.read(BLOCK):
+                out.write(block)
+        yield file, STDIN_NAME
+
+
+def _packing(head: bytes) -> Packing:
+    return next((packing for mark, packing in _MARKS if head.startswith(mark)), "")
+
+
+def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
+    """The file as a source (of that ``name``, else its own), or an InputError that says why it cannot be read as text
+    or Parquet."""
+    name = name or str(path)
+    operand = operand or (str(STDIN) if name == STDIN_NAME else name)
+    with _file_errors(path, name):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            hint = "name a file in it" if stat.S_ISDIR(status.st_mode) else "save it as a file first"
-            raise InputError(f"{path} is {_sort_of_file(status.st_mode)}, not a regular file", hint=hint)
+            hint = (
+                "name a file in it" if stat.S_ISDIR(status.st_mode) else "hand it over on standard input: hcloud plan -"
+            )
+            raise InputError(f"{name} is {_sort_of_file(status.st_mode)}, not a regular file", hint=hint)
         if status.st_size == 0:
-            raise InputError(f"{path} is empty", hint="look at what was to write it")
+            raise InputError(f"{name} is empty", hint="look at what was to write it")
         with path.open("rb") as raw:
+            raw.seek(-1, io.SEEK_END)
+            last = raw.read(1)
+            raw.seek(0)
             head = raw.read(HEAD_BYTES)
-        gzipped = head.startswith(_GZIP)
-        if gzipped:
-            with gzip.GzipFile(path) as unpacked:
-                head = unpacked.read(HEAD_BYTES)
+            packing = _packing(head)
+            if packing:
+                raw.seek(0)
+                with _unpacked(cast("io.RawIOBase", raw), packing) as unpacked:
+                    head = unpacked.read(HEAD_BYTES)
     for mark, encoding in _WIDE.items():
         if head.startswith(mark):
-            raise InputError(f"{path} is {encoding} text", hint="save it as UTF-8 (iconv -t UTF-8, or 'CSV UTF-8')")
+            raise InputError(f"{name} is {encoding} text", hint="save it as UTF-8 (iconv -t UTF-8, or 'CSV UTF-8')")
     marked = head.startswith(_BOM)
     head = head.removeprefix(_BOM)
     if not head.strip():
-        raise InputError(f"{path} holds no text")
-    return TraceFile(path, status.st_size, gzipped, marked, head)
+        raise InputError(f"{name} holds no text")
+    lines = not packing and not head.lstrip().startswith(_WHOLES)
+    command = ("hcloud", "plan", operand)
+    return TraceFile(path, status.st_size, packing, marked, head, name, command, lines and last != b"\n")
 
 
 def _sort_of_file(mode: int) -> str:
@@ -190,16 +248,18 @@ def _sort_of_file(mode: int) -> str:
 
 
 @contextmanager
-def _file_errors(path: Path) -> Iterator[None]:
-    """Operating-system and gzip errors as InputErrors that name the file."""
+def _file_errors(path: Path, name: str) -> Iterator[None]:
+    """Operating-system and packing errors as InputErrors that name the file."""
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: damaged or truncated gzip: {error}") from error
+        raise InputError(f"{name}: damaged or truncated gzip: {error}") from error
     except FileNotFoundError:
         there = [p.name for p in islice(path.parent.iterdir(), NAMES)] if path.parent.is_dir() else []
-        raise no_such_file(str(path), "a workload", ("", there), WORKLOAD_HINT) from None
+        raise no_such_file(name, "a workload", ("", there), WORKLOAD_HINT) from None
     except OSError as error:
-        raise FileError.of(error, path, "read") from error
+        if error.errno is None:  # what the decompressor says
+            raise InputError(f"{name}: damaged or truncated zstd: {error}") from error
+        raise FileError.of(error, name, "read") from error
     except ValueError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{name}: {error}") from error

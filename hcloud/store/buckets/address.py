@@ -39,8 +39,9 @@ class Address:
         return f"{head}{self.bucket}/{self.prefix}".rstrip("/")
 
 
-def parse_address(written: str) -> Address:
-    """The address that somebody wrote. UsageError for any other; what may be secret in it is not repeated."""
+def parse_address(written: str, flag: str = "--state ") -> Address:
+    """The address that somebody wrote, for ``flag``. UsageError for any other; what may be secret in it is not
+    repeated."""
     found = _S3.fullmatch(written) or _GOOGLE.fullmatch(written)
     if found is not None and not _SECRET.search(written):
         return Address(written.partition(":")[0], "", found[1], (found[2] or "").strip("/"))
@@ -49,10 +50,10 @@ def parse_address(written: str) -> Address:
         return Address("https", azure[1], azure[2], (azure[3] or "").strip("/"))
     if azure is not None and "?" in written:
         raise UsageError(
-            f"--state {shown(written)}: an address of a state has no query, and no SAS token",
+            f"{flag}{shown(written)}: such an address has no query, and no SAS token",
             hint="AZURE_STORAGE_CONNECTION_STRING takes one: BlobEndpoint=https://...;SharedAccessSignature=...",
         )
-    raise UsageError(f"--state {shown(written)}: not a place in a bucket", hint=f"a directory, or {FORMS}")
+    raise UsageError(f"{flag}{shown(written)}: not a place in a bucket", hint=f"a directory, or {FORMS}")
 
 
 def bucket_store(written: str, crash: Crash = go_on, *, unsafe: bool = False) -> BucketStateStore:
@@ -60,13 +61,17 @@ def bucket_store(written: str, crash: Crash = go_on, *, unsafe: bool = False) ->
     from hcloud.store.buckets.bucket import Bucket
 
     address = parse_address(written)
+    bucket = Bucket(objects_at(address), str(address), address.prefix, crash)
+    return BucketStateStore(bucket, crash, unsafe=unsafe)
+
+
+def objects_at(address: Address) -> Objects:
+    """The bucket of an address, with the credentials that its cloud's SDK finds; nothing is asked yet."""
     try:
-        objects = _OPENED[address.scheme](address)
+        return _OPENED[address.scheme](address)
     except ImportError:
         cloud = next(cloud for cloud in CLOUDS.values() if cloud.bucket[0] == address.scheme)
         raise MissingExtraError(cloud.bucket[1], cloud.name) from None
-    bucket = Bucket(objects, str(address), address.prefix, crash)
-    return BucketStateStore(bucket, crash, unsafe=unsafe)
 
 
 def _amazon(address: Address) -> Objects:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from azure.core import MatchConditions
@@ -105,6 +105,21 @@ class AzureObjects:
                     yield str(found.name)
         except AzureError as error:
             raise self._meant("List Blobs", error) from None
+
+    def every(self, prefix: str) -> Iterator[str]:
+        """List Blobs without a delimiter, every page."""
+        try:
+            for found in self._client.list_blobs(name_starts_with=prefix):
+                yield str(found.name)
+        except AzureError as error:
+            raise self._meant("List Blobs", error) from None
+
+    def copy(self, key: str, file: BinaryIO) -> None:
+        """Get Blob, in pieces."""
+        try:
+            self._client.download_blob(key).readinto(file)
+        except AzureError as error:
+            raise self._meant("Get Blob", error) from None
 
     def _failed(self, writing: Writing, error: AzureError) -> HcloudError:
         """What became of a writing."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 import google.auth
@@ -36,6 +36,7 @@ from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is
 from hcloud.model.json_text import parsed
 from hcloud.store.buckets.objects import (
     ABSENT,
+    PIECE,
     ConditionError,
     LostError,
     Marked,
@@ -123,8 +124,26 @@ class GoogleObjects:
             self._check("objects.delete", reply)
 
     def list(self, prefix: str) -> Iterator[str]:
+        """objects.list with a delimiter, every page."""
+        return self._listed({"prefix": prefix, "delimiter": "/"})
+
+    def every(self, prefix: str) -> Iterator[str]:
         """objects.list, every page."""
-        asked = {"prefix": prefix, "delimiter": "/", "fields": "items(name),nextPageToken"}
+        return self._listed({"prefix": prefix})
+
+    def copy(self, key: str, file: BinaryIO) -> None:
+        """objects.get with the content, in pieces."""
+        reply = self._asked("objects.get", "GET", f"/download{self._path(key)}", {"alt": "media"}, stream=True)
+        self._check("objects.get", reply)
+        try:
+            for piece in reply.iter_content(PIECE):
+                file.write(piece)
+        except requests.RequestException as error:
+            raise self._unanswered("objects.get", error) from None
+
+    def _listed(self, asked: dict[str, str]) -> Iterator[str]:
+        prefix = asked["prefix"]
+        asked["fields"] = "items(name),nextPageToken"
         while True:
             reply = self._asked("objects.list", "GET", f"/storage/v1/b/{self._bucket}/o", asked)
             if reply.status_code == 404:

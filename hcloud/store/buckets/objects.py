@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from hcloud.errors import HcloudError, without_secrets
 
@@ -65,6 +65,10 @@ class LostError(HcloudError):
         self.meaning = meaning
 
 
+PIECE = 1 << 20
+"""Bytes that are copied at a time."""
+
+
 class Objects(Protocol):
     """A bucket (Azure: a container) of somebody's store. Writings, reads and lists are strongly consistent.
 
@@ -93,6 +97,12 @@ class Objects(Protocol):
 
     def list(self, prefix: str) -> Iterator[str]:
         """The keys with a prefix that go on without a further ``/``, all of them."""
+
+    def every(self, prefix: str) -> Iterator[str]:
+        """The keys with a prefix, however they go on."""
+
+    def copy(self, key: str, file: BinaryIO) -> None:
+        """Write all of an object of any size to a file, piece by piece. NotFoundError where there is none."""
 
 
 def shown(text: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
@@ -23,6 +23,7 @@ from hcloud.errors import (
 from hcloud.model.endpoint import checked_endpoint, is_plain
 from hcloud.store.buckets.objects import (
     ABSENT,
+    PIECE,
     ConditionError,
     LostError,
     Marked,
@@ -107,11 +108,26 @@ class S3Objects:
             raise self._meant("DeleteObject", error) from None
 
     def list(self, prefix: str) -> Iterator[str]:
+        """ListObjectsV2 with a delimiter, every page."""
+        return self._listed(prefix, {"Delimiter": "/"})
+
+    def every(self, prefix: str) -> Iterator[str]:
         """ListObjectsV2, every page."""
+        return self._listed(prefix, {})
+
+    def copy(self, key: str, file: BinaryIO) -> None:
+        """GetObject, in pieces."""
+        try:
+            for piece in self._client.get_object(Bucket=self._bucket, Key=key)["Body"].iter_chunks(PIECE):
+                file.write(piece)
+        except (BotoCoreError, ClientError) as error:
+            raise self._meant("GetObject", error) from None
+
+    def _listed(self, prefix: str, asked: Mapping[str, str]) -> Iterator[str]:
         more: dict[str, str] = {}
         while True:
             try:
-                page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=prefix, Delimiter="/", **more)
+                page = self._client.list_objects_v2(Bucket=self._bucket, Prefix=prefix, **asked, **more)
             except (BotoCoreError, ClientError) as error:
                 raise self._meant("ListObjectsV2", error) from None
             yield from (entry["Key"] for entry in page.get("Contents", ()))

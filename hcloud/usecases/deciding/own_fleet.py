@@ -29,9 +29,11 @@ from hcloud.usecases.workloads.sources import open_prices, open_workload
 COMMAND = "'hcloud simulate PLAN' does it"
 
 
-def trace_of(loaded: Loaded) -> Trace:
-    """Where the configuration's workload is read, for the plan made of it."""
+def trace_of(loaded: Loaded) -> Trace | None:
+    """Where the configuration's workload is read, for the plan made of it; None where it is from no file."""
     workload, profiles = loaded.config.workload, loaded.config.profiles
+    if workload.path is None and workload.scenario is None:
+        return None
     return Trace(
         path=_from_here(loaded.resolve(workload.path)) if workload.path is not None else "",
         scenario=workload.scenario or "",
@@ -107,16 +109,37 @@ def open_planned(path: Path, loaded: Loaded, at: date, progress: Progress | None
         raise InputError(f"{path}: the plan does not say which trace it was made from", hint="plan again")
     there = _as_planned(plan, plan.trace, loaded, path)
     workload = without_gpu_jobs(open_workload(there, progress))
+    return fleet_opened(plan, workload, there, at, path.name)
+
+
+def with_cloud(loaded: Loaded, cloud: str | None) -> Loaded:
+    """The configuration with the cloud model that is asked for, if one is."""
+    if cloud is None:
+        return loaded
+    section = loaded.config.operation.model_copy(update={"cloud": cloud})
+    return replace(loaded, config=loaded.config.model_copy(update={"operation": section}))
+
+
+def as_asked(found: OpenedPlan, seed: int | None, *, profiled: bool) -> OpenedPlan:
+    """The same at another seed, with users' own requests where jobs are not profiled first."""
+    seed = found.study.seed if seed is None else seed
+    return replace(found, study=replace(found.study, seed=seed, profiled=profiled))
+
+
+def fleet_opened(plan: Plan, workload: Workload, loaded: Loaded, at: date, name: str = "the plan") -> OpenedPlan:
+    """The fleet of a plan with the workload that it was made from; StaleError where that is another one."""
     if workload.provenance.digest != plan.digests.workload:
+        trace = plan.workload.name if plan.trace is None else plan.trace.path or plan.trace.scenario
         raise StaleError(
-            f"{plan.trace.path or plan.trace.scenario}: not the trace that {path.name} was made from: it has changed",
+            f"{trace}: not the trace that {name} was made from: it has changed",
             hint="plan again with 'hcloud plan TRACE --out FILE'",
         )
     if not isinstance(workload, Jobs):
-        raise UsageError(f"{path}: was made from a demand series, which holds no jobs to simulate")
-    book, _ = open_prices(there, at)
+        name = plan.workload.name
+        raise UsageError(f"{name}: the plan was made from a demand series, which holds no jobs to simulate")
+    book, _ = open_prices(loaded, at)
     fleet = fleet_of(plan)
-    return OpenedPlan(_study(plan, fleet, (workload, book), there.config), fleet)
+    return OpenedPlan(_study(plan, fleet, (workload, book), loaded.config), fleet)
 
 
 def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:

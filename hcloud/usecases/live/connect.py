@@ -16,6 +16,7 @@ from hcloud.errors import InputError, MissingExtraError, Problem, UsageError, di
 from hcloud.live.clock import SystemClock
 from hcloud.model.catalog import Offer
 from hcloud.model.clouds.known import CLOUDS
+from hcloud.model.fetched import AskAgain, MachineHistory
 from hcloud.model.holdings.live import CommitmentOrder, LaunchTemplate
 from hcloud.readers.safe_yaml import load_yaml
 
@@ -67,6 +68,16 @@ def connect(selection: str, settings: CloudSettings) -> Cloud:
     if name != settings.cloud:
         raise UsageError(f"--cloud {selection}: what is asked for is for {settings.cloud}")
     return _provider(name, settings)
+
+
+def open_history(settings: CloudSettings, again: AskAgain) -> MachineHistory:
+    """What a cloud keeps of the machines of an account; raises MissingExtraError where its SDK is not installed."""
+    own = _own_settings(settings.cloud, settings.options, settings.region, settings.account, settings.endpoint)
+    try:
+        module: Any = importlib.import_module(f"hcloud.providers.{settings.cloud}.history")
+    except ModuleNotFoundError as error:
+        raise _missing(settings.cloud, error) from error
+    return cast("MachineHistory", getattr(module, f"{CLOUDS[settings.cloud].classes}History")(own, again))
 
 
 def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = None) -> MemoryCloud:

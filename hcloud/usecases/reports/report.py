@@ -79,7 +79,11 @@ def is_journal(path: Path) -> bool:
 
 def report_of_plan(path: Path, asked: ReportRequest) -> Report:
     """One month of a plan. Raises InputError for no plan, EvidenceError where a list price is missing."""
-    plan = load_plan(path)
+    return report_of_made(load_plan(path), path.name, asked)
+
+
+def report_of_made(plan: Plan, name: str, asked: ReportRequest) -> Report:
+    """The same of a plan at hand."""
     if asked.span.end is not None:
         raise UsageError("of a plan a month is reported, so it takes no --to", hint="--from DAY moves its beginning")
     first = asked.span.start or plan.generated_at.date()
@@ -89,7 +93,7 @@ def report_of_plan(path: Path, asked: ReportRequest) -> Report:
     book = listed_prices(there, asked.at.date()) or book
     return Report(
         source=ReportSource.PLAN,
-        name=path.name,
+        name=name,
         period=period,
         charges=planned_charges(plan, book.offer, period),
         holdings=planned_holdings(plan, book.offer, period),

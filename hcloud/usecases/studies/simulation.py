@@ -12,7 +12,7 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Strategy
-from hcloud.model.workload import Jobs, Window
+from hcloud.model.workload import Jobs, Window, Workload
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -75,7 +75,11 @@ def open_study(
     With the cloud ``paper`` (the default unless a market is configured or named) the types and the price ratio are the
     thesis'. Raises UsageError for a demand series, which has no jobs, or where nothing is left to simulate.
     """
-    jobs = open_workload(loaded, progress)
+    return study_of(open_workload(loaded, progress), loaded, asked, today)
+
+
+def study_of(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: date) -> Study:
+    """The same of a workload that was read."""
     if not isinstance(jobs, Jobs):
         raise UsageError(
             "a demand series cannot be simulated: it holds no jobs",

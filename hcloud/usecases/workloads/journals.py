@@ -12,10 +12,10 @@ from hcloud.model.files import sort_of
 from hcloud.model.running.event import UNKNOWN, Arrival
 from hcloud.model.workload import JobKind, Jobs, Workload
 from hcloud.planning.reports.journeys import BATCH, SERVICE, Journey, journeys_of
-from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.entry import read_source, read_workload
 from hcloud.readers.workloads.formats.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import TraceFile, open_source
+from hcloud.readers.workloads.source import TraceFile, open_source, spooled
 from hcloud.store.journal import JournalContents
 from hcloud.store.live_journal import read_whole
 
@@ -26,13 +26,16 @@ _KINDS = {BATCH: JobKind.BATCH, SERVICE: JobKind.SERVICE}
 def read_trace(
     path: Path, fmt: str, options: WorkloadOptions, progress: Callable[[float], None] | None = None
 ) -> Workload:
-    """The workload in a file: a trace in any format, or the jobs of a journal. Raises InputError where it is none."""
-    if fmt == "auto":
-        source = open_source(path)
+    """The workload in a file, a folder or standard input: a trace in any format, or the jobs of a journal. Raises
+    InputError where it is none."""
+    if fmt != "auto" or path.is_dir():
+        return read_workload(path, fmt, options, progress)
+    with spooled(path) as (file, name):
+        source = open_source(file, name)
         found = sort_of(source.head)
         if found is not None and found.name == "a journal":
-            return jobs_of_journal(read_whole(path), source, options)
-    return read_workload(path, fmt, options, progress)
+            return jobs_of_journal(read_whole(file), source, options)
+        return read_source(source, fmt, options, progress)
 
 
 def jobs_of_journal(

@@ -18,12 +18,18 @@ from hcloud.usecases.workloads.billed import demand_in_bill, is_bill_named
 
 SHOWN_REGIONS = 8
 SCENARIO_PREFIX = "scenario:"
+STDIN = Path("-")
 
 
 def open_workload(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Workload:
     """The workload the configuration names, its jobs fitted to their applications' profiles where it names these;
     ``progress`` hears the share read so far. Raises UsageError where the configuration names none or two."""
-    workload = within(_read_workload(loaded, progress), loaded.config.workload.window)
+    return as_configured(loaded, _read_workload(loaded, progress))
+
+
+def as_configured(loaded: Loaded, read: Workload) -> Workload:
+    """A workload that was read: in the configuration's window, its jobs fitted to the profiles that it names."""
+    workload = within(read, loaded.config.workload.window)
     if loaded.config.profiles.folder is None:
         return workload
     from hcloud.usecases.workloads.profiled import with_profiles
@@ -60,7 +66,8 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
     from hcloud.usecases.workloads.journals import read_trace
 
     options = with_keys(WorkloadOptions(), {k: str(v) for k, v in section.options.items()})
-    return read_trace(loaded.resolve(section.path or Path()), section.format, options, progress)
+    path = section.path or Path()
+    return read_trace(path if path == STDIN else loaded.resolve(path), section.format, options, progress)
 
 
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
@@ -158,7 +165,8 @@ def _workload_flags(section: dict[str, object], flags: Flags) -> None:
         if flags.workload.startswith(SCENARIO_PREFIX):
             section["scenario"] = flags.workload.removeprefix(SCENARIO_PREFIX)
         else:
-            section["path"] = str(Path(flags.workload).absolute())
+            path = Path(flags.workload)
+            section["path"] = str(path if path == STDIN else path.absolute())
     if flags.format is not None:
         section["format"] = flags.format
     if flags.window is not None:

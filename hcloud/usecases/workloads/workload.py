@@ -142,9 +142,16 @@ def convert(workload: Workload, target: Path, *, force: bool = False) -> int:
     check_place(target, "a workload")
     if target.exists() and not force:
         raise InputError(f"{target} is there already", hint="choose another name, or overwrite it with --force")
-    table = _series_table(workload, suffix) if isinstance(workload, Demand) else _jobs_table(workload)
+    if isinstance(workload, Demand) and suffix != ".csv":
+        raise UsageError("a demand series is written as CSV; choose a name that ends in .csv")
+    table = workload_table(workload)
     _write(table, target, suffix)
     return int(table.num_rows)
+
+
+def workload_table(workload: Workload) -> pa.Table:
+    """The workload in our own schema."""
+    return _series_table(workload) if isinstance(workload, Demand) else _jobs_table(workload)
 
 
 def _jobs_table(jobs: Jobs) -> pa.Table:
@@ -166,11 +173,9 @@ def _jobs_table(jobs: Jobs) -> pa.Table:
     return pa.table(columns)
 
 
-def _series_table(series: Demand, suffix: str) -> pa.Table:
+def _series_table(series: Demand) -> pa.Table:
     import pyarrow as pa
 
-    if suffix != ".csv":
-        raise UsageError("a demand series is written as CSV; choose a name that ends in .csv")
     times = series.start + series.step_seconds * np.arange(len(series))
     return pa.table(
         {

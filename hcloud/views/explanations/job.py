@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hcloud.model.running.decision import Decision, DecisionAction, Declined
 from hcloud.model.running.event import BelowQos, Completion, Interruption, Lost, Reclassified
 from hcloud.policy.facts import SECONDS, SHARE_OF_POOL, percent, quality
-from hcloud.units import counted, format_span
+from hcloud.units import counted, counted_vcpus, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ def explain_story(story: Story) -> Explanation:
     """The story of a job: what became of it first."""
     job, considered = story.arrival, story.considered
     assert considered is not None
-    asked = f"{job.ask / 1000:g} vCPUs and {job.memory / 1024:,.2f} GiB at {job.at:,.2f} s under {story.setup.strategy}"
+    size = f"{counted_vcpus(job.ask / 1000)} and {job.memory / 1024:,.2f} GiB"
+    asked = f"{size} at {job.at:,.2f} s under {story.setup.strategy}"
     lines = (
         ExplanationLine("asked", (asked, "may be interrupted") if job.restartable else (asked,), weight=0),
         ExplanationLine("why", (considered.decision.why,), weight=3),

@@ -24,7 +24,7 @@ from hcloud.model.running.event import (
 )
 from hcloud.model.workload import DATES_FROM
 from hcloud.store.journal import LONGEST_LINE
-from hcloud.units import counted
+from hcloud.units import counted, counted_vcpus
 from hcloud.views.escaped import json_as_stored
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def show_story(story: Story, terminal: Terminal) -> None:
 def _lines(story: Story) -> list[str]:
     job, considered = story.arrival, story.considered
     assert considered is not None
-    asked = f"{job.ask / 1000:g} vCPUs, {job.memory / 1024:,.2f} GiB"
+    asked = f"{counted_vcpus(job.ask / 1000)}, {job.memory / 1024:,.2f} GiB"
     chosen = considered.decision
     lines = [
         f"Job {job.job} under {story.setup.strategy}: came at {_time(job.at)} asking for {asked}"

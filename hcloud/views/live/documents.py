@@ -21,6 +21,7 @@ from hcloud.store.states import codec
 from hcloud.views.document import (
     MOMENT,
     Amount,
+    Content,
     Count,
     Currency,
     Document,
@@ -187,6 +188,7 @@ def _state(found: RememberedState) -> State:
 class RememberedDocument(Document, title="hcloud state, as printed"):
     """What is remembered in one place."""
 
+    table = ("records",)
     where: Text
     lineage: Annotated[codec.Digest | None, From(lambda of: of.state and of.state.lineage)]
     serial: Annotated[codec.Count, From(lambda of: _state(of).serial)]
@@ -273,6 +275,6 @@ class _Operated:
     compared: CostComparison | None
 
 
-def operating_document(fold: Fold, at: datetime, compared: CostComparison | None = None) -> Mapping[str, object]:
+def operating_document(fold: Fold, at: datetime, compared: CostComparison | None = None) -> Content:
     """Live work for programs."""
     return OperatingDocument.of(_Operated(fold, compared), at)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hcloud.catalog.table import COLUMNS, offer_cells
 from hcloud.model.catalog import InstanceType, Offer, OfferKey
-from hcloud.units import counted, plain, rate
+from hcloud.units import counted, counted_vcpus, plain, rate
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.escaped import Written, csv_document
@@ -156,7 +156,7 @@ def _size(machine: InstanceType | None) -> str:
     if machine is None:
         return ""
     gpus = f", {machine.gpus} GPUs" if machine.gpus else ""
-    return f": {plain(machine.vcpus)} vCPUs, {plain(machine.memory_gib)} GiB{gpus}, {machine.arch}"
+    return f": {counted_vcpus(float(machine.vcpus))}, {plain(machine.memory_gib)} GiB{gpus}, {machine.arch}"
 
 
 def _special(key: OfferKey) -> str:

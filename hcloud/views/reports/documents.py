@@ -20,6 +20,7 @@ from hcloud.units import cents, plain
 from hcloud.views.document import (
     NUMBER,
     Amount,
+    Content,
     Count,
     Currency,
     Day,
@@ -136,20 +137,20 @@ class CommitmentsDocument(_Report, title="hcloud report"):
     commitments: list[_Use]
 
 
-def cost_document(report: Report, by: Sequence[Dimension], at: datetime) -> dict[str, object]:
+def cost_document(report: Report, by: Sequence[Dimension], at: datetime) -> Content:
     """Costs by dimensions."""
     found = grouped(report.charges, by, report.team_tag)
     groups = [{"keys": dict(zip(by, g.keys, strict=True)), "machine_hours": g.hours, "costs": g.costs} for g in found]
     return CostDocument.of({"of": report, "by": by, "groups": groups}, at)
 
 
-def savings_document(report: Report, at: datetime) -> dict[str, object]:
+def savings_document(report: Report, at: datetime) -> Content:
     """Savings and counterfactuals."""
     others = [{"one": one, "more": more} for one, more in against(report)]
     return SavingsDocument.of({"of": report, "found": savings(report.charges), "counterfactuals": others}, at)
 
 
-def commitments_document(report: Report, at: datetime) -> dict[str, object]:
+def commitments_document(report: Report, at: datetime) -> Content:
     """Coverage, utilisation and each commitment."""
     found = {"of": report, "whole": coverage(report.charges), "commitments": list(_uses(report, at))}
     return CommitmentsDocument.of(found, at)

@@ -114,6 +114,7 @@ class _Compared(Part):
 class SimulationDocument(Document, title="hcloud simulate and compare"):
     """Every figure of every run; figures that do not apply are null."""
 
+    table = ("strategies", "runs")
     currency: Currency
     workload: Text
     jobs: Count
@@ -220,3 +221,5 @@ class StrategiesDocument(Document, title="hcloud strategy list"):
 
 class StrategyDocument(StrategyPart, Document, title="hcloud strategy show"):
     """One strategy."""
+
+    table = ("mechanisms",)

@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import Discriminator, Tag, WithJsonSchema
 
 from hcloud.errors import InputError
-from hcloud.model.workload import WindowRule, WorkloadVerdict
+from hcloud.model.workload import Summary, WindowRule, WorkloadVerdict
 from hcloud.views.document import Count, Document, From, Number, Part, ProblemPart, Text, choice_of
+from hcloud.views.escaped import Written, csv_document
 
 
 class WindowPart(Part):
@@ -67,6 +68,15 @@ class WorkloadDocument(Document, title="hcloud workload show"):
     figures: Annotated[_Figures, From(lambda of: of)]
     window: WindowPart
     demand: _Demand
+
+
+def demand_csv(summary: Summary) -> Written:
+    """The demand, a row a step: the second at which it begins, vCPUs and GiB in use."""
+    demand = summary.demand
+    columns = (demand.cores.tolist(), demand.memory.tolist(), demand.batch_cores.tolist())
+    steps = enumerate(zip(*columns, strict=True))
+    rows = ([repr(demand.start + at * demand.step_seconds), *map(repr, step)] for at, step in steps)
+    return csv_document(("start", "cores", "memory_gib", "batch_cores"), rows)
 
 
 class _Usable(Part):

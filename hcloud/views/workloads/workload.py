@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,9 @@ FIXED = "fixed"
 def show_summary(summary: Summary, terminal: Terminal) -> None:
     """Figures, what was done to the rows, and the demand as a curve."""
     terminal.show(Text(summary.provenance.name, style="bold"), "")
-    terminal.show(plain_of(Figures(("figure", "value"), _figures(summary)), ("value",)), "")
-    _show_treatment(summary.provenance, terminal)
+    terminal.show(plain_of(summary_figures(summary), ("value",)), "")
+    for table in treatment(summary.provenance):
+        terminal.show(plain_of(table, ("reason", "rule")), "")
     if said := odd_times(summary.span_seconds):
         terminal.warn(said)
     chart, width = chart_of(summary), terminal.out.width
@@ -34,7 +35,8 @@ def show_summary(summary: Summary, terminal: Terminal) -> None:
     terminal.show(*(Text(line, style="cyan", no_wrap=True) for line in terminal_series(chart, width)))
 
 
-def _figures(summary: Summary) -> list[tuple[str, str]]:
+def summary_figures(summary: Summary) -> Figures:
+    """What a workload is in figures."""
     of = summary.provenance
     rows = [("format", of.format), ("rows read", f"{of.rows:,}")]
     if summary.kinds:
@@ -53,7 +55,7 @@ def _figures(summary: Summary) -> list[tuple[str, str]]:
     ]
     if summary.gpus:
         rows.append(("GPUs asked for", figure(summary.gpus)))
-    return [*rows, ("digest", of.digest)]
+    return Figures(("figure", "value"), [*rows, ("digest", of.digest)])
 
 
 def _peaks(summary: Summary) -> str:
@@ -63,12 +65,13 @@ def _peaks(summary: Summary) -> str:
     return said + (f"; {figure(summary.peak_at_once)} at one moment" if summary.kinds else "")
 
 
-def _show_treatment(of: Provenance, terminal: Terminal) -> None:
+def treatment(of: Provenance) -> Iterator[Figures]:
+    """What was done to the rows, and which columns were modelled."""
     counts = (("repaired", of.repaired), ("left out", of.left_out))
     if rows := [(what, f"{count:,}", reason) for what, found in counts for reason, count in found.items()]:
-        terminal.show(plain_of(Figures(("rows", "count", "reason"), rows, frozenset({1})), ("reason",)), "")
+        yield Figures(("rows", "count", "reason"), rows, frozenset({1}))
     if rules := [(m.column, m.rule, m.key) for m in of.modelled]:
-        terminal.show(plain_of(Figures(("modelled", "rule", "key"), rules), ("rule",)), "")
+        yield Figures(("modelled", "rule", "key"), rules)
 
 
 def chart_of(summary: Summary) -> SeriesChart:

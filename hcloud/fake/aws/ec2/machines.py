@@ -142,6 +142,7 @@ def described(ask: Ask, machine: Rented, *, fresh: bool = False) -> Wire:
         "State": {"Code": CODES[state], "Name": state},
         "InstanceType": machine.instance_type,
         "LaunchTime": moment(machine.made_at),
+        "PlatformDetails": "Linux/UNIX",
         "Placement": {"AvailabilityZone": machine.zone, "Tenancy": "default", "GroupName": ""},
         "ClientToken": machine.token,
         "Monitoring": {"State": "disabled"},

@@ -19,7 +19,7 @@ class WorkloadFormat:
 
 
 def _headers(*columns: str) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(words.split()) for words in columns)
+    return tuple(frozenset(words.split("|") if "|" in words else words.split()) for words in columns)
 
 
 def _lines(*patterns: str) -> tuple[re.Pattern[str], ...]:
@@ -27,16 +27,18 @@ def _lines(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 
 FORMATS = {
-    "jobs-csv": WorkloadFormat("own_csv", _headers("submit", "duration")),
+    "jobs-csv": WorkloadFormat("own_csv", _headers("submit duration", "submit end")),
     "jobs-parquet": WorkloadFormat("own_parquet"),
     "swim": WorkloadFormat("swim", lines=_lines(r"[^\t,]+(\t[^\t]*){5}")),
     "swf": WorkloadFormat("swf", lines=_lines(r"\s*;", r"\s*(-?[\d.]+\s+){17}-?[\d.]+\s*")),
     "azure-vm": WorkloadFormat("azure_vm", lines=_lines(r"\d+ ([a-zA-Z]|[UC]\d+|\|)(,|$)")),
     "openb": WorkloadFormat("openb", _headers("cpu_milli memory_mib num_gpu creation_time")),
     "series": WorkloadFormat("series", _headers("timestamp")),
+    "machines": WorkloadFormat("machines"),
     "cluster": WorkloadFormat("cluster", _headers("avg_cpu", "cpu_util_percent")),
     "requests": WorkloadFormat("requests", _headers("TIMESTAMP ContextTokens GeneratedTokens")),
     "bitbrains": WorkloadFormat("bitbrains"),
+    "bitbrains-csv": WorkloadFormat("bitbrains_csv", _headers("CPU cores|CPU usage [MHZ]")),
     "slurm": WorkloadFormat(
         "slurm",
         lines=_lines(r"(?i)([\w/]+\|)*jobid(raw)?\|", r"JobId=\d+ "),
@@ -52,7 +54,11 @@ FORMATS = {
             (b'"MetricDataResults"', b'"Timestamps"'),
             (b'"resultType"', b'"matrix"'),
             (b'"status"', b'"errorType"'),
+            (b'"timeSeries"', b'"points"'),
+            (b'"metric"', b'"points"', b'"interval"'),
+            (b'"timeseries"', b'"value"'),
         ),
     ),
+    "fetched": WorkloadFormat("fetched", _headers("timestamp machine cores cores_used")),
 }
 """Every format by its name, the more general ones first: of several that fit a file it is the last."""

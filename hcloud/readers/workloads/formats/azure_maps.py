@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.siblings import sibling, text_lines
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
 from hcloud.units import parse_decimal
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class Maps:
     instant: Flags
 
 
-def read_maps(beside: Path, options: WorkloadOptions) -> Maps:
+def read_maps(beside: TraceFile, options: WorkloadOptions) -> Maps:
     """Both maps, found beside a file or passed by key."""
-    prefix = beside.name.partition("_")[0]
+    prefix = beside.path.name.partition("_")[0]
     sizes = _flavours(beside, prefix, options)
     highest = _bins(beside, prefix, options)
     codes: dict[str, int] = {}
@@ -69,7 +69,7 @@ def _point(low: float, high: float, point: str) -> float:
     return {"lower": low, "upper": high, "midpoint": (low + high) / 2, "record-end": low}[point]
 
 
-def _flavours(beside: Path, prefix: str, options: WorkloadOptions) -> dict[str, tuple[float, float]]:
+def _flavours(beside: TraceFile, prefix: str, options: WorkloadOptions) -> dict[str, tuple[float, float]]:
     """Letter to vCPUs and GiB."""
     source = sibling(beside, f"{prefix}_flav_map.txt", options.azure_flavour_map, "azure_flavour_map")
     findings = Findings(source.name)
@@ -88,7 +88,7 @@ def _flavours(beside: Path, prefix: str, options: WorkloadOptions) -> dict[str, 
     return sizes
 
 
-def _bins(beside: Path, prefix: str, options: WorkloadOptions) -> dict[int, float]:
+def _bins(beside: TraceFile, prefix: str, options: WorkloadOptions) -> dict[int, float]:
     """Lifetime bin to the longest lifetime in it."""
     source = sibling(beside, f"{prefix}_*interval_map.txt", options.azure_interval_map, "azure_interval_map")
     findings = Findings(source.name)

@@ -41,7 +41,7 @@ class Bins:
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """One job a requested machine."""
     flavours, lifetimes = _pair(source, options)
-    maps = read_maps(flavours.path, options)
+    maps = read_maps(flavours, options)
     bins = _aligned(flavours, lifetimes, maps, options)
     if progress is not None:
         progress(0.9)
@@ -89,8 +89,8 @@ def _pair(source: TraceFile, options: WorkloadOptions) -> tuple[TraceFile, Trace
     match = _LIFETIMES.fullmatch(source.path.name)
     if re.match(rb"\d+ [UC|]", first) and re.search(rb"[UC]\d", first):
         name = f"{match[1]}{match[3]}" if match else "(flavours)"
-        return sibling(source.path, name, options.azure_flavours, "azure_flavours"), source
-    return source, sibling(source.path, f"{source.path.stem}.c*.txt", options.azure_lifetimes, "azure_lifetimes")
+        return sibling(source, name, options.azure_flavours, "azure_flavours"), source
+    return source, sibling(source, f"{source.path.stem}.c*.txt", options.azure_lifetimes, "azure_lifetimes")
 
 
 def _aligned(flavours: TraceFile, lifetimes: TraceFile, maps: Maps, options: WorkloadOptions) -> Bins:

@@ -47,7 +47,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         given_tasks = "cpu_capacity" in file.schema_arrow.names
     stem = source.path.stem
     other = stem.replace("tasks", "fragments") if given_tasks else stem.replace("fragments", "tasks")
-    twin = sibling(source.path, f"{other}.parquet", None, "input")
+    twin = sibling(source, f"{other}.parquet", None, "input")
     tasks, fragments = (source, twin) if given_tasks else (twin, source)
     machines, pieces = _columns(tasks, _TASKS, options), _columns(fragments, _FRAGMENTS, options, progress)
     return _demand(source, both_digests(tasks, fragments), (machines, pieces), options)

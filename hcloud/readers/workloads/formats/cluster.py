@@ -20,7 +20,8 @@ _LAYOUTS = (
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of a cluster whose size is a key: the files hold only parts of the whole."""
     known = _LAYOUTS[1] if b"cpu_util_percent" in source.head.split(b"\n", 1)[0] else _LAYOUTS[0]
-    table = read_table(source, header_layout(source, known, ignore_extra=True), options.max_rows, progress)
+    layout = header_layout(source, known, ignore_extra=True, decimal=options.decimal)
+    table = read_table(source, layout, options.max_rows, progress)
     part, memory_part = (table.sink.numbers(column.name) / column.high for column in known)
     cores = part * options.cluster_cores
     memory = memory_part * options.cluster_cores * options.memory_per_core

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,9 @@ import numpy as np
 from hcloud.errors import InputError
 from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.columns import Column, Sink
+from hcloud.readers.workloads.columns import TICKS, Column, Sink
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.units import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +33,32 @@ SCHEMA = (
     Column("divisible", "label", required=False, choices=("no", "yes")),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
+
+_UNTIL = (
+    Column("start", "time", high=limits.SUBMIT_SECONDS, required=False),
+    Column("end", "time", high=limits.SUBMIT_SECONDS),
+)
+LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
+
+
+def job_schema(stored: Collection[str], called: Collection[str]) -> tuple[Column, ...]:
+    """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
+    duration, a job runs from its start (else its submission) to its end."""
+    names = called if {"end", "duration"} & set(called) else stored
+    if "end" in names and "duration" not in names:
+        return tuple(column for column in SCHEMA if column.name != "duration") + _UNTIL
+    return SCHEMA
+
+
+def durations(sink: Sink) -> tuple[Floats, NDArray[np.intp]]:
+    """Seconds that jobs ran, and the rows of those that cannot have."""
+    if sink.has("duration"):
+        return sink.numbers("duration"), np.empty(0, np.intp)
+    begins = sink.numbers("submit")
+    if sink.has("start"):
+        begins = np.where(np.isnan(sink.numbers("start")), begins, sink.numbers("start"))
+    duration = sink.numbers("end") - begins
+    return duration, np.flatnonzero(~((duration >= 0) & (duration <= limits.DURATION_SECONDS)))
 
 
 @dataclass(slots=True)
@@ -100,10 +128,7 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
 def times_read(sink: Sink) -> list[Modelled]:
     """What is said of times that do not stand there in seconds."""
     ticks = {column.ticks for column in sink.columns if column.ticks != 1.0}
-    return [Modelled("times", f"{_TICKS[one]}, by the size of the first", "fixed") for one in sorted(ticks)]
-
-
-_TICKS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+    return [Modelled("times", f"{TICKS[one]}, by the size of the first", "fixed") for one in sorted(ticks)]
 
 
 def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
@@ -111,7 +136,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
     draft.keep(draft.duration > 0, "zero duration (uses no capacity)")
     count = len(draft.submit)
     if count == 0:
-        raise InputError(f"{draft.name}: no usable job in {draft.rows:,} rows: {_reasons(draft)}")
+        raise _no_job(draft)
     _sort(draft)
     cores = _filled(draft, "cores", np.float64(options.default_cores), "default_cores", f"{options.default_cores:g}")
     rule = f"{options.memory_per_core:g} GiB per vCPU"
@@ -165,5 +190,10 @@ def _default_kind(draft: Draft, count: int, options: WorkloadOptions) -> Kinds:
     return np.full(count, int(JobKind[options.default_kind.upper()]), np.int8)
 
 
-def _reasons(draft: Draft) -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in draft.left_out.items()) or "none left"
+def _no_job(draft: Draft) -> InputError:
+    if not draft.rows:
+        return InputError(
+            f"{draft.name}: holds no job: nothing follows its header", hint="look at what was to write it"
+        )
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in draft.left_out.items())
+    return InputError(f"{draft.name}: no usable job in {counted(draft.rows, 'row')}: {reasons}")

@@ -29,7 +29,8 @@ _COLUMNS = (
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Pods as jobs that last from placement to deletion; pods that were never placed used nothing."""
-    table = read_table(source, header_layout(source, _COLUMNS, ignore_extra=True), options.max_rows, progress)
+    layout = header_layout(source, _COLUMNS, ignore_extra=True, decimal=options.decimal)
+    table = read_table(source, layout, options.max_rows, progress)
     sink = table.sink
     placed, deleted = sink.numbers("scheduled_time"), sink.numbers("deletion_time")
     draft = Draft(source.name, FORMAT, table.digest, sink.numbers("creation_time"), deleted, rows=table.rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,11 +13,12 @@ from pyarrow import parquet
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
-from hcloud.readers.workloads.columns import Column, Sink, SuspectError
-from hcloud.readers.workloads.delimited import Progress, check_header
+from hcloud.readers.workloads.columns import Column, Sink, SuspectError, ticks_of
+from hcloud.readers.workloads.delimited import Progress, check_header, renamed
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.jobs_table import SCHEMA, Draft, from_sink
+from hcloud.readers.workloads.formats.jobs_table import LENGTH, Draft, durations, from_sink, job_schema
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
+from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
@@ -28,15 +30,24 @@ _WIDEST_GROUP = 1 << 30
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a Parquet file."""
+    called = called_columns(options.columns)
     with opened(source) as file:
         names = file.schema_arrow.names
-        check_header(source.name, names, SCHEMA, ignore_extra=options.extra_columns == "ignore")
-        columns = tuple(c for c in SCHEMA if c.name in names)
+        known = job_schema(names, called)
+        ours = renamed(source.name, names, called, known) if called else names
+        check_header(source, ours, known, ignore_extra=options.extra_columns == "ignore" or bool(called))
+        columns = tuple(replace(c, stored=called.get(c.name, "")) for c in known if c.name in ours)
         sink = read_columns(source, file, columns, options, progress)
-    _refuse_duplicates(source, sink)
-    draft = Draft(
-        source.name, FORMAT, source.digest(), sink.numbers("submit"), sink.numbers("duration"), rows=sink.rows
-    )
+    duration, wrong = durations(sink)
+    if len(wrong):
+        findings = Findings(source.name)
+        for row in wrong.tolist():
+            findings.add(
+                f"row {row + 1}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
+            )
+        raise findings.error()
+    _refuse_duplicates(source, sink, called.get("id", "id"))
+    draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
     return from_sink(sink, draft, options)
 
 
@@ -65,14 +76,16 @@ def read_columns(
     total = file.metadata.num_rows
     if total == 0:
         raise InputError(f"{source.name}: no rows")
-    types = {c.name: _target(source, c, file.schema_arrow.field(c.name).type) for c in columns}
-    settled = tuple(replace(c, sort="number") if types[c.name] == pa.float64() else c for c in columns)
+    stored = [c.in_file for c in columns]
+    kinds = [_target(source, c, file.schema_arrow.field(c.in_file).type) for c in columns]
+    settled = _settled(file, columns, kinds)
     sink = Sink(settled, options.max_rows, source.name)
     sink.reserve(total)
-    for batch in file.iter_batches(_ROWS, columns=[c.name for c in columns], use_threads=False):
+    for batch in file.iter_batches(_ROWS, columns=stored, use_threads=False):
         first = sink.rows
         typed = pa.record_batch(
-            [_cast(batch.column(c.name), types[c.name]) for c in columns], [c.name for c in columns]
+            [_cast(batch.column(name), kind) for name, kind in zip(stored, kinds, strict=True)],
+            [c.name for c in columns],
         )
         try:
             sink.take(typed)
@@ -81,6 +94,22 @@ def read_columns(
         if progress is not None:
             progress(sink.rows / total)
     return sink
+
+
+def _settled(file: parquet.ParquetFile, columns: tuple[Column, ...], kinds: list[pa.DataType]) -> tuple[Column, ...]:
+    """The columns with times in numbers as such, of which the first row tells whether they are Unix times in ms."""
+    numbers = [kind == pa.float64() for kind in kinds]
+    times = [c.in_file for c, number in zip(columns, numbers, strict=True) if c.sort == "time" and number]
+    first = next(file.iter_batches(1, columns=times, use_threads=False)).to_pylist()[0] if times else {}
+    ticks = max((ticks_of(f"{value:.0f}") for value in first.values() if _is_finite(value)), default=0.0)
+    return tuple(
+        c if not number else c.in_numbers(ticks) if c.sort == "time" else replace(c, sort="number")
+        for c, number in zip(columns, numbers, strict=True)
+    )
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _target(source: TraceFile, column: Column, stored: pa.DataType) -> pa.DataType:
@@ -97,7 +126,7 @@ def _target(source: TraceFile, column: Column, stored: pa.DataType) -> pa.DataTy
         return pa.dictionary(pa.int32(), pa.string())
     if column.sort == "identity" and (text or pa.types.is_integer(stored)):
         return pa.string()
-    raise InputError(f"{source.name}: column {column.name} holds {stored}; it must hold {column.allowed}")
+    raise InputError(f"{source.name}: column {column.in_file} holds {stored}; it must hold {column.allowed}")
 
 
 def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -115,7 +144,7 @@ def _located(source: TraceFile, columns: tuple[Column, ...], batch: pa.RecordBat
                 break
             if not _fits(column, value):
                 allowed = column.allowed if value is not None else f"must not be empty: {column.allowed}"
-                findings.add(f"row {first + row + 1}, column {column.name}", shown(str(value)), allowed)
+                findings.add(f"row {first + row + 1}, column {column.in_file}", shown(str(value)), allowed)
     return findings.error()
 
 
@@ -129,23 +158,23 @@ def _fits(column: Column, value: object) -> bool:
     return column.sort != "time" or 1970 <= getattr(value, "year", 0) <= 2261
 
 
-def _refuse_duplicates(source: TraceFile, sink: Sink) -> None:
+def _refuse_duplicates(source: TraceFile, sink: Sink, stored: str) -> None:
     if not sink.has("id"):
         return
     twice = suspicious(sink.take_hashes("id"))
     if len(twice):
-        _report_duplicates(source, twice)
+        _report_duplicates(source, twice, stored)
 
 
-def _report_duplicates(source: TraceFile, twice: Hashes) -> None:
+def _report_duplicates(source: TraceFile, twice: Hashes, stored: str) -> None:
     findings, first, seen = Findings(source.name), 0, dict[str, int]()
     with opened(source) as file:
-        for batch in file.iter_batches(_ROWS, columns=["id"], use_threads=False):
-            names = batch.column("id").cast(pa.string())
+        for batch in file.iter_batches(_ROWS, columns=[stored], use_threads=False):
+            names = batch.column(stored).cast(pa.string())
             for row in np.flatnonzero(np.isin(identity_hashes(names), twice)).tolist():
                 name = names[row].as_py()
                 if name in seen:
-                    where = f"row {first + row + 1}, column id"
+                    where = f"row {first + row + 1}, column {stored}"
                     findings.add(where, shown(name), f"stands in row {seen[name]} too; each must be unique")
                 seen.setdefault(name, first + row + 1)
             first += batch.num_rows

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from hcloud.errors import InputError
-from hcloud.model.workload import JobKind, Jobs
+from hcloud.model.workload import JobKind, Jobs, Modelled
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs_table import Draft, finish
@@ -49,13 +49,16 @@ class RecordedJob:
 
 
 class Recorder:
-    """Collects jobs, what is wrong with some, and what was left out or changed by a rule, counted."""
+    """Collects jobs, what is wrong with some, and what was left out or changed by a rule, counted; columns by their
+    names in small letters are ``named`` as in the file."""
 
     def __init__(self, source: TraceFile, fmt: str, options: WorkloadOptions) -> None:
         self._source, self._format, self._options = source, fmt, options
         self.findings = Findings(source.name)
+        self.named: dict[str, str] = {}
         self.rows = 0
         self._jobs: list[RecordedJob] = []
+        self._rules: list[Modelled] = []
         self._times: dict[str, int] = {}
         self._left_out: dict[str, int] = {}
         self._repaired: dict[str, int] = {}
@@ -72,7 +75,12 @@ class Recorder:
                 else:
                     self._add(found)
         except CellError as error:
-            self.findings.add(f"{where}, column {error.column}", shown(error.value), error.allowed)
+            column = self.named.get(error.column.lower(), error.column)
+            self.findings.add(f"{where}, column {column}", shown(error.value), error.allowed)
+
+    def assume(self, rule: Modelled) -> None:
+        """Note what stands for a column that the file has not."""
+        self._rules.append(rule)
 
     def repair(self, reason: str, count: int = 1) -> None:
         """Count what a rule changed."""
@@ -95,7 +103,8 @@ class Recorder:
         if self.findings.problems:
             raise self.findings.error()
         if not self.rows:
-            raise InputError(f"{self._source.name}: holds no job")
+            why = "its list is empty" if self._source.head.lstrip().startswith(b"{") else "nothing follows its header"
+            raise InputError(f"{self._source.name}: holds no job: {why}")
         made = self._jobs
 
         def column(name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -111,6 +120,7 @@ class Recorder:
         draft.app, draft.apps = _coded([job.app for job in made])
         draft.qos, draft.qos_classes = _coded([job.qos for job in made])
         draft.repaired, draft.left_out = dict(self._repaired), dict(self._left_out)
+        draft.modelled += self._rules
         draft.repair("byte order mark skipped", int(self._source.marked))
         return finish(draft, self._options)
 

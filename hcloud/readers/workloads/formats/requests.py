@@ -23,7 +23,7 @@ _COLUMNS = (
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of the requests that begin in each bin; tokens are checked and not used."""
-    layout = header_layout(source, _COLUMNS, ignore_extra=options.extra_columns == "ignore")
+    layout = header_layout(source, _COLUMNS, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
     table = read_table(source, layout, options.max_rows, progress)
     times = table.sink.numbers("TIMESTAMP")
     step = options.request_step_seconds

@@ -12,7 +12,7 @@ from hcloud.model.workload import Demand, Modelled, Provenance
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
-from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
+from hcloud.readers.workloads.delimited import Progress, header_layout, header_names, read_table
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs_table import times_read
 from hcloud.readers.workloads.locate import TableLayout, lines_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 FORMAT = "series"
-_HIGH = {"cores": limits.CORES, "percent": 100.0, "requests": limits.REQUESTS}
+_HIGH = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
 _TIME = Column("timestamp", "time", high=limits.SUBMIT_SECONDS)
 
 
@@ -56,7 +56,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     """Demand of a ``timestamp,value`` file; the value column may be named cores, percent or requests instead."""
     meaning = meaning_of(source, options)
     known = (_TIME, Column(meaning.column, high=_HIGH[meaning.value]), *(_BESIDE if meaning.column == "cores" else ()))
-    layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore")
+    layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
     table = read_table(source, layout, options.max_rows, progress)
     repaired = {"byte order mark skipped": 1} if source.marked else {}
     times = table.sink.numbers("timestamp")
@@ -102,9 +102,9 @@ def demand(
 
 
 def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> Floats:
-    """Values as vCPUs: percent of a machine, or requests within a step at so many a core-second."""
-    if value == "percent":
-        return means / 100.0 * options.series_cores
+    """Values as vCPUs: a part of a machine, or requests within a step at so many a core-second."""
+    if value in ("percent", "fraction"):
+        return means / _HIGH[value] * options.series_cores
     if value == "requests":
         return means / step / options.requests_per_core_second
     return means
@@ -112,12 +112,13 @@ def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> 
 
 def meaning_of(source: TraceFile, options: WorkloadOptions) -> Meaning:
     """What the value column holds: the key, else the column's name, else the file's name, else vCPUs."""
-    names = [n.strip().strip('"') for n in source.head.split(b"\n", 1)[0].decode("utf-8", "replace").split(",")]
+    names = header_names(source).names
     column = next((n for n in names if n in _HIGH), "value")
     value, why = _settle(column, source.path.name.lower(), options)
     rules = [] if column in _HIGH else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
-    if value == "percent":
-        rules.append(Modelled("cores", f"100 % is {options.series_cores:g} vCPUs", "series_cores"))
+    if value in ("percent", "fraction"):
+        whole = "100 %" if value == "percent" else "a value of 1"
+        rules.append(Modelled("cores", f"{whole} is {options.series_cores:g} vCPUs", "series_cores"))
     if value == "requests":
         rate = f"{options.requests_per_core_second:g} requests per core-second"
         rules.append(Modelled("cores", rate, "requests_per_core_second"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
-from hcloud.model.workload import Jobs
+from hcloud.model.workload import Jobs, Modelled
 from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats.recorded import (
@@ -65,8 +65,12 @@ def _read_table(file: str, lines: Iterator[tuple[int, str]], recorder: Recorder)
     names: list[str] = []
     for number, text in lines:
         if not names:
-            names = [name.strip().lower() for name in text.rstrip("|").split("|")]
+            told = [name.strip() for name in text.rstrip("|").split("|")]
+            names = [name.lower() for name in told]
+            recorder.named = dict(zip(names, told, strict=True))
             _check_header(file, names)
+            if not {"submit", "eligible"} & set(names):
+                recorder.assume(Modelled("submit", "the start: the table has no column Submit", "fixed"))
             continue
         cells = text.split("|")
         cells = cells[: len(names)] if len(cells) == len(names) + 1 and not cells[-1] else cells
@@ -83,6 +87,9 @@ def _check_header(file: str, names: list[str]) -> None:
     cpus = ("alloccpus", "ncpus", "reqcpus", "alloctres")
     wanted = {"start": ("start",), **times, "cores": cpus}
     missing = [names_of[0] for names_of in wanted.values() if not set(names_of) & set(names)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{file}: sacct's list has the column {twice[0]} {names.count(twice[0])} times")
     if missing:
         raise InputError(f"{file}: sacct's list has no column {' and '.join(missing)}", hint=f"ask for them: {COMMAND}")
 
@@ -153,6 +160,8 @@ def _memory(requested: str, tres: str, cores: float, nodes: float) -> float:
     if given:
         return gib_of("AllocTRES", given[1])
     amount, per = (_SUFFIX.fullmatch(requested.strip()) or _SUFFIX.fullmatch("")).groups()  # type: ignore[union-attr]
+    if per == "n" and nodes <= 0:
+        raise CellError("ReqMem", requested, "memory a node: ask sacct for NNodes too")
     return gib_of("ReqMem", amount) * {"c": max(cores, 1.0), "n": max(nodes, 1.0)}.get(per, 1.0)
 
 

@@ -1,0 +1,160 @@
+"""What the functions for notebooks are given: demand of any kind, and keywords that mean what flags mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hcloud.errors import UsageError
+from hcloud.model.bill_figures import figures_of
+from hcloud.notebook.background import in_background
+from hcloud.notebook.frames import as_file, is_frame, renamed, usual_keys
+from hcloud.notebook.results import BillResult, DemandResult
+from hcloud.readers.configuration.config import Loaded, WorkloadSection, load_config
+from hcloud.usecases.asked import moment
+from hcloud.usecases.workloads.bills import names_bill, open_bill
+from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, Flags, with_flags, within
+from hcloud.usecases.workloads.workload import WorkloadRequest, open_request
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hcloud.model.workload import Workload
+    from hcloud.usecases.progress import Progress
+
+    Frame = pd.DataFrame | pd.Series[Any]
+    Demand = DemandResult | BillResult | Frame | str | Path
+    Found = DemandResult | BillResult | str | None
+
+Names = str | Sequence[str] | None
+Columns = str | Mapping[str, str] | None
+Options = Mapping[str, object] | None
+SEED = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How demand is read: as which format, with which columns, keys of its reader, and character before decimals."""
+
+    format: str | None = None
+    columns: Columns = None
+    options: Options = None
+    decimal: str | None = None
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys of the reader, the names of the columns among them."""
+        found = {key: str(value) for key, value in (self.options or {}).items()}
+        if self.decimal is not None:
+            found["decimal"] = self.decimal
+        if isinstance(self.columns, str):
+            found["columns"] = self.columns
+        elif self.columns is not None:
+            found["columns"] = ",".join(f"{mine}={theirs}" for mine, theirs in self.columns.items())
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAs:
+    """What of the demand counts, the seed of a scenario, and the time it is read at."""
+
+    window: str | None
+    seed: int
+    at: datetime
+
+
+def read_any(demand: Frame | str | Path, how: Reading, told: ReadAs) -> DemandResult | BillResult:
+    """The bill that is named, else demand."""
+    check_kind(demand)
+    if is_frame(demand):
+        return read_demand(demand, how, told)
+    request = WorkloadRequest(str(demand), how.format or "auto", how.keys, told.seed, told.window)
+    if not names_bill(request):
+        return read_demand(demand, how, told)
+    bill = in_background(lambda progress: open_bill(request, progress))
+    return BillResult(figures_of(bill), _section(request), told.at)
+
+
+def read_demand(demand: Frame | str | Path, how: Reading, told: ReadAs) -> DemandResult:
+    """The demand of a file, a scenario or a frame, in the window that counts."""
+    section = WorkloadSection()
+    if is_frame(demand):
+        whole = in_background(lambda progress: _read_frame(demand, how, told.seed, progress))
+    else:
+        request = WorkloadRequest(str(demand), how.format or "auto", how.keys, told.seed)
+        section = _section(request)
+        whole = in_background(lambda progress: open_request(request, progress))
+    if told.window is not None:
+        section = section.model_copy(update={"window": told.window})
+    return DemandResult(within(whole, told.window), whole, section, told.at)
+
+
+def _read_frame(frame: Frame, how: Reading, seed: int, progress: Progress) -> Workload:
+    """The demand of a frame; its file is of the thread that this runs in, which no KeyboardInterrupt ends half-way."""
+    with as_file(frame) as path:
+        progress(0.0)
+        request = WorkloadRequest(str(path), how.format or "auto", usual_keys(frame) | how.keys, seed)
+        return renamed(open_request(request, progress))
+
+
+def check_kind(demand: object) -> None:
+    """UsageError for what holds no demand."""
+    if not (is_frame(demand) or isinstance(demand, str | Path)):
+        kinds = "a file's name, 'scenario:NAME', a DataFrame, a Series, or what hcloud.read returned"
+        raise UsageError(f"demand is of {type(demand).__name__}; it must be {kinds}")
+
+
+def _section(request: WorkloadRequest) -> WorkloadSection:
+    """The same as a configuration says it."""
+    if request.name.startswith(SCENARIO_PREFIX):
+        return WorkloadSection(scenario=request.name.removeprefix(SCENARIO_PREFIX))
+    return WorkloadSection(path=Path(request.name).absolute(), format=request.format, options=dict(request.keys or {}))
+
+
+def known(demand: Demand | None, how: Reading) -> Found:
+    """What was read, also of a frame, or the name of what is still to be read."""
+    if isinstance(demand, DemandResult | BillResult):
+        if how != Reading():
+            raise UsageError("format, columns, options and decimal are about reading; this was read already")
+        return demand
+    if is_frame(demand):
+        return read_demand(demand, how, ReadAs(None, SEED, moment(None)))
+    if demand is None:
+        return None
+    check_kind(demand)
+    return str(demand)
+
+
+def flags_of(found: Found, how: Reading) -> Flags:
+    """The flags that say what is read and how; none of what was read already."""
+    if isinstance(found, DemandResult | BillResult):
+        return Flags()
+    return Flags(workload=found, format=how.format, options=tuple(f"{k}={v}" for k, v in how.keys.items()))
+
+
+def configured(found: Found, config: str | Path | None, flags: Flags) -> Loaded:
+    """The configuration with the keywords on top; of demand that was read it says where that is from."""
+    loaded = load_config(None if config is None else Path(config))
+    if isinstance(found, DemandResult | BillResult):
+        loaded = replace(loaded, config=loaded.config.model_copy(update={"workload": found.section}))
+    return with_flags(loaded, flags)
+
+
+def names(given: Names) -> tuple[str, ...]:
+    """One name or several."""
+    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+def folder(given: str | Path | None) -> Path | None:
+    """A folder, if one is named."""
+    return None if given is None else Path(given)
+
+
+def time_of(now: str | datetime | None) -> datetime:
+    """The time to work at: as text, as Python has it (UTC where it names no zone), else the clock."""
+    if not isinstance(now, datetime):
+        return moment(now)
+    return now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)

@@ -1,0 +1,193 @@
+"""Which files a bill is made of: one file, a folder of months and parts, or what a manifest names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from hcloud.errors import FileError, InputError
+from hcloud.model.files import no_such_file
+from hcloud.model.json_text import parsed
+from hcloud.readers.bills.formats import FORMATS
+from hcloud.readers.bills.lines import BillFormat, plain
+from hcloud.readers.bills.tables import schema_names
+from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile, open_source
+
+HINT = "name a file or a folder of a Cost and Usage Report, FOCUS, Azure cost details or a Google billing export"
+_SUFFIXES = (".csv", ".gz", ".zst", ".parquet", ".json", ".jsonl", ".ndjson")
+_MOST = 100_000
+_LOOKED_AT = 50
+"""Files of a folder that are looked at to tell whether it is a bill."""
+_MANIFEST_KEYS = ("reportKeys", "dataFiles", "assemblyId")
+_MANIFEST_BYTES = 64 << 20
+
+
+@dataclass(slots=True)
+class Delivery:
+    """The files to read, and what a user should know of how they were chosen."""
+
+    files: list[Path]
+    said: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Manifest:
+    path: Path
+    assembly: str
+    period: str
+    keys: tuple[str, ...]
+
+
+def may_be_of_bill(name: str) -> bool:
+    """Whether a file may be part of a bill by its name: such are looked at."""
+    return name.lower().endswith(_SUFFIXES)
+
+
+def format_of(source: TraceFile) -> tuple[BillFormat, str] | None:
+    """The format of a file and its name by the columns it has; None where it is none that is known."""
+    try:
+        names = frozenset(plain(name) for name in schema_names(source).names)
+    except InputError:
+        if source.head.startswith(b"PAR1"):
+            raise
+        return None
+    return next(((form, form.label(names)) for form in FORMATS if any(mark <= names for mark in form.marks)), None)
+
+
+def is_bill(path: Path) -> str | None:
+    """The name of a bill's format, by the content of a file or of those in a folder; None for what is no bill. Reads
+    the head of a file at most."""
+    if not path.is_dir():
+        return _named(path)
+    candidates = islice(_candidates(path), _LOOKED_AT)
+    return next((name for name in map(_named, candidates) if name is not None), None)
+
+
+def _named(path: Path) -> str | None:
+    try:
+        source = open_source(path)
+        if (found := format_of(source)) is not None:
+            return found[1]
+        if (manifest := _manifest(path, source.head)) is not None:
+            return next((name for key in manifest.keys if (name := _named_beside(path, key))), None)
+    except InputError:
+        return None
+    return None
+
+
+def _named_beside(path: Path, key: str) -> str | None:
+    there = _beside(path, key)
+    return None if there is None else _named(there)
+
+
+def delivery(path: Path) -> Delivery:
+    """The files of a bill; InputError where there is none."""
+    if path.is_dir():
+        return _folder(path)
+    if not path.exists():
+        there = [p.name for p in islice(path.parent.iterdir(), 1000)] if path.parent.is_dir() else []
+        raise no_such_file(str(path), "a bill", ("", there), HINT)
+    manifest = _manifest(path, open_source(path).head)
+    return Delivery([path]) if manifest is None else Delivery(_of_manifest(manifest))
+
+
+def _candidates(folder: Path) -> Iterator[Path]:
+    try:
+        files = sorted(p for p in folder.rglob("*") if may_be_of_bill(p.name) and p.is_file())
+    except OSError as error:
+        raise FileError.of(error, folder, "read") from error
+    if len(files) > _MOST:
+        raise InputError(f"{folder}: more than {_MOST:,} files", hint="name the folder of the bill")
+    return iter(files)
+
+
+def _folder(folder: Path) -> Delivery:
+    files, manifests, others = list[Path](), list[_Manifest](), 0
+    for path in _candidates(folder):
+        if path.stat().st_size == 0:
+            others += 1
+            continue
+        source = open_source(path)
+        if format_of(source) is not None:
+            files.append(path)
+        elif (manifest := _manifest(path, source.head)) is not None:
+            manifests.append(manifest)
+        else:
+            others += 1
+    if not files:
+        raise InputError(f"{folder}: holds no file of a bill", hint=HINT)
+    found = Delivery(files)
+    if others:
+        found.said["files that are no bill (not read)"] = others
+    _leave_out_replaced(found, manifests)
+    return found
+
+
+def _leave_out_replaced(found: Delivery, manifests: list[_Manifest]) -> None:
+    """A month that was delivered again: of each period the files that the manifest nearest to the top names."""
+    current = {}
+    for period in sorted({manifest.period for manifest in manifests}):
+        first, *rest = sorted((m for m in manifests if m.period == period), key=lambda m: len(m.path.parts))
+        if not rest or len(rest[0].path.parts) > len(first.path.parts):
+            current[period] = first
+    of_these = [m for m in manifests if m.assembly and m.period in current]
+    replaced = {m.assembly for m in of_these} - {m.assembly for m in current.values()}
+    for manifest in current.values():
+        if manifest.assembly:
+            named = {Path(key).parent.name for key in manifest.keys}
+            replaced |= {p.parent.name for p in found.files if _is_of(p, manifest)} - named
+    old = [path for path in found.files if replaced & set(path.parts)]
+    if old and len(old) < len(found.files):
+        found.files = [path for path in found.files if path not in set(old)]
+        found.said["files of a month that was delivered again (the manifest's own are read)"] = len(old)
+
+
+def _is_of(path: Path, manifest: _Manifest) -> bool:
+    """Whether a file stands in a folder of an assembly beside the one that a manifest names."""
+    return path.parent.parent == manifest.path.parent and any(
+        Path(key).parent.name and Path(key).name == path.name for key in manifest.keys
+    )
+
+
+def _manifest(path: Path, head: bytes) -> _Manifest | None:
+    if not head.lstrip().startswith(b"{") or not any(f'"{key}"'.encode() in head for key in _MANIFEST_KEYS):
+        return None
+    if len(head) >= HEAD_BYTES and path.stat().st_size > _MANIFEST_BYTES:
+        return None
+    try:
+        document = parsed(path.read_bytes())
+    except (ValueError, OSError):
+        return None
+    keys = document.get("reportKeys", document.get("dataFiles"))
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        return None
+    period = document.get("billingPeriod")
+    start = period.get("start", "") if isinstance(period, dict) else period
+    return _Manifest(
+        path, str(document.get("assemblyId", "")), f"{document.get('reportName', '')} {start}", tuple(keys)
+    )
+
+
+def _of_manifest(manifest: _Manifest) -> list[Path]:
+    missing = [key for key in manifest.keys if _beside(manifest.path, key) is None]
+    if missing or not manifest.keys:
+        raise InputError(
+            f"{manifest.path}: names {missing[0] if missing else 'no file'}, which is not there",
+            hint="copy the whole folder of the report",
+        )
+    return [path for key in manifest.keys if (path := _beside(manifest.path, key)) is not None]
+
+
+def _beside(path: Path, key: str) -> Path | None:
+    """The file that a key of a bucket names, where a part of the bucket was copied."""
+    parts = key.removeprefix("s3://").split("/")
+    if ".." in parts:
+        return None
+    for above in (path.parent, *list(path.parents)[1:4]):
+        for first in range(len(parts)):
+            there = above.joinpath(*parts[first:])
+            if there.is_file():
+                return there
+    return None

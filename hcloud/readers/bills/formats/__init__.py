@@ -1,0 +1,11 @@
+"""The formats of bills that are known."""
+
+from __future__ import annotations
+
+from hcloud.readers.bills.formats.azure import AZURE
+from hcloud.readers.bills.formats.cur import CUR
+from hcloud.readers.bills.formats.focus import FOCUS
+from hcloud.readers.bills.formats.google import GOOGLE
+from hcloud.readers.bills.lines import BillFormat
+
+FORMATS: tuple[BillFormat, ...] = (CUR, FOCUS, AZURE, GOOGLE)

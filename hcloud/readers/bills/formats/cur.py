@@ -1,0 +1,179 @@
+"""AWS Cost and Usage Reports: the legacy form and CUR 2.0, whose columns are the same but for the spelling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hcloud.model.bill import LineKind, UsageKind
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.readers.bills.formats.amazon import CAPACITY, PAYMENTS, YEARS, Ran, ran, region_of
+from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, Stream, Texts, moment_or_none
+
+_COMPUTE = frozenset({"AmazonEC2", "AmazonECS", "AmazonEKS", "AWSLambda", "ComputeSavingsPlans"})
+_RI_CLASS = {"standard": PurchaseOption.RESERVED, "convertible": PurchaseOption.CONVERTIBLE}
+_PLANS = {
+    "ComputeSavingsPlans": PurchaseOption.COMPUTE_SAVINGS_PLAN,
+    "EC2InstanceSavingsPlans": PurchaseOption.INSTANCE_SAVINGS_PLAN,
+}
+_BY_TYPE = {
+    "Tax": LineKind.TAX, "Credit": LineKind.CREDIT, "Refund": LineKind.CREDIT,
+    "EdpDiscount": LineKind.DISCOUNT, "PrivateRateDiscount": LineKind.DISCOUNT, "BundledDiscount": LineKind.DISCOUNT,
+    "RiVolumeDiscount": LineKind.DISCOUNT, "SppDiscount": LineKind.DISCOUNT, "Discount": LineKind.DISCOUNT,
+    "DistributorDiscount": LineKind.DISCOUNT, "SavingsPlanNegation": LineKind.NEGATION,
+}  # fmt: skip
+
+
+def _meaning(texts: Texts) -> BillLine:
+    kind = _BY_TYPE.get(texts["type"])
+    if kind is not None:
+        return BillLine(kind)
+    if texts["type"] == "Fee":
+        return _fee(texts)
+    if texts["type"] in ("SavingsPlanRecurringFee", "SavingsPlanUpfrontFee"):
+        return _plan_fee(texts)
+    return _of_compute(texts) if texts["product"] in _COMPUTE else BillLine(LineKind.OTHER_SERVICE)
+
+
+def _of_compute(texts: Texts) -> BillLine:
+    use = ran(texts["usage_type"], texts["operation"], texts["account"], texts["region"], texts["zone"])
+    if texts["type"] == "RIFee":
+        return _reserved_fee(texts, use)
+    if texts["type"] == "DiscountedUsage":
+        return _covered(use, _reserved(texts, use), "ri_effective")
+    if texts["type"] == "SavingsPlanCoveredUsage":
+        return _covered(use, _plan(texts), "sp_effective")
+    if texts["type"] == "Usage":
+        return _usage(use)
+    return BillLine(LineKind.OTHER_COMPUTE, said=f"lines of a type that is not known ({texts['type'] or 'empty'})")
+
+
+def _usage(use: Ran | str | None) -> BillLine:
+    if not isinstance(use, Ran):
+        return BillLine(LineKind.OTHER_COMPUTE, said=use or "")
+    if use.word in CAPACITY:
+        return BillLine(LineKind.CAPACITY)
+    kind = LineKind.SPOT if use.stream is Stream.SPOT else LineKind.ON_DEMAND
+    return BillLine(kind, use.kind, use.stream, per=use.per)
+
+
+def _covered(use: Ran | str | None, holding: Holding, paid_by: str) -> BillLine:
+    line = BillLine(LineKind.COVERED, option=holding.option, paid_by=paid_by, holding=holding, use=(paid_by,))
+    if not isinstance(use, Ran):
+        return replace(line, said=use or "")
+    if use.word in CAPACITY:
+        return line
+    return replace(line, usage=use.kind, stream=use.stream, per=use.per)
+
+
+def _fee(texts: Texts) -> BillLine:
+    upfront = texts["product"] in _COMPUTE and (texts["ri"] or texts["sp"])
+    return BillLine(LineKind.UPFRONT if upfront else LineKind.FEE)
+
+
+def _plan_fee(texts: Texts) -> BillLine:
+    if texts["type"] == "SavingsPlanUpfrontFee":
+        return BillLine(LineKind.UPFRONT)
+    plan = _plan(texts)
+    if "SageMaker" in texts["sp_type"] or "Database" in texts["sp_type"]:
+        return BillLine(LineKind.OTHER_SERVICE)
+    return BillLine(LineKind.RECURRING, holding=plan, fee=("sp_total",), use=("sp_used",))
+
+
+def _plan(texts: Texts) -> Holding:
+    option = _PLANS.get(texts["sp_type"], PurchaseOption.SAVINGS_PLAN)
+    narrow = option is PurchaseOption.INSTANCE_SAVINGS_PLAN
+    return Holding(
+        texts["sp"],
+        Provider.AWS,
+        option,
+        account=texts["sp"].split(":")[4] if texts["sp"].count(":") > 4 else "",
+        region=texts["sp_region"] if narrow else "",
+        family=texts["sp_family"] if narrow else "",
+        term_years=YEARS.get(texts["sp_term"]),
+        payment=PAYMENTS.get(texts["sp_payment"]),
+        start=moment_or_none(texts["sp_start"]),
+        end=moment_or_none(texts["sp_end"]),
+    )
+
+
+def _reserved_fee(texts: Texts, use: Ran | str | None) -> BillLine:
+    return BillLine(
+        LineKind.RECURRING,
+        holding=_reserved(texts, use),
+        fee=("cost", "ri_upfront"),
+        unused=("ri_unused_fee", "ri_unused_upfront"),
+    )
+
+
+def _reserved(texts: Texts, use: Ran | str | None) -> Holding:
+    kind: UsageKind | None = use.kind if isinstance(use, Ran) else None
+    is_fee = texts["type"] == "RIFee"
+    return Holding(
+        texts["ri"],
+        Provider.AWS,
+        _RI_CLASS.get(texts["class"].lower(), PurchaseOption.RESERVED),
+        account=texts["account"] if is_fee else "",
+        region=kind.region if kind and is_fee else region_of(texts["region"], texts["zone"], "") or "",
+        family=kind.family if kind and is_fee else "",
+        instance_type=kind.instance_type if kind and is_fee else "",
+        os=kind.os if kind else "linux",
+        tenancy=kind.tenancy if kind else "shared",
+        term_years=YEARS.get(texts["lease"]),
+        payment=PAYMENTS.get(texts["payment"]),
+        start=moment_or_none(texts["ri_start"]),
+        end=moment_or_none(texts["ri_end"]),
+        count=int(texts["ri_count"]) if is_fee and texts["ri_count"].isdecimal() else None,
+    )
+
+
+def _label(names: frozenset[str]) -> str:
+    return "AWS CUR 2.0" if {"product", "resourcetags", "billpayeraccountname"} & names else "AWS CUR legacy"
+
+
+CUR = BillFormat(
+    name="AWS Cost and Usage Report",
+    marks=(frozenset({"lineitemlineitemtype"}), frozenset({"lineitemusagestartdate"})),
+    texts={
+        "type": ("lineitemlineitemtype",),
+        "product": ("lineitemproductcode",),
+        "usage_type": ("lineitemusagetype",),
+        "operation": ("lineitemoperation",),
+        "account": ("lineitemusageaccountid",),
+        "region": ("productregioncode", "productregion"),
+        "zone": ("lineitemavailabilityzone",),
+        "currency": ("lineitemcurrencycode",),
+        "class": ("pricingofferingclass",),
+        "lease": ("pricingleasecontractlength",),
+        "payment": ("pricingpurchaseoption",),
+        "ri": ("reservationreservationarn",),
+        "ri_count": ("reservationnumberofreservations",),
+        "ri_start": ("reservationstarttime",),
+        "ri_end": ("reservationendtime",),
+        "sp": ("savingsplansavingsplanarn",),
+        "sp_type": ("savingsplanofferingtype",),
+        "sp_term": ("savingsplanpurchaseterm",),
+        "sp_payment": ("savingsplanpaymentoption",),
+        "sp_start": ("savingsplanstarttime",),
+        "sp_end": ("savingsplanendtime",),
+        "sp_region": ("savingsplanregion",),
+        "sp_family": ("savingsplaninstancetypefamily",),
+    },
+    money={
+        "cost": ("lineitemunblendedcost",),
+        "list": ("pricingpublicondemandcost",),
+        "ri_effective": ("reservationeffectivecost",),
+        "ri_upfront": ("reservationamortizedupfrontfeeforbillingperiod",),
+        "ri_unused_fee": ("reservationunusedrecurringfee",),
+        "ri_unused_upfront": ("reservationunusedamortizedupfrontfeeforbillingperiod",),
+        "sp_effective": ("savingsplansavingsplaneffectivecost",),
+        "sp_total": ("savingsplantotalcommitmenttodate",),
+        "sp_used": ("savingsplanusedcommitment",),
+    },
+    quantity=("lineitemusageamount",),
+    start=("lineitemusagestartdate",),
+    end=("lineitemusageenddate",),
+    required=frozenset({"type", "product", "usage_type", "account", "cost", "quantity", "start"}),
+    meaning=_meaning,
+    label=_label,
+    identity=("identitylineitemid", "identitytimeinterval"),
+)

@@ -1,0 +1,253 @@
+"""FOCUS, the FinOps Open Cost and Usage Specification, 1.0 to 1.2, of AWS, Azure and Google.
+
+Machines are known by SkuPriceDetails where the file has it, else by columns that a provider adds (``x_``), else by what
+ChargeDescription says; what none of them says is not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from hcloud.catalog.shapes import family_of
+from hcloud.model.bill import LineKind, Service, UsageKind
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
+from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
+from hcloud.readers.bills.formats.google import use_of_google
+from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in
+from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, Stream, Texts
+
+_PROVIDERS = (
+    (re.compile(r"(?i)aws|amazon"), Provider.AWS),
+    (re.compile(r"(?i)microsoft|azure"), Provider.AZURE),
+    (re.compile(r"(?i)google|gcp"), Provider.GCP),
+)
+_AWS_TYPE = re.compile(r"\b[a-z][a-z0-9-]{1,12}\.(?:\d*x?large|medium|small|micro|nano|metal(?:-\w+)?)\b")
+_AWS_MACHINE = re.compile(r"(?i)\b(?:linux|windows|rhel|suse|ubuntu)\b(?!.*\bMbps\b)")
+_SERVERLESS = re.compile(r"AWS (?:Fargate - (?P<fargate>vCPU|Memory)|Lambda - Total Compute)\b(?!.*Spot)")
+_SYSTEMS = (
+    ("windows", "windows"), ("rhel", "rhel"), ("red hat", "rhel"), ("suse", "sles"), ("sles", "sles"),
+    ("ubuntu pro", "ubuntu-pro"), ("linux", "linux"),
+)  # fmt: skip
+_DETAILS = ("InstanceType", "OperatingSystem", "ServiceType", "ImageType", "x_InstanceType")
+_MACHINES = {
+    Provider.AWS: re.compile(r"(?i)elastic compute cloud|ec2"),
+    Provider.AZURE: re.compile(r"(?i)virtual machines?"),
+    Provider.GCP: re.compile(r"(?i)compute engine"),
+}
+_OPTIONS = {
+    Provider.AWS: (("compute", PurchaseOption.COMPUTE_SAVINGS_PLAN), ("ec2", PurchaseOption.INSTANCE_SAVINGS_PLAN),
+                   ("reserv", PurchaseOption.RESERVED), ("saving", PurchaseOption.SAVINGS_PLAN)),
+    Provider.AZURE: (("reserv", PurchaseOption.RESERVATION), ("saving", PurchaseOption.SAVINGS_PLAN)),
+    Provider.GCP: (("spend", PurchaseOption.FLEXIBLE_COMMITTED_USE), ("flex", PurchaseOption.FLEXIBLE_COMMITTED_USE),
+                   ("", PurchaseOption.COMMITTED_USE)),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    name: str
+    os: str
+    tenancy: str = "shared"
+
+
+def _meaning(texts: Texts) -> BillLine:
+    category, provider = texts["category"], _provider(texts["provider"])
+    if category in ("Tax", "Credit", "Adjustment"):
+        return BillLine(LineKind.TAX if category == "Tax" else LineKind.CREDIT)
+    if category == "Purchase":
+        return _purchase(texts, provider)
+    if category != "Usage":
+        said = f"lines of a charge category that is not known ({category or 'empty'})"
+        return BillLine(LineKind.OTHER_SERVICE, said=said)
+    if texts["commitment_status"] == "Unused":
+        holding = _holding(texts, provider)
+        return BillLine(LineKind.UNUSED, holding=holding, fee=("effective",) if holding else ())
+    if provider is None:
+        return _elsewhere(texts)
+    return _usage(texts, provider)
+
+
+def _elsewhere(texts: Texts) -> BillLine:
+    if texts["service_category"] != "Compute":
+        return BillLine(LineKind.OTHER_SERVICE)
+    return BillLine(LineKind.OTHER_COMPUTE, said=f"lines of a provider that is not planned ({texts['provider']})")
+
+
+def _usage(texts: Texts, provider: Provider) -> BillLine:
+    if _is_unused_capacity(texts):
+        return BillLine(LineKind.CAPACITY)
+    holding = _holding(texts, provider) if texts["commitment_status"] == "Used" else None
+    line = _ran(texts, provider)
+    if holding is None:
+        return line
+    used = ("effective",)
+    if line.usage is None:
+        kind = LineKind.COVERED if texts["service_category"] == "Compute" else LineKind.OTHER_SERVICE
+        return replace(line, kind=kind, holding=holding, fee=used, use=used)
+    return replace(line, kind=LineKind.COVERED, option=holding.option, holding=holding, fee=used, use=used)
+
+
+def _is_unused_capacity(texts: Texts) -> bool:
+    return texts["capacity_status"] == "Unused" or bool(re.search(r"Unused(Box|Ded)", texts["usage_type"]))
+
+
+def _ran(texts: Texts, provider: Provider) -> BillLine:
+    """What ran by its line, as if nothing covered it."""
+    account, region = texts["account"], texts["region"]
+    if provider is Provider.AWS and texts["usage_type"]:
+        use = ran(texts["usage_type"], texts["operation"], account, region, texts["zone"])
+        if isinstance(use, Ran):
+            return _of_ran(use)
+        return BillLine(_rest(texts), said=use or "")
+    if provider is Provider.GCP and (counted := use_of_google(_as_google(texts))).usage is not None:
+        return replace(counted, paid_by="effective")
+    if provider is Provider.AWS and (served := _serverless(texts)) is not None:
+        return served
+    per = hours_in(texts["unit"] or texts["pricing_unit"])
+    if per is None or not _is_machine(texts, provider):
+        return BillLine(_rest(texts))
+    machine = _machine(texts, provider)
+    if isinstance(machine, str):
+        return BillLine(LineKind.OTHER_COMPUTE, said=machine)
+    if machine is None:
+        return BillLine(LineKind.OTHER_COMPUTE)
+    kind = UsageKind(
+        provider, account, region, family_of(provider, machine.name), machine.name, machine.os, machine.tenancy
+    )
+    spot = texts["pricing_category"] == "Dynamic"
+    return BillLine(
+        LineKind.SPOT if spot else LineKind.ON_DEMAND,
+        kind,
+        Stream.SPOT if spot else Stream.HOURS,
+        per=per,
+        paid_by="effective",
+    )
+
+
+def _as_google(texts: Texts) -> Texts:
+    """A line in the words of Google's own export: its description is that of the SKU."""
+    unit = (texts["unit"] or texts["pricing_unit"]).lower()
+    return {**texts, "sku": texts["description"], "unit": unit, "pricing_unit": "", "labels": texts["price_details"]}
+
+
+def _is_machine(texts: Texts, provider: Provider) -> bool:
+    """Whether a line of hours is of machines, not of addresses, gateways or bandwidth that is sold by the hour."""
+    if texts["service_category"] != "Compute" or not _MACHINES[provider].search(texts["service"]):
+        return False
+    return provider is not Provider.AWS or _AWS_MACHINE.search(texts["description"]) is not None
+
+
+def _serverless(texts: Texts) -> BillLine | None:
+    """Fargate and Lambda of AWS, by what the line says."""
+    found = _SERVERLESS.search(texts["description"])
+    if found is None:
+        return None
+    service = Service.FARGATE if found["fargate"] else Service.LAMBDA
+    family = f"{service.lower()}-arm" if "ARM" in texts["description"] else service.lower()
+    kind = UsageKind(Provider.AWS, texts["account"], texts["region"], family, "", service=service)
+    stream = Stream.HOURS if found["fargate"] == "vCPU" else Stream.MEMORY
+    per = 1.0 if found["fargate"] else HOURS["s"]
+    return BillLine(LineKind.ON_DEMAND, kind, stream, per=per, paid_by="effective")
+
+
+def _rest(texts: Texts) -> LineKind:
+    return LineKind.OTHER_COMPUTE if texts["service_category"] == "Compute" else LineKind.OTHER_SERVICE
+
+
+def _of_ran(use: Ran) -> BillLine:
+    if use.word in CAPACITY:
+        return BillLine(LineKind.CAPACITY)
+    kind = LineKind.SPOT if use.stream is Stream.SPOT else LineKind.ON_DEMAND
+    return BillLine(kind, use.kind, use.stream, per=use.per, paid_by="effective")
+
+
+def _machine(texts: Texts, provider: Provider) -> _Machine | str | None:
+    """The machine of a line of hours; None for what is none, a sentence for one that is not said."""
+    details = {**details_in(texts["sku"]), **details_in(texts["price_details"])}
+    name = details.get("InstanceType") or details.get("ServiceType") or ""
+    description = texts["description"]
+    if not name and provider is Provider.AWS:
+        found = _AWS_TYPE.search(description)
+        name = found[0] if found else ""
+    if not name and provider is Provider.AZURE and texts["resource_type"].lower() not in _AZURE_MACHINES:
+        return None
+    if not name:
+        return "lines of machines whose instance type the bill does not say"
+    if not CLOUDS[provider].names.pattern.fullmatch(name):
+        return f"lines of an instance type that is not known ({name})"
+    said = " ".join((details.get("OperatingSystem") or details.get("ImageType") or "", description, texts["meter"]))
+    tenancy = "dedicated" if "dedicated" in said.lower() and provider is Provider.AWS else "shared"
+    return _Machine(name, next((ours for word, ours in _SYSTEMS if word in said.lower()), "linux"), tenancy)
+
+
+_AZURE_MACHINES = frozenset({"virtual machine", "virtual machine scale set", "microsoft.compute/virtualmachines"})
+
+
+def _purchase(texts: Texts, provider: Provider | None) -> BillLine:
+    holding = _holding(texts, provider)
+    if holding is None:
+        return BillLine(LineKind.FEE)
+    return BillLine(LineKind.UPFRONT if texts["frequency"] == "One-Time" else LineKind.RECURRING)
+
+
+def _holding(texts: Texts, provider: Provider | None) -> Holding | None:
+    if not texts["commitment"] or provider is None:
+        return None
+    said = f"{texts['commitment_type']} {texts['commitment_name']}".lower()
+    option = next((option for word, option in _OPTIONS[provider] if word in said), None)
+    return None if option is None else Holding(texts["commitment"], provider, option)
+
+
+def _provider(name: str) -> Provider | None:
+    return next((provider for pattern, provider in _PROVIDERS if pattern.search(name)), None)
+
+
+def _label(names: frozenset[str]) -> str:
+    if {"invoiceid", "pricingcurrency"} & names:
+        return "FOCUS 1.2"
+    newer = {"skumeter", "skupricedetails", "capacityreservationid", "commitmentdiscountquantity"} & names
+    return f"FOCUS {'1.1' if newer else '1.0'}"
+
+
+FOCUS = BillFormat(
+    name="FOCUS",
+    marks=(frozenset({"chargeperiodstart", "chargecategory"}), frozenset({"billedcost", "chargecategory"})),
+    texts={
+        "provider": ("providername", "serviceprovidername", "publishername"),
+        "category": ("chargecategory",),
+        "frequency": ("chargefrequency",),
+        "pricing_category": ("pricingcategory",),
+        "service_category": ("servicecategory",),
+        "service": ("servicename",),
+        "resource_type": ("resourcetype",),
+        "description": ("chargedescription",),
+        "meter": ("skumeter", "xskumetername"),
+        "price_details": ("skupricedetails",),
+        "sku": ("xskudetails",),
+        "usage_type": ("xusagetype",),
+        "operation": ("xoperation", "xskuoperation"),
+        "account": ("subaccountid",),
+        "region": ("regionid", "regionname"),
+        "zone": ("availabilityzone",),
+        "unit": ("consumedunit",),
+        "pricing_unit": ("pricingunit",),
+        "currency": ("billingcurrency",),
+        "commitment": ("commitmentdiscountid",),
+        "commitment_name": ("commitmentdiscountname",),
+        "commitment_type": ("commitmentdiscounttype",),
+        "commitment_status": ("commitmentdiscountstatus",),
+        "capacity_status": ("capacityreservationstatus",),
+    },
+    money={"cost": ("billedcost",), "effective": ("effectivecost",), "list": ("listcost",)},
+    quantity=("consumedquantity", "pricingquantity"),
+    start=("chargeperiodstart",),
+    end=("chargeperiodend",),
+    required=frozenset({"provider", "category", "cost", "start", "service_category"}),
+    meaning=_meaning,
+    label=_label,
+    resource=("resourceid",),
+    identity=("resourceid", "chargeperiodstart", "skupriceid", "chargedescription", "subaccountid", "billedcost"),
+    maps={"price_details": _DETAILS, "sku": _DETAILS},
+)

@@ -1,0 +1,242 @@
+"""Google's billing export of BigQuery, standard and detailed, as CSV, JSON lines or Parquet.
+
+vCPUs and memory are lines of their own. The detailed export names the machine (``system_labels``): its vCPU-hours are
+then instance-hours, its memory adds cost only. A credit is a line of its own here, so that all lines add up.
+Source: Cloud Billing documentation, "Structure of Standard data export" and "of Detailed data export", read November
+2026.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import json as arrow_json
+
+from hcloud.catalog.shapes import family_of
+from hcloud.model.bill import LineKind, UsageKind
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
+from hcloud.readers.bills.formats.words import details_in
+from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, PlaceError, Stream, Texts
+
+_SPEC, _CORES = "compute.googleapis.com/machine_spec", "compute.googleapis.com/cores"
+_SKU = re.compile(
+    r"(?P<spot>(?:Spot )?Preemptible )?(?P<series>[A-Z]\d[A-Z]{0,2}|Compute[- ]optimized|Memory[- ]optimized|"
+    r"Custom|)\s*(?P<maker>AMD |Arm |Predefined |Memory-optimized )?(?P<custom>Custom )?(?P<host>Sole Tenancy )?"
+    r"(?:Extended )?(?:Instance )?(?P<part>Core|Ram)\b.*"
+)
+_NAMED = {"compute-optimized": "c2", "memory-optimized": "m1", "custom": "n1", "": "n1"}
+_COMMITMENT = re.compile(r"(?P<flexible>Commitment - dollar based)?.*for (?P<years>\d) years?", re.IGNORECASE)
+_PER = {"hour": 1.0, "hours": 1.0, "h": 1.0, "second": 1 / 3600, "seconds": 1 / 3600}
+_PER_MEMORY = {"gibibyte hour": 1.0, "byte-seconds": 1 / 3600 / 2**30, "gibibyte second": 1 / 3600}
+_CREDITS = (
+    ("COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE", LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
+    ("COMMITTED_USE_DISCOUNT_DOLLAR_BASE", LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
+    ("FEE_UTILIZATION_OFFSET", LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
+    ("COMMITTED_US", LineKind.NEGATION, PurchaseOption.COMMITTED_USE),
+    ("SUSTAINED_US", LineKind.DISCOUNT, None),
+    ("DISCOUNT", LineKind.DISCOUNT, None),
+    ("RESELLER_MARGIN", LineKind.DISCOUNT, None),
+    ("", LineKind.CREDIT, None),
+)
+_CREDIT = pa.list_(pa.struct([("amount", pa.float64()), ("type", pa.string())]))
+
+
+def _meaning(texts: Texts) -> BillLine:
+    if texts["credit"]:
+        return _credit(texts)
+    if texts["cost_type"] == "tax":
+        return BillLine(LineKind.TAX)
+    if texts["cost_type"] not in ("", "regular"):
+        return BillLine(LineKind.CREDIT)
+    if texts["service"] != "Compute Engine":
+        return BillLine(LineKind.OTHER_SERVICE)
+    if texts["sku"].startswith("Commitment"):
+        return _fee(texts)
+    return use_of_google(texts)
+
+
+def use_of_google(texts: Texts) -> BillLine:
+    """What ran by a line of Compute Engine, from its SKU, unit and labels."""
+    sku = _SKU.fullmatch(texts["sku"])
+    if sku is None:
+        return BillLine(LineKind.OTHER_COMPUTE)
+    memory = sku["part"] == "Ram"
+    per = (_PER_MEMORY if memory else _PER).get(texts["pricing_unit"] or texts["unit"])
+    if per is None:
+        return BillLine(LineKind.OTHER_COMPUTE, said=f"lines of a unit that is not known ({texts['unit']})")
+    labels = details_in(texts["labels"])
+    name, cores = labels.get(_SPEC, ""), labels.get(_CORES, "")
+    family = _series(sku)
+    if name and cores.isdecimal() and int(cores) and CLOUDS["gcp"].names.pattern.fullmatch(name):
+        family, per = family_of(Provider.GCP, name), 0.0 if memory else per / int(cores)
+    else:
+        name = ""
+    tenancy = "host" if sku["host"] else "shared"
+    kind = UsageKind(Provider.GCP, texts["account"], texts["region"], family, name, tenancy=tenancy)
+    if sku["spot"]:
+        return _spot(kind, per, memory=memory)
+    stream = Stream.MEMORY if memory and not name else Stream.HOURS
+    return BillLine(LineKind.ON_DEMAND, kind, stream, per=per)
+
+
+def _spot(kind: UsageKind, per: float, *, memory: bool) -> BillLine:
+    return BillLine(LineKind.SPOT, kind, Stream.SPOT, per=0.0 if memory else per)
+
+
+def _series(sku: re.Match[str]) -> str:
+    series = sku["series"].lower().replace(" ", "-")
+    return _NAMED.get(series, series)
+
+
+def _credit(texts: Texts) -> BillLine:
+    kind, option = next((kind, option) for word, kind, option in _CREDITS if texts["credit"].startswith(word))
+    if texts["service"] != "Compute Engine":
+        return BillLine(kind)
+    of = use_of_google(texts)
+    if of.usage is None or kind is LineKind.CREDIT:
+        return BillLine(kind)
+    if option is None or of.stream is not Stream.HOURS:
+        return BillLine(kind, of.usage, Stream.SPOT if of.stream is Stream.SPOT else Stream.MEMORY, per=0.0)
+    return BillLine(kind, of.usage, Stream.COVERED, option=option, per=of.per)
+
+
+def _fee(texts: Texts) -> BillLine:
+    found = _COMMITMENT.fullmatch(texts["sku"])
+    flexible = found is not None and found["flexible"] is not None
+    option = PurchaseOption.FLEXIBLE_COMMITTED_USE if flexible else PurchaseOption.COMMITTED_USE
+    series = re.search(r"Commitment v\d: (\w+)", texts["sku"])
+    family = series[1].lower() if series and not flexible else ""
+    held = Holding(
+        texts["subscription"] or f"{texts['sku']} ({texts['account']})",
+        Provider.GCP,
+        option,
+        account=texts["account"],
+        region=texts["region"],
+        family=family if re.fullmatch(r"[a-z]\d[a-z]{0,2}", family) else "",
+        term_years=int(found["years"]) if found else None,
+    )
+    return BillLine(LineKind.RECURRING, holding=held, fee=("cost",))
+
+
+def _with_credits(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The lines, and behind them their credits, each with the texts of its line: what it takes off, of so much use."""
+    if "credits" not in batch.schema.names:
+        return batch
+    taken = _credits_of(batch.column("credits"))
+    kept = [name for name in batch.schema.names if name != "credits"]
+    batch = batch.select(kept)
+    flat, parent = pc.list_flatten(taken), pc.list_parent_indices(taken)
+    rows = batch.num_rows
+    counted = pa.array(np.arange(rows + len(flat)) < rows)
+    names = [*kept, "credit", "counted"]
+    if not len(flat):
+        return pa.record_batch([*batch.columns, pa.nulls(rows, pa.string()), counted], names)
+    amount, cost = pc.struct_field(flat, "amount"), batch.column("cost").cast(pa.float64())
+    share = np.clip(-amount.to_numpy(False) / np.where(cost := cost.take(parent).to_numpy(False), cost, np.inf), 0, 1)
+    quantity = batch.column("quantity").cast(pa.float64())
+    more = {
+        "cost": amount,
+        "quantity": pa.array(quantity.take(parent).to_numpy(False) * share),
+        "list": pa.nulls(len(flat), pa.float64()),
+    }
+    columns = [_stacked(batch.column(name), more.get(name), parent) for name in kept]
+    types = pc.fill_null(pc.struct_field(flat, "type"), "credit")
+    return pa.record_batch([*columns, pa.concat_arrays([pa.nulls(rows, pa.string()), types]), counted], names)
+
+
+def _stacked(column: pa.Array, more: pa.Array | None, parent: pa.Array) -> pa.Array:
+    if more is None:
+        return pa.concat_arrays([column, column.take(parent)])
+    return pa.concat_arrays([column.cast(pa.float64()), more])
+
+
+def _credits_of(column: pa.Array) -> pa.Array:
+    """The credits of each line; those of CSV files are JSON in text."""
+    if isinstance(column, pa.DictionaryArray):
+        column = column.cast(pa.string())
+    if not pa.types.is_string(column.type):
+        return _plain_credits(column)
+    lines = pc.binary_join_element_wise(
+        '{"c":', pc.if_else(pc.equal(pc.fill_null(column, ""), ""), "null", column), "}", ""
+    )
+    text = "\n".join(line or '{"c":null}' for line in lines.to_pylist()).encode()
+    schema = arrow_json.ParseOptions(explicit_schema=pa.schema([("c", _CREDIT)]), unexpected_field_behavior="ignore")
+    try:
+        table = arrow_json.read_json(pa.BufferReader(text), parse_options=schema)
+    except pa.ArrowException as error:
+        raise PlaceError(0, "credits", str(error).splitlines()[0][:100], "a list of credits as JSON") from None
+    if table.num_rows != len(column):
+        raise PlaceError(0, "credits", "is broken", "a list of credits as JSON")
+    return table.column("c").combine_chunks()
+
+
+def _plain_credits(column: pa.Array) -> pa.Array:
+    if not pa.types.is_list(column.type) or not pa.types.is_struct(column.type.value_type):
+        raise PlaceError(0, "credits", f"holds {column.type}", "a list of credits")
+    flat = pc.list_flatten(column)
+    names = {field.name for field in column.type.value_type}
+    if not {"amount", "type"} <= names:
+        raise PlaceError(0, "credits", f"holds {', '.join(sorted(names))}", "amount and type of each credit")
+    offsets = np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(column), 0).to_numpy(False))])
+    parts = [pc.struct_field(flat, "amount").cast(pa.float64()), pc.struct_field(flat, "type").cast(pa.string())]
+    return pa.ListArray.from_arrays(
+        pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(parts, names=["amount", "type"])
+    )
+
+
+def _label(names: frozenset[str]) -> str:
+    detailed = {"resourcename", "resourceglobalname", "resource"} & names
+    return f"Google billing export ({'detailed' if detailed else 'standard'})"
+
+
+GOOGLE = BillFormat(
+    name="Google billing export",
+    marks=(frozenset({"servicedescription", "skudescription", "usagestarttime"}),),
+    texts={
+        "service": ("servicedescription",),
+        "sku": ("skudescription",),
+        "account": ("projectid",),
+        "region": ("locationregion", "locationlocation"),
+        "unit": ("usageunit",),
+        "pricing_unit": ("usagepricingunit",),
+        "labels": ("systemlabels",),
+        "cost_type": ("costtype",),
+        "currency": ("currency",),
+        "subscription": ("subscriptioninstanceid",),
+        "credit": (),
+    },
+    money={"cost": ("cost",), "list": ("costatlist",)},
+    quantity=("usageamountinpricingunits", "usageamount"),
+    start=("usagestarttime",),
+    end=("usageendtime",),
+    required=frozenset({"service", "sku", "cost", "quantity", "start"}),
+    meaning=_meaning,
+    label=_label,
+    identity=("usagestarttime", "resourceglobalname", "resourcename", "skuid", "cost", "projectid"),
+    maps={"labels": (_SPEC, _CORES)},
+    nested={"credits": ("credits",)},
+    expand=_with_credits,
+    paths={
+        "service": "service.description",
+        "sku": "sku.description",
+        "account": "project.id",
+        "region": "location.region",
+        "unit": "usage.unit",
+        "pricing_unit": "usage.pricing_unit",
+        "labels": "system_labels",
+        "cost_type": "cost_type",
+        "currency": "currency",
+        "subscription": "subscription.instance_id",
+        "cost": "cost",
+        "list": "cost_at_list",
+        "quantity": "usage.amount_in_pricing_units",
+        "quantity 2": "usage.amount",
+        "start": "usage_start_time",
+        "end": "usage_end_time",
+        "credits": "credits",
+    },
+)

@@ -1,0 +1,31 @@
+"""Words that bills of several clouds have in common: units of time, and details as JSON."""
+
+from __future__ import annotations
+
+import re
+
+from hcloud.model.json_text import parsed
+
+_UNIT = re.compile(r"(?i)(?P<many>\d[\d,]*)?\s*(?P<name>hours?|hrs?|seconds?|minutes?)(?:/\w+)?")
+HOURS = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
+
+
+def hours_in(unit: str) -> float | None:
+    """How many hours a unit is, ``Hours`` or ``100 Hours``; None for a unit of something else."""
+    found = _UNIT.fullmatch(unit.strip())
+    if found is None:
+        return None
+    return float((found["many"] or "1").replace(",", "")) * HOURS[found["name"][0].lower()]
+
+
+def details_in(text: str) -> dict[str, str]:
+    """The entries of a JSON object, or of a list of keys and values; none for other text."""
+    if not text.lstrip().startswith(("{", "[")):
+        return {}
+    try:
+        found = parsed(text)
+    except ValueError:
+        return {}
+    if isinstance(found, list) and all(isinstance(pair, dict) for pair in found):
+        found = {pair.get("key"): pair.get("value") for pair in found}
+    return {str(k): str(v) for k, v in found.items() if v} if isinstance(found, dict) else {}

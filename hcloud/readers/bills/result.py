@@ -1,0 +1,283 @@
+"""Makes the bill of what was added up: usage by kind of machine, commitments, and the sum of every kind of line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, UsageKind
+from hcloud.model.catalog import PurchaseOption
+from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal
+from hcloud.readers.bills.lines import Holding, Stream
+from hcloud.readers.bills.money import decimal_of
+from hcloud.readers.bills.options import CURRENCY
+from hcloud.readers.prices.shipped.names import types
+
+Floats = NDArray[np.float64]
+_DAY = 24
+_RATE = Decimal("0.000001")
+_CORRECTED = "hours of a kind of machine whose corrections exceed its use (counted as none)"
+_NEARLY = 1e-9
+_NAMED = 5
+"""So many types are named in one sentence."""
+_AMORTISED = Decimal("0.000000000001")
+
+
+@dataclass(frozen=True, slots=True)
+class BillOrigin:
+    """What a bill was read from; ``rates`` says what a unit of each currency is in US dollars."""
+
+    name: str
+    format: str
+    digest: str
+    files: int
+    rates: Mapping[str, Decimal]
+
+
+class _Priced:
+    """Sums of money in US dollars."""
+
+    def __init__(self, rates: Mapping[str, Decimal]) -> None:
+        self.rates = rates
+
+    def of(self, totals: Iterable[LineTotal], *roles: str) -> Decimal:
+        """What lines cost together, by the columns of these roles."""
+        units: dict[str, int] = {}
+        for total in totals:
+            currency = total.texts["currency"].strip().upper() or CURRENCY
+            units[currency] = units.get(currency, 0) + sum(total.money.get(role, 0) for role in roles)
+        return sum((decimal_of(u) * self.rates[c] for c, u in units.items()), Decimal(0))
+
+    def paid(self, totals: Iterable[LineTotal]) -> Decimal:
+        """The amortised cost of usage; what was billed where the file has no such column."""
+        parts = ((t, t.line.paid_by if t.line.paid_by in t.money else "") for t in totals)
+        return sum((self.of([t], role) if role else _billed(self, t) for t, role in parts), Decimal(0))
+
+
+def _billed(priced: _Priced, total: LineTotal) -> Decimal:
+    """What a line was billed at, where it has no amortised cost: nothing of what a commitment paid for."""
+    return Decimal(0) if total.line.holding is not None else priced.of([total], "cost")
+
+
+def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill:
+    """The bill of all lines that were added up."""
+    priced = _Priced(origin.rates)
+    hours = _Hours(sums)
+    kinds = _by_kind(sums)
+    fees = _fees(sums.totals, priced)
+    usage = tuple(_usage(kind, kinds[kind], hours, priced, fees) for kind in sorted(kinds))
+    return Bill(
+        name=origin.name,
+        format=origin.format,
+        digest=origin.digest,
+        start=datetime.fromtimestamp(hours.first * 3600, UTC),
+        hours=hours.count,
+        daily=hours.daily,
+        usage=usage,
+        commitments=_commitments(sums.totals, priced),
+        lines=_lines(sums.totals, priced),
+        files=origin.files,
+        repaired={_CORRECTED: hours.corrected} if hours.corrected else {},
+        said={**said, **_said(sums, hours)},
+    )
+
+
+def _lines(totals: list[LineTotal], priced: _Priced) -> dict[LineKind, LineSum]:
+    kinds = {kind: [t for t in totals if t.line.kind is kind] for kind in LineKind}
+    return {kind: LineSum(sum(t.rows for t in of), priced.of(of, "cost", "credit")) for kind, of in kinds.items() if of}
+
+
+class _Hours:
+    """The hours of every target, those of longer lines spread evenly over them."""
+
+    def __init__(self, sums: BillSums) -> None:
+        there = {length: table for length, table in sums.tables.items() if table.values.size}
+        lows = [table.low for table in there.values()]
+        highs = [table.high + length for length, table in there.items()]
+        self.first = min(lows, default=0 if sums.low == 1 << 40 else sums.low)
+        self.count = max(highs, default=self.first + 1) - self.first
+        self.values: Floats = np.zeros((len(sums.targets), self.count))
+        self.whole: Floats = np.zeros((len(sums.targets), self.count if any(length >= _DAY for length in there) else 0))
+        for length, table in there.items():
+            self._spread(table, length, self.values)
+        if sums.whole_days.values.size:
+            self._spread(sums.whole_days, _DAY, self.whole)
+        below = self.values < 0
+        self.corrected = int(np.count_nonzero(self.values < -_NEARLY))
+        self.values[below] = 0.0
+        long = sum(float(table.values.sum()) for length, table in there.items() if length >= _DAY)
+        self.daily = long > 0 and long * 2 > float(self.values.sum())
+        self.spread = any(length > 1 for length in there)
+
+    def _spread(self, table: HourTable, length: int, into: Floats) -> None:
+        rows = min(len(table.values), len(into))
+        for place in np.flatnonzero(table.values.any(axis=0)).tolist():
+            at = table.first + place - self.first
+            into[:rows, at : at + length] += table.values[:rows, place, None] / length
+
+
+@dataclass(slots=True)
+class _OfKind:
+    """What there is of one kind of machine: its lines, and its rows in the table of hours."""
+
+    totals: list[LineTotal] = field(default_factory=list)
+    places: dict[tuple[Stream, PurchaseOption | None], int] = field(default_factory=dict)
+
+
+def _by_kind(sums: BillSums) -> dict[UsageKind, _OfKind]:
+    kinds: dict[UsageKind, _OfKind] = {}
+    for (kind, stream, option), row in sums.targets.items():
+        kinds.setdefault(kind, _OfKind()).places[stream, option] = row
+    for total in sums.totals:
+        if total.line.usage is not None:
+            kinds[total.line.usage].totals.append(total)
+    return kinds
+
+
+_Fees = Mapping[PurchaseOption | None, tuple[Decimal, Decimal]]
+
+
+def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: _Priced, fees: _Fees) -> BilledUsage:
+    places, of = there.places, there.totals
+    used = [t for t in of if t.line.stream is not Stream.SPOT]
+    rows = [row for (stream, _), row in places.items() if stream is Stream.HOURS]
+    spot = next((row for (stream, _), row in places.items() if stream is Stream.SPOT), None)
+    memory = [row for (stream, _), row in places.items() if stream is Stream.MEMORY]
+    listed = any("list" in t.money for t in used)
+    return BilledUsage(
+        kind=kind,
+        hours=_sum(hours.values, rows),
+        cost=priced.paid(used) + _share(of, priced, fees),
+        list_cost=priced.of(used, "list") if listed else None,
+        memory=_sum(hours.values, memory) if not kind.instance_type else None,
+        covered=_covered(places, hours),
+        spot=None if spot is None else hours.values[spot].copy(),
+        spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
+        whole_days=_sum(hours.whole, rows) if hours.daily else None,
+    )
+
+
+def _fees(totals: list[LineTotal], priced: _Priced) -> _Fees:
+    """The fees of commitments that the bill spreads over no usage (Google), and what was taken off for them."""
+    off = [t for t in totals if t.line.stream is Stream.COVERED]
+    fees = [t for t in totals if t.line.holding is not None and t.line.fee]
+    return {
+        option: (
+            priced.of((t for t in fees if t.line.holding and t.line.holding.option is option), "cost"),
+            priced.of((t for t in off if t.line.option is option), "cost"),
+        )
+        for option in {t.line.option for t in off}
+    }
+
+
+def _share(of: list[LineTotal], priced: _Priced, fees: _Fees) -> Decimal:
+    """The share of those fees that a kind bears: in proportion to what was taken off its lines."""
+    shares = Decimal(0)
+    for option, (paid, off) in fees.items():
+        mine = priced.of((t for t in of if t.line.stream is Stream.COVERED and t.line.option is option), "cost")
+        shares += (paid * mine / off).quantize(_AMORTISED) if off else Decimal(0)
+    return shares
+
+
+def _sum(values: Floats, rows: list[int]) -> Floats:
+    total: Floats = values[rows].sum(axis=0)
+    return total
+
+
+def _covered(places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: _Hours) -> dict[PurchaseOption, Floats]:
+    covered: dict[PurchaseOption, list[int]] = {}
+    for (stream, option), row in places.items():
+        if option is not None and stream in (Stream.HOURS, Stream.COVERED):
+            covered.setdefault(option, []).append(row)
+    return {option: _sum(hours.values, rows) for option, rows in sorted(covered.items())}
+
+
+def _commitments(totals: list[LineTotal], priced: _Priced) -> tuple[BilledCommitment, ...]:
+    by_id: dict[str, list[LineTotal]] = {}
+    for total in totals:
+        if total.line.holding is not None and total.line.holding.id:
+            by_id.setdefault(total.line.holding.id, []).append(total)
+    return tuple(_commitment(of, priced) for _, of in sorted(by_id.items()))
+
+
+def _commitment(of: list[LineTotal], priced: _Priced) -> BilledCommitment:
+    of = sorted(of, key=lambda t: not t.line.fee)
+    held = _merged([t.line.holding for t in of if t.line.holding is not None])
+    fees, uses = [t for t in of if t.line.fee], [t for t in of if t.line.use]
+    told = [t for t in fees if t.line.use] or uses
+    paid = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0))
+    used: Decimal | None = sum((priced.of([t], *t.line.use) for t in told), Decimal(0))
+    if not fees:
+        paid, used = used or Decimal(0), None
+    elif not told:
+        unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
+        used = paid - unused if any(t.line.unused for t in fees) else None
+    covered = [t for t in of if t.line.kind is LineKind.COVERED]
+    return BilledCommitment(
+        id=held.id,
+        provider=held.provider,
+        option=held.option,
+        account=held.account,
+        region=held.region,
+        family=held.family,
+        instance_type=held.instance_type,
+        count=_count(held, fees, paid),
+        paid=paid,
+        used=used,
+        covered_list_cost=priced.of(covered, "list") if any("list" in t.money for t in covered) else None,
+        os=held.os,
+        tenancy=held.tenancy,
+        term_years=held.term_years,
+        payment=held.payment,
+        start=held.start,
+        end=held.end,
+    )
+
+
+def _merged(holdings: list[Holding]) -> Holding:
+    """What all lines together say of a commitment, those of its fee first."""
+    merged = holdings[0]
+    for other in holdings[1:]:
+        news = {f.name: getattr(other, f.name) for f in fields(Holding) if not getattr(merged, f.name)}
+        merged = replace(merged, **news)
+    return merged
+
+
+def _count(held: Holding, fees: list[LineTotal], paid: Decimal) -> Decimal | None:
+    if held.count is not None:
+        return Decimal(held.count)
+    hours = max((t.last for t in fees), default=0) - min((t.first for t in fees), default=0)
+    if not held.option.is_spend_based or hours <= 0 or not paid:
+        return None
+    return (paid / hours).quantize(_RATE).normalize()
+
+
+def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:
+    said: dict[str, int] = {}
+    for total in sums.totals:
+        if total.line.said:
+            said[total.line.said] = said.get(total.line.said, 0) + total.rows
+    known = {provider: frozenset(types(provider)) for provider in {kind.provider for kind, _, _ in sums.targets}}
+    unpriced: dict[str, int] = {}
+    for total in sums.totals:
+        kind = total.line.usage
+        if kind is not None and kind.instance_type and kind.instance_type not in known[kind.provider]:
+            unpriced[kind.instance_type] = unpriced.get(kind.instance_type, 0) + total.rows
+    if unpriced:
+        names = sorted(unpriced, key=lambda name: (-unpriced[name], name))
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        told = f"lines of types that the bundled price tables do not have: {', '.join(names[:_NAMED])}{more}"
+        said[told] = sum(unpriced.values())
+    covered = [t for t in sums.totals if t.line.kind is LineKind.COVERED and t.line.usage is not None]
+    if covered and not any(t.money.get(t.line.paid_by) for t in covered):
+        told = "lines that a commitment covers, without its amortised cost (savings look larger than they are)"
+        said[told] = sum(t.rows for t in covered)
+    if hours.spread:
+        told = "lines of more than an hour, spread evenly over their hours"
+        said[told] = sums.spread_rows
+    return said

@@ -1,0 +1,68 @@
+"""Columns of stored tables, Parquet and JSON, as the columns of text and numbers that a bill has."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hcloud.errors import InputError
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def column_at(batch: pa.RecordBatch, path: str, keys: tuple[str, ...], *, text: bool, whole: bool = False) -> pa.Array:
+    """The column at a path of names; ``keys`` are read of one that holds several values, ``text`` asks for texts, and
+    ``whole`` takes it as it is. InputError for a type that cannot be one of a bill."""
+    top, *inner = path.split(".") if path not in batch.schema.names else [path]
+    column = batch.column(top)
+    for name in inner:
+        column = pc.struct_field(column, name)
+    kind = column.type
+    if whole:
+        return column
+    if pa.types.is_null(kind):
+        return pa.nulls(len(column), pa.string())
+    if pa.types.is_list(kind) and keys:
+        return _of_pairs(column, keys)
+    if pa.types.is_map(kind):
+        return _of_map(column, keys)
+    if isinstance(column, pa.DictionaryArray):
+        kind = kind.value_type
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_boolean(kind):
+        raise InputError(f"column {path} holds {column.type}; a bill has text, numbers or times there")
+    if text and not is_text(kind):
+        return column.cast(pa.string())
+    return column
+
+
+def _of_map(column: pa.MapArray, keys: tuple[str, ...]) -> pa.Array:
+    """The values of the keys as JSON, as CSV files have them."""
+    cells = [pc.map_lookup(column, pa.scalar(key), "first").cast(pa.string()) for key in keys]
+    return _as_json(cells, keys) if cells else pa.nulls(len(column), pa.string())
+
+
+def _of_pairs(column: pa.ListArray, keys: tuple[str, ...]) -> pa.Array:
+    """The same of a list of keys and values."""
+    pairs = column.type.value_type
+    if not pa.types.is_struct(pairs) or {"key", "value"} - {field.name for field in pairs}:
+        raise InputError(f"holds {column.type}, not keys and values")
+    flat, parent = pc.list_flatten(column), pc.list_parent_indices(column)
+    names, values = pc.struct_field(flat, "key"), pc.struct_field(flat, "value").cast(pa.string())
+    cells = []
+    for key in keys:
+        of = pc.equal(names, key)
+        places = pc.index_in(pa.array(range(len(column)), pa.int64()), pc.filter(parent, of).cast(pa.int64()))
+        cells.append(pc.filter(values, of).take(places))
+    return _as_json(cells, keys)
+
+
+def _as_json(cells: list[pa.Array], keys: tuple[str, ...]) -> pa.Array:
+    cells = [pc.fill_null(cell, "") for cell in cells]
+    quoted = [
+        pc.binary_join_element_wise(f'"{key}":"', pc.replace_substring_regex(cell, r'["\\]', ""), '"', "")
+        for key, cell in zip(keys, cells, strict=True)
+    ]
+    return pc.binary_join_element_wise("{", pc.binary_join_element_wise(*quoted, ","), "}", "")

@@ -1,0 +1,334 @@
+"""Opens the files of a bill, CSV (also gzip) and Parquet, and gives their lines in batches of the columns needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
+from pyarrow import json as arrow_json
+from pyarrow import parquet
+
+from hcloud.errors import InputError, Problem
+from hcloud.model.json_text import parsed
+from hcloud.readers.bills.lines import BillFormat, PlaceError, plain
+from hcloud.readers.bills.money import AmountError, numbers_of
+from hcloud.readers.bills.stored import column_at, is_text
+from hcloud.readers.bills.twice import IDENTITY
+from hcloud.readers.workloads.delimited import Header, header_names
+from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
+
+ROWS = 3 << 15
+_BLOCK = 2 << 20
+_PAGE = 1 << 16
+"""Bytes read at a time, of a file of text and of a column of Parquet."""
+_NULLS = ["", "NULL", "null", "Null"]
+_ROW = re.compile(r"Row #(\d+): ?")
+_WIDEST = 4096
+CUT = "files whose last line has no line end (it may be cut off)"
+JSON = "{"
+"""In place of what separates columns, in files of a JSON object a line."""
+
+
+@dataclass(slots=True)
+class BillFile:
+    """One file of a bill: what it is called in it what we need, and how far it was read."""
+
+    source: TraceFile
+    form: BillFormat
+    names: Mapping[str, str]
+    """The columns of the file by the role they have; parts of one role are numbered (``quantity``, ``quantity 2``)."""
+    delimiter: str = ","
+    skip: int = 0
+    """Lines before the header."""
+    share: float = 0.0
+    digest: str = ""
+    said: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return self.source.name
+
+    @property
+    def kind(self) -> str:
+        """How its lines are stored."""
+        return {JSON: "json", "": "parquet"}.get(self.delimiter, "csv")
+
+    def error_at(self, row: int, column: str, value: str, allowed: str) -> InputError:
+        """An error of a cell: its line, or row in Parquet, from 1, and the name of its column in the file."""
+        where = {"parquet": f"row {row + 1}", "json": f"line {row + 1}"}.get(self.kind, f"line {row + 2 + self.skip}")
+        return InputError(
+            f"{self.name}: cannot be read as a bill",
+            [Problem(self.name, f"{where}, column {self.names.get(column, column)}", value, allowed)],
+        )
+
+
+def schema_names(source: TraceFile) -> Header:
+    """The names of a file's columns, and what separates them (nothing in Parquet); InputError for a broken one."""
+    if source.head.lstrip()[:1] == b"{":
+        return Header(_json_names(source), JSON)
+    if not source.head.startswith(b"PAR1"):
+        return header_names(source)
+    with _damage(source):
+        return Header(list(_leaves(parquet.read_schema(source.path))), "")
+
+
+def _json_names(source: TraceFile) -> list[str]:
+    """The paths of values in the first objects of a file of one a line."""
+    names: dict[str, None] = {}
+    *lines, _ = source.head.split(b"\n") if len(source.head) >= HEAD_BYTES else (*source.head.split(b"\n"), b"")
+    for line in lines:
+        try:
+            names.update(dict.fromkeys(_paths(parsed(line)))) if line.strip() else None
+        except ValueError as error:
+            raise InputError(f"{source.name}: is not JSON of an object a line: {error}") from error
+    return list(names)
+
+
+def _paths(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            below = list(_paths(inner))
+            yield from (f"{name}.{path}" for path in below) if below else (name,)
+
+
+def _leaves(schema: pa.Schema) -> Iterator[str]:
+    """The columns of a schema, those within structs by their path."""
+    for column in schema:
+        if pa.types.is_struct(column.type):
+            yield from (f"{column.name}.{inner}" for inner in _leaves(pa.schema(list(column.type))))
+        else:
+            yield column.name
+
+
+def opened(source: TraceFile, form: BillFormat, *, told_apart: bool = False) -> BillFile:
+    """The file with the columns found that the format reads, those that tell its lines apart only where asked for;
+    InputError where one is missing or there twice."""
+    header = schema_names(source)
+    names = header.names
+    if len(names) > _WIDEST:
+        raise InputError(f"{source.name}: more than {_WIDEST:,} columns")
+    by_plain: dict[str, list[str]] = {}
+    for name in names:
+        by_plain.setdefault(plain(name), []).append(name)
+    if header.delimiter == JSON:
+        return BillFile(source, form, form.paths, JSON)
+    found, problems = dict[str, str](), []
+    for role, called in _wanted(form).items():
+        known = [c for c in called if c in by_plain]
+        if known and len(by_plain[known[0]]) > 1:
+            twice = by_plain[known[0]]
+            problems.append(
+                Problem(source.name, "header", f"column {shown(twice[0])} stands there {len(twice)} times", "once")
+            )
+        elif known:
+            found[role] = by_plain[known[0]][0]
+        elif role in form.required:
+            problems.append(Problem(source.name, "header", f"column {called[0]} is missing", "it is required"))
+    if told_apart:
+        known = [by_plain[name][0] for name in form.identity if name in by_plain]
+        found.update({f"{IDENTITY}{number}": name for number, name in enumerate(known)})
+    if problems:
+        raise InputError(f"{source.name}: the columns are not those of {form.name}", problems)
+    return BillFile(source, form, found, header.delimiter, header.skip)
+
+
+def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:
+    wanted = {
+        **form.texts,
+        **form.money,
+        **form.nested,
+        "start": form.start,
+        "end": form.end,
+        "resource": form.resource,
+    }
+    for number, name in enumerate(form.quantity, 1):
+        wanted["quantity" if number == 1 else f"quantity {number}"] = (name,)
+    return wanted
+
+
+def batches(file: BillFile) -> Iterator[pa.RecordBatch]:
+    """The lines in batches, each column named by its role."""
+    read = {"parquet": _parquet, "json": _json_lines, "csv": _delimited}[file.kind]
+    for batch in read(file):
+        whole = _as_one(batch)
+        yield whole if file.form.expand is None else file.form.expand(whole)
+
+
+def _as_one(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns that stand in for one another where one is empty, as one."""
+    parts = [name for name in batch.schema.names if name.startswith("quantity")]
+    if parts in ([], ["quantity"]):
+        return batch
+    columns = [batch.column(part) for part in parts]
+    if len({column.type for column in columns}) > 1:
+        columns = [
+            pa.array(_numbers(column, part), from_pandas=True) for column, part in zip(columns, parts, strict=True)
+        ]
+    whole = pc.coalesce(*columns)
+    kept = [name for name in batch.schema.names if name not in parts]
+    return pa.record_batch([*(batch.column(name) for name in kept), whole], [*kept, "quantity"])
+
+
+def _numbers(column: pa.Array, role: str) -> NDArray[np.float64]:
+    try:
+        return numbers_of(column)
+    except AmountError as error:
+        raise PlaceError(error.row, role, f"holds {column.type}", "a number") from None
+
+
+def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
+    reader, rows = file.source.open(), 0
+    amounts = {*file.form.money, *(role for role in file.names if role.startswith("quantity"))}
+    types: dict[str, pa.DataType] = {}
+    for role, name in file.names.items():
+        plain_text = role in amounts or role == "resource" or role.startswith(IDENTITY)
+        types.setdefault(name, pa.string() if plain_text else pa.dictionary(pa.int32(), pa.string()))
+    included = list(dict.fromkeys(file.names.values()))
+    try:
+        with reader:
+            stream = arrow_csv.open_csv(
+                reader,
+                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, skip_rows=file.skip),
+                parse_options=arrow_csv.ParseOptions(delimiter=file.delimiter),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=types,
+                    include_columns=included,
+                    null_values=_NULLS,
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=True,
+                ),
+            )
+            for batch in stream:
+                file.share = min(reader.raw.taken / max(file.source.size, 1), 1.0)
+                yield _by_role(file, batch)
+                rows += batch.num_rows
+            file.digest = reader.digest()
+    except MemoryError:
+        raise
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        if reader.failure is not None:
+            raise reader.failure from error
+        raise _broken(file, str(error), rows) from error
+    if not file.source.packing and not _ends_a_line(file.source.path):
+        file.said[CUT] = 1
+    if reader.odd:
+        raise InputError(
+            f"{file.name}: holds NUL bytes or lone carriage returns", hint="export it again as CSV (UTF-8)"
+        )
+
+
+def _ends_a_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, 2)
+        return file.read(1) in b"\r\n"
+
+
+def _broken(
+    file: BillFile, said: str, rows: int, allowed: str = "a line with as many cells as the header"
+) -> InputError:
+    said = said.splitlines()[0].removeprefix("CSV parse error: ")
+    line = _ROW.search(said)
+    where = f"line {line[1]}" if line else f"after line {rows + 1}"
+    return InputError(
+        f"{file.name}: cannot be read as a bill",
+        [Problem(file.name, where, _ROW.sub("", said)[:200], allowed)],
+    )
+
+
+def _by_role(file: BillFile, batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.record_batch([batch.column(name) for name in file.names.values()], list(file.names))
+
+
+def _parquet(file: BillFile) -> Iterator[pa.RecordBatch]:
+    with _damage(file.source):
+        file.digest = file.source.digest()
+        schema = parquet.read_schema(file.source.path)
+        texts = [n for n in file.names.values() if n in schema.names and is_text(schema.field(n).type)]
+        coded = [file.names[role] for role in (*file.form.texts, "start", "end") if file.names.get(role) in texts]
+        with parquet.ParquetFile(
+            file.source.path, read_dictionary=coded, pre_buffer=False, buffer_size=_PAGE
+        ) as stored:
+            total, done = max(stored.metadata.num_rows, 1), 0
+            for batch in stored.iter_batches(ROWS, columns=list(dict.fromkeys(file.names.values())), use_threads=False):
+                done += batch.num_rows
+                file.share = done / total
+                yield _from_paths(file, batch)
+
+
+def _json_lines(file: BillFile) -> Iterator[pa.RecordBatch]:
+    tree: dict[str, Any] = {}
+    for role, path in file.names.items():
+        *above, name = path.split(".")
+        place = tree
+        for part in above:
+            place = place.setdefault(part, {})
+        place[name] = _json_type(file.form, role)
+    options = arrow_json.ParseOptions(
+        explicit_schema=pa.schema(list(_fields(tree))), unexpected_field_behavior="ignore"
+    )
+    reader, rows = file.source.open(), 0
+    try:
+        with reader:
+            for batch in arrow_json.open_json(reader, arrow_json.ReadOptions(block_size=_BLOCK), options):
+                file.share = min(reader.raw.taken / max(file.source.size, 1), 1.0)
+                yield _from_paths(file, batch)
+                rows += batch.num_rows
+            file.digest = reader.digest()
+    except MemoryError:
+        raise
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        if reader.failure is not None:
+            raise reader.failure from error
+        raise _broken(file, str(error).removeprefix("JSON parse error: "), rows, "an object a line") from error
+
+
+def _json_type(form: BillFormat, role: str) -> pa.DataType:
+    if role in form.nested:
+        return pa.list_(pa.struct([("amount", pa.float64()), ("type", pa.string())]))
+    if role in form.maps:
+        return pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
+    return pa.float64() if role in form.money or role.startswith("quantity") else pa.string()
+
+
+def _fields(tree: Mapping[str, Any]) -> Iterator[pa.Field]:
+    for name, inner in tree.items():
+        yield pa.field(name, pa.struct(list(_fields(inner))) if isinstance(inner, dict) else inner)
+
+
+def _from_paths(file: BillFile, batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = []
+    for role, path in file.names.items():
+        try:
+            columns.append(
+                column_at(
+                    batch,
+                    path,
+                    file.form.maps.get(role, ()),
+                    text=role in file.form.texts,
+                    whole=role in file.form.nested,
+                )
+            )
+        except InputError as error:
+            raise InputError(f"{file.name}: column {path} {error}") from None
+    return pa.record_batch(columns, list(file.names))
+
+
+@contextmanager
+def _damage(source: TraceFile) -> Iterator[None]:
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{source.name}: damaged Parquet file: {str(error).splitlines()[0][:300]}") from error

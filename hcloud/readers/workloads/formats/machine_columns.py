@@ -1,0 +1,127 @@
+"""What the columns of a table of many series are: its time, a machine's name or a column a machine, and memory."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+
+from hcloud.errors import InputError, did_you_mean
+from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.meanings import SERIES, VALUES, called_columns, meant, plain
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
+
+GOOGLE = "TimeSeries ID"
+"""The first cell of what Google's Metrics Explorer exports; a column of times."""
+_OTHER_USE = re.compile(r"\b(memory|mem|ram|swap|disk|network|bytes|iops|costs?|usd|eur)\b|[$€]", re.IGNORECASE)
+_OF_ALL = re.compile(r"total|sum|average|avg|mean|max(imum)?|min(imum)?|median|p\d\d|all")
+_PERCENT = re.compile(r"%|\bper ?cent(age)?\b", re.IGNORECASE)
+_CORES = re.compile(r"\bv?(cpus|cores)\b", re.IGNORECASE)
+_LEFT_OUT = "columns of no machine (extra_columns=ignore)"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineColumns:
+    """Where the columns stand: the time, the machine's name (none: a column a machine), values, memory; the unit of the
+    values where their names say it, and what is left out, counted."""
+
+    time: int
+    values: tuple[int, ...]
+    name: int | None = None
+    memory: int | None = None
+    unit: str = ""
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+def is_machines(names: list[str]) -> bool:
+    """Whether a header is that of such a table: a time first, and a column of values with a machine's name beside it,
+    or columns of which none is a job's."""
+    if names[:1] == [GOOGLE]:
+        return len(names) > 1
+    found = meant(names, SERIES)
+    if "timestamp" not in found or len(names) < 2:
+        return False
+    if any(name in found for name in VALUES):
+        return "name" in found or set(names) == set(found.values())
+    return found["timestamp"] == names[0]
+
+
+def machine_columns(source: TraceFile, names: list[str], options: WorkloadOptions) -> MachineColumns:
+    """The columns by their names, or as ``--columns`` says; InputError where one is missing, there twice or unclear."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"{source.name}: line 1: column {shown(twice[0])} stands there {names.count(twice[0])} times",
+            hint="give each machine a name of its own: its demand would count twice",
+        )
+    found = called_columns(options.columns)
+    for mine, theirs in found.items():
+        if theirs not in names:
+            raise InputError(
+                f"{source.name}: has no column {shown(theirs)}{did_you_mean(theirs, names)}",
+                hint=f"its columns: {', '.join(names)}"[:1000],
+            )
+        if mine not in (*VALUES, "timestamp", "name", "memory"):
+            raise InputError(f"{source.name}: columns: {shown(mine)} is no column of series")
+    if found and "timestamp" in names:
+        found = {"timestamp": "timestamp"} | found
+    found = found or meant(names, SERIES) | ({"timestamp": GOOGLE} if names[:1] == [GOOGLE] else {})
+    value = next((name for name in VALUES if name in found), None)
+    if "timestamp" not in found:
+        raise InputError(
+            f"{source.name}: line 1: column timestamp is missing", hint="name it: --columns timestamp=NAME"
+        )
+    time = names.index(found["timestamp"])
+    if value is not None:
+        return _long(source, names, options, found, value)
+    others = [at for at in range(len(names)) if at != time]
+    named = [at for at in others if _is_no_machine(names[at], alone=len(others) == 1)]
+    odd = [at for at in named if not names[at] or not options.columns]
+    kept = [at for at in others if at not in odd]
+    if odd and (options.extra_columns == "refuse" or not kept):
+        raise InputError(
+            f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, "
+            f"say --columns timestamp={shlex.quote(names[time])}: every other column is a machine then)",
+            hint=f"leave such columns out: {plan_command(source, extra_columns='ignore')}" if kept else "",
+        )
+    unit = _unit([names[at] for at in kept])
+    return MachineColumns(time, tuple(kept), unit=unit, left_out={_LEFT_OUT: len(odd)} if odd else {})
+
+
+def _long(
+    source: TraceFile, names: list[str], options: WorkloadOptions, found: dict[str, str], value: str
+) -> MachineColumns:
+    """A row a machine and time; columns of no meaning are refused unless ``--columns`` is given."""
+    known = {found[mine] for mine in ("timestamp", "name", value, "memory") if mine in found}
+    extra = [name for name in names if name not in known]
+    if extra and not options.columns and options.extra_columns == "refuse":
+        raise InputError(
+            f"{source.name}: line 1: unknown column {shown(extra[0])}",
+            hint=f"columns that are not needed can be skipped: {plan_command(source, extra_columns='ignore')}",
+        )
+    return MachineColumns(
+        time=names.index(found["timestamp"]),
+        values=(names.index(found[value]),),
+        name=names.index(found["name"]) if "name" in found else None,
+        memory=names.index(found["memory"]) if "memory" in found else None,
+        unit=value if value != "value" else _unit([found[value]]),
+    )
+
+
+def _is_no_machine(name: str, *, alone: bool) -> bool:
+    """Whether a column holds another use than of CPUs, or the sum or mean of the columns beside it."""
+    of_all = not alone and _OF_ALL.fullmatch(plain(name)) is not None
+    return not name or of_all or _OTHER_USE.search(_words(name)) is not None
+
+
+def _unit(names: list[str]) -> str:
+    """The unit that every column's name says."""
+    if names and all(_PERCENT.search(_words(name)) for name in names):
+        return "percent"
+    return "cores" if names and all(_CORES.search(_words(name)) for name in names) else ""
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

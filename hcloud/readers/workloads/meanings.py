@@ -1,0 +1,101 @@
+"""What columns are called elsewhere, and what ``--columns`` says of a file's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from hcloud.errors import UsageError
+
+_OF_JOBS = {
+    "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id",
+    "submit": "submit submit_time submitted submitted_at submit_at submit_ts arrival arrival_time arrived queued "
+    "queued_at created created_at creation_time creation_date",
+    "start": "start start_time started started_at start_ts begin begin_time started_on",
+    "end": "end end_time ended ended_at end_ts finish finish_time finished finished_at completed completed_at "
+    "completion_time stop stop_time stopped_at",
+    "duration": "duration duration_s duration_sec duration_seconds run_time runtime elapsed elapsed_s elapsed_seconds "
+    "walltime wall_time seconds runtime_s",
+    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores alloccpus reqcpus cpu_count",
+    "memory": "memory memory_gib memory_gb mem_gib mem_gb ram_gib ram_gb",  # one without a unit may be MB
+    "gpus": "gpus gpu num_gpus ngpus gpu_count",
+    "app": "app application app_name",
+    "qos": "qos qos_class",
+}
+_OF_SERIES = {
+    "timestamp": "timestamp time date datetime date_time ts timegenerated period_start interval_start sample_time",
+    "name": "name instance host hostname machine vm vm_name instance_id instance_name server node computer series "
+    "metric resource container pod",
+    "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
+    "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue",
+    "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used",
+    "percent": "percent percentage cpu_pct pct",
+    "fraction": "fraction",
+    "requests": "requests request_count",
+    "memory": "memory memory_gib mem_gib ram_gib",
+}
+
+
+def _by_other(meanings: Mapping[str, str]) -> dict[str, str]:
+    return {other: mine for mine, others in meanings.items() for other in others.split()}
+
+
+JOBS = _by_other(_OF_JOBS)
+SERIES = _by_other(_OF_SERIES)
+OF_SERIES_ONLY = ("timestamp", "value", "percent", "fraction", "requests")
+"""Columns that no job has."""
+VALUES = ("value", "cores", "percent", "fraction", "requests")
+"""The columns of which a series has one, beside its time."""
+_UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|mean|max|%)[\])]", re.IGNORECASE)
+
+
+def plain(name: str) -> str:
+    """A column's name in small letters and underscores, without the unit behind it."""
+    return re.sub(r"[^a-z0-9]+", "_", _UNITS.sub("", name).strip().lower()).strip("_")
+
+
+def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
+    """Our columns by what they are called in a file: those of our own names first, else the first that means one."""
+    found = dict[str, str]()
+    for name in sorted(names, key=lambda name: name not in meanings.values()):
+        mine = meanings.get(plain(name))
+        if mine is not None and mine not in found and "," not in name and "=" not in name:
+            found[mine] = name
+    return found
+
+
+def job_columns(names: Iterable[str]) -> dict[str, str]:
+    """What the columns of a table of jobs are: a duration or an end, and a submission (else a start or any time)."""
+    found = meant(names, JOBS)
+    if "duration" in found:
+        found.pop("end", None)
+    if "submit" not in found:
+        time = found.pop("start", None) or meant(names, SERIES).get("timestamp")
+        found = {"submit": time, **found} if time is not None else found
+    if "duration" in found:
+        found.pop("start", None)
+    order = ["id", "submit", "start", "end", "duration", "cores", "memory", "gpus", "app", "qos"]
+    return {mine: found[mine] for mine in order if mine in found}
+
+
+def is_jobs(found: Mapping[str, str]) -> bool:
+    """Whether columns are enough for jobs."""
+    return "submit" in found and ("end" in found or "duration" in found)
+
+
+def as_option(found: Mapping[str, str], *, whole: bool = False) -> str:
+    """The columns as ``--columns`` takes them: those that are called otherwise in the file, or all."""
+    return ",".join(f"{mine}={theirs}" for mine, theirs in found.items() if whole or mine != theirs)
+
+
+def called_columns(text: str) -> dict[str, str]:
+    """``submit=start_time,end=end_time`` as what each of our columns is called in the file."""
+    found = dict[str, str]()
+    for part in text.split(",") if text else ():
+        mine, equals, theirs = (word.strip() for word in part.partition("="))
+        if not equals or not mine or not theirs:
+            raise UsageError(f"columns: {part!r}: write submit=NAME,duration=NAME,cores=NAME")
+        if mine in found or theirs in found.values():
+            raise UsageError(f"columns: {part!r}: a column is named once, and for one thing")
+        found[mine] = theirs
+    return found

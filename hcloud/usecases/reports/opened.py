@@ -1,0 +1,55 @@
+"""A report on whatever is named: a plan, a journal, or else what runs in a cloud."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hcloud.errors import UsageError
+from hcloud.model.plans.plan import Plan
+from hcloud.usecases.reports.report import ReportRequest, is_journal, report_of_made, report_of_plan
+
+if TYPE_CHECKING:
+    from hcloud.planning.reports.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSelection:
+    """Which cloud is reported on, with its state, or how a journal is priced: as of which provider and region, its pool
+    bought as what."""
+
+    cloud: str | None = None
+    state: str | None = None
+    provider: str | None = None
+    region: str | None = None
+    commitment: str | None = None
+
+
+def report_on(source: Path | Plan | None, asked: ReportRequest, where: ReportSelection) -> Report:
+    """The report of a plan or a journal, or of what runs in the cloud where neither is named.
+
+    Raises InputError for a file that is neither, UsageError for what cannot be asked of it.
+    """
+    if source is None:
+        return _of_cloud(asked, where)
+    if isinstance(source, Plan):
+        return report_of_made(source, source.workload.name, asked)
+    if is_journal(source):
+        from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
+
+        return report_of_journal(source, asked, JournalPricing(where.provider, where.region, where.commitment))
+    return report_of_plan(source, asked)
+
+
+def _of_cloud(asked: ReportRequest, where: ReportSelection) -> Report:
+    from hcloud.usecases.live.ground import CloudSelection, opened
+    from hcloud.usecases.reports.of_live import report_of_live
+
+    if where.provider or where.region or where.commitment:
+        raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
+    with opened(asked.loaded, CloudSelection(where.cloud, where.state), asked.at) as here:
+        report = report_of_live(here, asked)
+    if asked.span.start or asked.span.end:
+        return report
+    return replace(report, notes=("this month so far; --from/--month for another", *report.notes))

@@ -1,0 +1,164 @@
+"""A bill on the screen: what was read, what ran, what commitments cover of it, and what ends when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.text import Text
+
+from hcloud.model.bill import Bill, BilledCommitment
+from hcloud.model.bill_figures import BillFigures, UsageFigures
+from hcloud.units import cents, counted
+from hcloud.views.charts import Layer, SeriesChart, figure, terminal_legend, terminal_series
+from hcloud.views.console import Terminal, plain_of
+from hcloud.views.tables import Figures
+
+SHOWN = 5
+"""Rows of each table of usage; the rest is one more."""
+COMMITMENTS_SHOWN = 20
+_POINTS = 400
+_COLUMNS = ("hours", "list cost", "paid", "covered", "spot paid")
+_DIGEST = 12
+
+
+def show_bill(figures: BillFigures, terminal: Terminal) -> None:
+    """Every table of a bill, then the machines that ran over time."""
+    bill = figures.bill
+    terminal.show(Text(bill.name, style="bold"), "")
+    terminal.show(plain_of(bill_figures(figures), ("value",)), "")
+    for table in bill_tables(figures):
+        terminal.show(table, "")
+    for table in treatment(bill):
+        terminal.show(plain_of(table, ("what",)), "")
+    if bill.usage:
+        chart, width = chart_of(bill), terminal.out.width
+        terminal.show(Text(terminal_legend(chart, width)))
+        terminal.show(*(Text(line, style="cyan", no_wrap=True) for line in terminal_series(chart, width)))
+
+
+def bill_tables(figures: BillFigures) -> Iterator[Figures]:
+    """Its lines by kind, its usage by what differs in it, and the commitments."""
+    yield _lines(figures.bill)
+    yield from (_usage(name, slices) for name, slices in figures.by.items() if len(slices) > 1 or name == "size")
+    if figures.commitments:
+        yield _commitments(figures.commitments)
+
+
+def treatment(bill: Bill) -> Iterator[Figures]:
+    """What was repaired in it, and what should be known of it."""
+    told = [("repaired", f"{n:,}", what) for what, n in bill.repaired.items()]
+    told += [("said", f"{n:,}", what) for what, n in bill.said.items()]
+    if told:
+        yield Figures(("rows", "count", "what"), told, frozenset({1}))
+
+
+def bill_figures(figures: BillFigures) -> Figures:
+    """What a bill is in figures."""
+    bill, usage = figures.bill, figures.usage
+    rows = [
+        ("format", f"{bill.format}, {counted(bill.files, 'file')}"),
+        ("period", f"{bill.start:%Y-%m-%d %H:%M} UTC, {bill.hours:,} hours" + (", in daily rows" * bill.daily)),
+        ("total", f"{_money(bill.total)} in {counted(bill.rows, 'row')}"),
+        ("instance-hours", f"{figure(usage.hours)}, {figure(usage.hours / max(bill.hours, 1))} at a time"),
+    ]
+    if usage.list_cost is not None:
+        rows.append(("usage at list prices", f"{_money(usage.list_cost)}, paid {_money(usage.cost)}"))
+    if usage.coverage is not None:
+        rows.append(("coverage", f"{usage.coverage:.1%} of the usage is covered by commitments"))
+    if figures.utilisation is not None:
+        unused = f"; {_money(figures.unused)} was not used" if figures.unused > 0 else ""
+        rows.append(("utilisation", f"{figures.utilisation:.1%} of the commitments{unused}"))
+    if (saved := figures.effective_savings_rate) is not None:
+        rows.append(("effective savings rate", f"{abs(saved):.1%} {'more' if saved < 0 else 'less'} than list prices"))
+    if bill.daily:
+        rows.append(("hours", "each day's quantity is spread evenly over its hours"))
+    return Figures(("figure", "value"), [*rows, ("digest", bill.digest)])
+
+
+def _lines(bill: Bill) -> Figures:
+    ranked = sorted(bill.lines.items(), key=lambda item: -abs(item[1].cost))
+    rows = [(str(kind), f"{line.rows:,}", _money(line.cost)) for kind, line in ranked]
+    rows.append(("total", f"{bill.rows:,}", _money(bill.total)))
+    return Figures(("kind of line", "rows", "cost"), rows, frozenset({1, 2}), bold=frozenset({len(rows) - 1}))
+
+
+def _usage(name: str, slices: Sequence[UsageFigures]) -> Figures:
+    shown = [*slices[:SHOWN], *([_together(slices[SHOWN:])] if len(slices) > SHOWN else [])]
+    columns = _COLUMNS if any(one.spot_cost for one in slices) else _COLUMNS[:-1]
+    rows = [_row(one)[: 1 + len(columns)] for one in shown]
+    return Figures((name, *columns), rows, frozenset(range(1, 1 + len(columns))))
+
+
+def _together(slices: Sequence[UsageFigures]) -> UsageFigures:
+    listed = [one.list_cost for one in slices if one.list_cost is not None]
+    return UsageFigures(
+        counted(len(slices), "other"),
+        hours=sum(one.hours for one in slices),
+        covered_hours=sum(one.covered_hours for one in slices),
+        spot_hours=sum(one.spot_hours for one in slices),
+        list_cost=sum(listed, Decimal(0)) if len(listed) == len(slices) else None,
+        covered_list_cost=sum((one.covered_list_cost for one in slices), Decimal(0)),
+        cost=sum((one.cost for one in slices), Decimal(0)),
+        spot_cost=sum((one.spot_cost for one in slices), Decimal(0)),
+    )
+
+
+def _row(one: UsageFigures) -> tuple[str, ...]:
+    listed = "" if one.list_cost is None else _money(one.list_cost)
+    covered = "" if one.coverage is None else f"{one.coverage:.0%}"
+    spot = _money(one.spot_cost) if one.spot_cost else ""
+    return one.name, figure(one.hours), listed, _money(one.cost), covered, spot
+
+
+def _commitments(commitments: Sequence[BilledCommitment]) -> Figures:
+    shown = commitments[:COMMITMENTS_SHOWN]
+    rows = [_commitment(one) for one in shown]
+    if len(commitments) > len(shown):
+        rest = commitments[COMMITMENTS_SHOWN:]
+        paid = _money(sum((one.paid for one in rest), Decimal(0)))
+        rows.append((counted(len(rest), "other"), "", "", paid, ""))
+    names = ("commitment", "ends", "count", "paid", "used")
+    return Figures(names, rows, frozenset({2, 3, 4}))
+
+
+def _commitment(one: BilledCommitment) -> tuple[str, ...]:
+    where = " ".join(word for word in (one.instance_type or one.family, one.region) if word)
+    what = f"{one.option}{' ' + where if where else ''} ({one.id[-_DIGEST:]})"
+    count = "" if not one.count else f"${one.count}/h" if one.option.is_spend_based else f"{one.count}"
+    used = "" if one.utilisation is None else f"{one.utilisation:.0%}"
+    return what, f"{one.end:%Y-%m-%d}" if one.end else "not said", count, _money(one.paid), used
+
+
+def _money(amount: Decimal) -> str:
+    rounded = cents(amount)
+    return f"-${-rounded:,}" if rounded < 0 else f"${abs(rounded):,}"
+
+
+def chart_of(bill: Bill) -> SeriesChart:
+    """The machines that ran at a time: covered below, on demand on top, spot above."""
+    hours, covered, spot = np.zeros(bill.hours), np.zeros(bill.hours), np.zeros(bill.hours)
+    for usage in bill.usage:
+        hours += usage.hours
+        covered += sum(usage.covered.values(), np.zeros(bill.hours))
+        spot += usage.spot if usage.spot is not None else 0.0
+    step = max(1, -(-bill.hours // _POINTS))
+    parts = (("covered", covered), ("on demand", (hours - covered).clip(min=0.0)), ("spot", spot))
+    layers = [Layer(name, _means(values, step)) for name, values in parts if values.any()]
+    mean, peak = float((hours + spot).mean()), float((hours + spot).max())
+    return SeriesChart(
+        title=f"Machines of {bill.name}",
+        subtitle=f"mean {figure(mean)}, peak {figure(peak)} in an hour",
+        unit="machines in use",
+        start=bill.start.timestamp(),
+        step_seconds=3600 * step,
+        layers=tuple(layers) or (Layer("on demand", _means(hours, step)),),
+    )
+
+
+def _means(values: NDArray[np.float64], step: int) -> list[float]:
+    bounds = [*range(0, len(values), step), len(values)]
+    return [float(values[first:last].mean()) for first, last in pairwise(bounds)]

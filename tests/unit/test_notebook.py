@@ -1,0 +1,285 @@
+"""The Python API: the verbs' own results and refusals, demand from data frames, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from decimal import Decimal
+from html.parser import HTMLParser
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from showing import EXAMPLES, JOBS, NOW, said
+from verbs import command_of
+
+import hcloud
+from hcloud import errors
+from hcloud.notebook.results import PlanResult, Result
+
+TRACE = EXAMPLES / "six-weeks" / "trace.csv"
+JOB_COLUMNS = {"submit": "start_time", "duration": "run time", "cores": "vcpus"}
+
+
+@pytest.fixture(autouse=True)
+def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.csv").write_text(JOBS, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def made() -> PlanResult:
+    return hcloud.plan(TRACE, horizon="1y", now=NOW)
+
+
+def _frame(rows: int = 500) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "start_time": pd.date_range("2026-01-01", periods=rows, freq="20min", tz="Europe/Berlin"),
+            "run time": pd.to_timedelta(np.full(rows, 3600), unit="s"),
+            "vcpus": np.full(rows, 4),
+        }
+    )
+
+
+def test_importing_loads_no_library_and_its_functions_are_found() -> None:
+    words = "import sys, hcloud; print(dir(hcloud), *(m for m in ('numpy', 'pandas', 'pyarrow') if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", words], check=True, capture_output=True, text=True)
+    assert done.stdout == "['__version__', 'errors', 'plan', 'read', 'report', 'simulate']\n"
+
+
+def test_planning_a_file_loads_no_pandas() -> None:
+    words = "import sys, hcloud; hcloud.read('small.csv').to_json(); print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", words], check=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (lambda: hcloud.read("small.csv", now=NOW), ["workload", "show", "small.csv"]),
+        (
+            lambda: hcloud.plan(TRACE, providers="aws", regions=["eu-west-1"], families="m6i", horizon="3y", now=NOW),
+            ["plan", str(TRACE), "--provider", "aws", "--region", "eu-west-1", "--family", "m6i", "--horizon", "3y"],
+        ),
+        (lambda: hcloud.simulate("small.csv", "HM", now=NOW), ["simulate", "small.csv", "-s", "HM"]),
+        (
+            lambda: hcloud.simulate("small.csv", ["HM", "SR"], seeds=2, now=NOW),
+            ["compare", "small.csv", "-s", "HM,SR", "--seeds", "2"],
+        ),
+    ],
+)
+def test_a_result_is_the_document_of_its_verb(result: Callable[[], Result], words: list[str]) -> None:
+    assert result().to_json() == said([*words, "--now", NOW, "-o", "json"]).out
+
+
+@pytest.mark.parametrize("kind", ["cost", "savings", "commitments"])
+def test_a_report_of_a_plan_is_that_of_its_file(kind: str, made: PlanResult) -> None:
+    Path("trace.csv").write_text(made.to_json(), encoding="utf-8")  # reports name the plan
+    words = ["report", kind, "trace.csv", "--now", NOW, "-o", "json"]
+    assert hcloud.report(made, kind, now=NOW).to_json() == said(words).out  # type: ignore[arg-type]
+
+
+def test_what_was_read_is_planned_as_its_file(made: PlanResult) -> None:
+    read = hcloud.read(TRACE, window="21d")
+    again = hcloud.plan(read, horizon="1y", now=NOW)
+    assert again.to_json() == hcloud.plan(TRACE, window="21d", horizon="1y", now=NOW).to_json() != made.to_json()
+    assert hcloud.simulate(again).to_frame().name[0] == "HC"
+
+
+def test_money_in_frames_is_exact_or_float(made: PlanResult) -> None:
+    exact, rounded = made.to_frame(), made.to_frame("float")
+    assert list(exact.total) == [line.total for line in made.plan.mix]
+    assert rounded.dtypes["total"] == rounded.dtypes["monthly"] == np.float64
+    costs = hcloud.report(made, by="type").to_frame()
+    assert "keys_type" in costs
+    assert "keys_day" not in costs
+    groups = json.loads(hcloud.report(made, by="type").to_json())["groups"]
+    assert list(costs.costs_effective) == [Decimal(group["costs"]["effective"]) for group in groups]
+    with pytest.raises(errors.UsageError, match="amounts"):
+        made.to_frame("cents")  # type: ignore[arg-type]
+
+
+def test_jobs_of_a_frame_are_those_of_its_file() -> None:
+    frame = _frame()
+    utc = frame.assign(start_time=frame.start_time.dt.tz_convert("UTC"), **{"run time": 3600})
+    utc.to_csv("jobs.csv", index=False, date_format="%Y-%m-%dT%H:%M:%SZ")
+    of_frame, of_file = (hcloud.read(one, columns=JOB_COLUMNS) for one in (frame, "jobs.csv"))
+    pd.testing.assert_frame_equal(of_frame.to_frame(), of_file.to_frame())
+    assert of_frame.to_frame().cores.tolist() == [4.0] * len(frame)
+    assert repr(of_frame) == "<hcloud demand: DataFrame, 500 rows, 11.9 vCPUs mean>"
+    assert hcloud.plan(frame, columns=JOB_COLUMNS, now=NOW).plan.trace is None
+
+
+def test_a_frame_of_machines_adds_up_and_one_of_percent_is_said_to_be() -> None:
+    index = pd.date_range("2026-01-01", periods=96, freq="h", tz="UTC", name="when")
+    web = pd.Series(np.arange(96.0), index, name="web")
+    both = hcloud.read(pd.DataFrame({"web": web, "db": 2 * web})).to_frame()
+    assert both.cores.tolist() == (3 * web).tolist()
+    assert hcloud.read(web).to_frame().cores.tolist() == web.tolist()
+    percent = hcloud.read(web, options={"series_value": "percent", "series_cores": 4}).to_frame()
+    assert percent.cores.tolist() == pytest.approx((web / 100 * 4).tolist())
+    with pytest.raises(errors.UsageError, match="holds no jobs"):
+        hcloud.simulate(web)
+
+
+def test_a_bill_is_its_usage_to_the_cent() -> None:
+    bill = EXAMPLES.parent / "tests" / "cases" / "bills" / "focus_1.2.csv"
+    read = hcloud.read(bill, now=NOW)
+    text = said(["workload", "show", str(bill), "--now", NOW, "-o", "json"]).out
+    assert read.to_json() == text
+    costs = [Decimal(kind["cost"]) for kind in json.loads(text)["kinds"]]
+    assert read.to_frame().cost.tolist() == costs
+    assert sum(read.to_frame("float").cost) == pytest.approx(float(sum(costs)))
+    assert "<svg" in read._repr_html_() or "&lt;svg" in read._repr_html_()
+
+
+def test_what_is_wrong_in_a_frame_is_said_with_row_and_column() -> None:
+    frame = _frame().astype({"vcpus": object})
+    frame.loc[3, "vcpus"] = -1
+    frame.loc[7, "vcpus"] = "many"
+    with pytest.raises(errors.InputError) as found:
+        hcloud.read(frame, columns=JOB_COLUMNS)
+    places = [(problem.file, problem.where) for problem in found.value.problems]
+    assert places == [("DataFrame", "row 3, column vcpus"), ("DataFrame", "row 7, column vcpus")]
+    with pytest.raises(errors.InputError, match="column submit is missing") as found:
+        hcloud.read(frame)
+    assert "submit=start_time" in found.value.hint
+    assert "/" not in f"{found.value}{found.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: hcloud.plan("nothing.csv"), ["plan", "nothing.csv"]),
+        (lambda: hcloud.plan("small.csv", providers="awz"), ["plan", "small.csv", "--provider", "awz"]),
+        (lambda: hcloud.plan("small.csv", qos=0.9), ["plan", "small.csv", "--qos", "0.9"]),
+        (lambda: hcloud.simulate("small.csv", "XY"), ["simulate", "small.csv", "-s", "XY"]),
+        (lambda: hcloud.report("small.csv"), ["report", "cost", "small.csv"]),
+        (lambda: hcloud.read("small.csv", format="swv"), ["workload", "show", "small.csv", "--format", "swv"]),
+    ],
+)
+def test_refusals_are_those_of_the_verbs(call: Callable[[], object], words: list[str]) -> None:
+    with pytest.raises(errors.HcloudError) as found:
+        call()
+    told = said(words)
+    assert (told.out, told.code) == ("", found.value.exit_code)
+    assert "".join(str(found.value).split()) in "".join(told.err.split())
+
+
+RENAMED = {
+    "name": "demand", "workload": "demand", "source": "source", "workload_format": "format", "keys": "options",
+    "file": "config", "strategy": "strategies", "family": "families", "from_": "start", "to": "end",
+    "cloud": "cloud_model",
+}  # fmt: skip
+SHOWING = {"ctx", "output", "json_", "out", "picture", "journal", "frontier", "detailed_exitcode", "step", "help"}
+"""What a screen, a file or an exit code is asked for with."""
+
+
+@pytest.mark.parametrize(
+    ("function", "verb", "renamed"),
+    [
+        (hcloud.read, ["workload", "show"], {}),
+        (
+            hcloud.plan,
+            ["plan"],
+            {"provider": "providers", "region": "regions", "strategy": "strategy", "cloud_model": "cloud_model"},
+        ),
+        (hcloud.simulate, ["simulate"], {}),
+        (hcloud.report, ["report", "cost"], {"cloud": "cloud"}),
+    ],
+)
+def test_keywords_are_the_flags(function: Callable[..., object], verb: list[str], renamed: dict[str, str]) -> None:
+    names = {**RENAMED, **renamed}
+    flags = {names.get(option.name, option.name) for option in command_of(verb).params} - SHOWING
+    running = {"state"} if verb == ["plan"] else set()  # of a cloud, which is not asked
+    own = {"kind"} if verb[0] == "report" else {"seeds"} if verb == ["simulate"] else set()
+    assert set(signature(function).parameters) - own == flags - running
+
+
+def test_keywords_that_contradict_are_refused(made: PlanResult) -> None:
+    for call in (
+        lambda: hcloud.plan(hcloud.read("small.csv"), format="swf"),
+        lambda: hcloud.simulate(made, provider="aws"),
+        lambda: hcloud.report(made, "savings", by="day"),
+        lambda: hcloud.report(made, by="dai"),
+        lambda: hcloud.read(3),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(errors.UsageError):
+            call()
+
+
+class _Frame(HTMLParser):
+    """What an element of HTML consists of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_a_result_shows_itself_as_the_page_of_the_verb_in_a_frame(made: PlanResult) -> None:
+    parser = _Frame()
+    parser.feed(made._repr_html_())
+    [(tag, attributes)] = parser.found
+    page = attributes["srcdoc"] or ""
+    assert (tag, attributes["sandbox"]) == ("iframe", "")
+    words = ["plan", str(TRACE), "--horizon", "1y", "--now", NOW, "-o", "html"]
+    assert page.strip() == said(words).out.strip()
+    assert "<svg" in page
+    assert "<table" in page
+    assert "<script" not in page
+    for other in (hcloud.read("small.csv"), hcloud.simulate("small.csv", "HM"), hcloud.report(made)):
+        assert "<iframe" in other._repr_html_()
+        assert repr(other).count("\n") == 0
+
+
+def test_it_prints_nothing_and_works_in_threads(capfd: pytest.CaptureFixture[str]) -> None:
+    found: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(hcloud.plan(TRACE, horizon="1y", now=NOW).to_json())) for _ in "ab"
+    ]
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 2
+    assert found[0] == found[1]
+    assert hcloud.read("small.csv", now=NOW).to_json() == hcloud.read("small.csv", now=NOW).to_json()
+    assert handlers == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert capfd.readouterr() == ("", "")
+
+
+INTERRUPTED = """
+import os, signal, tempfile, threading, time, hcloud, numpy, pandas
+tempfile.tempdir = os.getcwd()
+frame = pandas.DataFrame({"submit": numpy.arange(1_500_000.0), "duration": 60.0})
+hcloud.read(frame[:9])
+begun, end = threading.Event(), lambda: os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(0.4, end).start()
+try:
+    while True:
+        hcloud.read(frame)
+except KeyboardInterrupt:
+    ours = lambda: [t.name for t in threading.enumerate() if not t.name.startswith("Dummy")]  # those are of pyarrow
+    for _ in range(100):
+        if len(ours()) > 1:
+            time.sleep(0.05)
+    print(ours(), os.listdir())
+"""
+
+
+def test_an_interrupted_call_leaves_nothing_behind(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], cwd=empty, check=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("['MainThread'] []\n", "")

@@ -1,0 +1,131 @@
+"""The same use, as each kind of monitoring exports it, is the same demand; what is no use of CPUs is asked about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Demand
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.options import WorkloadOptions
+
+START = 1_793_520_000
+USE = {"web-1": [10.0, 50.0, 100.0, 0.0], "web-2": [20.0, 20.0, 40.0, 5.0]}
+CORES = [1.2, 2.8, 5.6, 0.2]
+"""Of machines with four vCPUs each."""
+
+
+def iso(step: int) -> str:
+    return datetime.fromtimestamp(START + 300 * step, UTC).isoformat()
+
+
+def google(kind: str = "instance/cpu/utilization", of: str = "GAUGE", scale: float = 0.01, **more: Any) -> str:
+    """timeSeries.list, newest point first."""
+    found = []
+    for name, values in USE.items():
+        points = [
+            {"interval": {"startTime": iso(n - 1), "endTime": iso(n)}, "value": {"doubleValue": value * scale}}
+            for n, value in enumerate(values)
+        ]
+        metric = {"type": f"compute.googleapis.com/{kind}", "labels": {"instance_name": name}}
+        found.append({"metric": metric, "resource": {"labels": {}}, "metricKind": of, "points": points[::-1]})
+    return json.dumps({"timeSeries": found, **more})
+
+
+def azure_answer(name: str, metric: str = "Percentage CPU", unit: str = "Percent") -> dict[str, Any]:
+    data = [{"timeStamp": iso(n), "average": value} for n, value in enumerate(USE[name])]
+    one = {"name": {"value": metric}, "unit": unit, "timeseries": [{"data": data, "metadatavalues": []}]}
+    return {"resourceid": f"/virtualMachines/{name}", "interval": "PT5M", "value": [one]}
+
+
+def wide() -> str:
+    rows = "".join(f"{iso(n)},{a}%,{b}%\n" for n, (a, b) in enumerate(zip(*USE.values(), strict=True)))
+    return f"Time,{','.join(USE)}\n{rows}"
+
+
+def long() -> str:
+    rows = [f"{iso(n)};{name};{value}\n" for name, values in USE.items() for n, value in enumerate(values)]
+    return "timestamp;host;percent\n" + "".join(rows)
+
+
+FORMS: dict[str, Callable[[], str]] = {
+    "Google's utilisation": google,
+    "Google's seconds of use": lambda: google("instance/cpu/usage_time", "DELTA", 4 / 100 * 300),
+    "Google's seconds of use, as a rate": lambda: google("instance/cpu/usage_time", "GAUGE", 4 / 100),
+    "as gcloud lists it": lambda: json.dumps(json.loads(google())["timeSeries"]),
+    "Azure's answer for several machines": lambda: json.dumps({"values": [azure_answer(name) for name in USE]}),
+    "a column a machine": wide,
+    "a row a machine": long,
+}
+
+
+def read(path: Path, text: str) -> Demand:
+    path.write_text(text)
+    found = read_workload(path, options=WorkloadOptions(series_cores=4))
+    assert isinstance(found, Demand)
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_same_use_in_every_form(form: str, tmp_path: Path) -> None:
+    found = read(tmp_path / "use", FORMS[form]())
+    assert list(found.cores) == pytest.approx(CORES)
+    assert (found.start, found.step_seconds) == (START, 300)
+
+
+def test_a_folder_with_an_answer_a_machine(tmp_path: Path) -> None:
+    for name in USE:
+        (tmp_path / f"{name}.json").write_text(json.dumps(azure_answer(name)))
+    found = read_workload(tmp_path, options=WorkloadOptions(series_cores=4))
+    assert list(found.cores) == pytest.approx(CORES)
+    assert (found.provenance.format, found.provenance.rows) == ("monitoring", 8)
+
+
+def test_columns_that_only_sound_like_another_use(tmp_path: Path) -> None:
+    path = tmp_path / "use.csv"
+    path.write_text(wide().replace("web-2", "disk-2"))
+    found = read_workload(path, options=WorkloadOptions(series_cores=4, columns="timestamp=Time"))
+    assert list(found.cores) == pytest.approx(CORES)
+
+
+def test_machines_whose_samples_are_at_other_seconds_keep_their_use(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("timestamp,cores\n0,1\n60,2\n120,1\n")
+    (tmp_path / "b.csv").write_text("timestamp,cores\n30,1\n90,2\n150,1\n")
+    found = read_workload(tmp_path)
+    assert isinstance(found, Demand)
+    assert list(found.cores) == pytest.approx([1.5, 3.5, 2.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (google(nextPageToken="x"), "is a part of an answer (nextPageToken)"),
+        (google("instance/cpu/usage_time", "CUMULATIVE"), "since the machine began"),
+        (google("instance/memory/percent_used", unit="%"), "nothing says what the values"),
+        (google("instance/network/received_bytes_count"), "nothing says what the values"),
+        (json.dumps(azure_answer("web-1", "Available Memory Bytes", "Bytes")), "nothing says what the values"),
+        (json.dumps({"values": [azure_answer("web-1")] * 2}), "is there before"),
+        (wide().replace("web-2", "web-1"), "stands there 2 times"),
+        (wide().replace("web-2", "web-1 memory"), "is no machine's use of CPUs"),
+        (wide().replace("web-2", "Total"), "is no machine's use of CPUs"),
+        ("Time,Memory usage\n" + f"{iso(0)},5%\n{iso(1)},6%\n", "is no machine's use of CPUs"),
+        (long() + f"{iso(3)};web-2;5\n", "line 10, column percent"),
+        (long().replace(";100.0", ";100.5"), "line 4, column percent"),
+        (long().replace("web-2;40.0", ";40.0"), "line 8, column host"),
+        (
+            '{"Label": "MemoryUtilization", "Datapoints": [{"Timestamp": "2026-11-01T00:00:00Z", "Average": 5, '
+            '"Unit": "Percent"}, {"Timestamp": "2026-11-01T00:05:00Z", "Average": 5, "Unit": "Percent"}]}',
+            "nothing says what the values",
+        ),
+    ],
+)
+def test_what_is_no_use_of_cpus_or_there_twice(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "use", text)
+    assert says in str(caught.value)
