@@ -102,7 +102,8 @@ def plan(
 
     >>> hcloud.plan("trace.csv", providers="aws", regions=["us-east-1"], horizon="3y")
     """
-    from hcloud.usecases.deciding.plan import make_plan, plan_for
+    from hcloud.usecases.deciding.make import make_plan
+    from hcloud.usecases.deciding.plan import plan_for
 
     asked = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
     operation = {key: value for key, value in asked.items() if value is not None}

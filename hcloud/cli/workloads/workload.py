@@ -91,7 +91,7 @@ def show(
     terminal = session(ctx).terminal
     at = shown.at
     request, every = _request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), _step(step)
-    if names_bill(request):
+    if names_bill(request.name, request.format):
         _show_bill(request, out, shown, terminal)
         return
     workload = _opened(request, terminal)
@@ -117,7 +117,7 @@ def _show_bill(request: WorkloadRequest, out: Path | None, shown: DatedPrinted, 
     from hcloud.views.workloads.bill_documents import BillDocument
 
     with terminal.progress(f"reading {request.name}", 1.0) as advance:
-        figures = figures_of(open_bill(request, advance))
+        figures = figures_of(open_bill(request.name, request.keys or {}, request.window, advance))
     if out is not None:
         save_chart(view.chart_of(figures.bill), out)
         terminal.note(f"drawn to {out}")

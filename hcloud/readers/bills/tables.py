@@ -31,7 +31,7 @@ ROWS = 3 << 15
 _BLOCK = 2 << 20
 _PAGE = 1 << 16
 """Bytes read at a time, of a file of text and of a column of Parquet."""
-_NULLS = ["", "NULL", "null", "Null"]
+_NULLS = ["", "NULL", "null", "Null", "None"]
 _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
 CUT = "files whose last line has no line end (it may be cut off)"

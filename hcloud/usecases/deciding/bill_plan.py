@@ -25,7 +25,7 @@ from hcloud.readers.configuration.config import Loaded, MarketSection, OwnedSect
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
 from hcloud.usecases.deciding.plan import DecidedPlan, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
-from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, open_bill
+from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, bill_by_kinds
 from hcloud.usecases.workloads.sources import open_prices
 
 READING = 0.7  # ours: the part of the progress bar that reading takes
@@ -75,7 +75,7 @@ def plan_bill(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Bi
     Raises InputError for an unusable bill, UsageError for settings that leave nothing of it. A kind that cannot be
     planned (no price, no longer running) stays as it is, with the reason.
     """
-    basis = basis_of(open_bill(loaded, part_of(progress, 0.0, READING)), loaded, now)
+    basis = basis_of(bill_by_kinds(loaded, part_of(progress, 0.0, READING)), loaded, now)
     return plan_of(basis, now, part_of(progress, READING, 1.0))
 
 
@@ -90,7 +90,7 @@ def plan_of(basis: BillBasis, now: datetime, progress: Progress = unheard) -> Bi
 
 def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
     """The whole plan of the kind of machine that the configuration names."""
-    basis = basis_of(open_bill(loaded, progress), loaded, now)
+    basis = basis_of(bill_by_kinds(loaded, progress), loaded, now)
     return _planned(basis, basis.found.named(loaded), now)
 
 

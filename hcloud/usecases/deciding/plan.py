@@ -85,7 +85,7 @@ def plan_for(
         operation = operate(OperationBasis(loaded.config, workload, book, decision), part_of(progress, READING, 1.0))
         decision = _as_operated(decision, operation, (book, demand, settings, owned))
         decision = replace(decision, rivals=plain.rivals)  # "all on demand" is one figure, with strategies or without
-    used = book.restricted(_considered(decision))
+    used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
     _check_age(loaded, (now.date() - oldest).days)
     around = Circumstances(

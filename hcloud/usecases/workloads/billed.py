@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,11 +11,15 @@ from hcloud.model.bill import Bill
 from hcloud.model.workload import Demand
 from hcloud.planning.billed.kinds import KindUse, Types, Unplanned, kinds_of
 from hcloud.readers.configuration.config import Loaded
+from hcloud.readers.workloads.source import STDIN
+from hcloud.store.buckets.copied import is_in_bucket
 from hcloud.units import SECONDS_PER_HOUR
+from hcloud.usecases.workloads.bills import names_bill, open_bill
 
 KIND = "kind"
 """The key of ``workload.options`` that names one kind of machine in a bill."""
 SHOWN_NAMES = 8
+_ADDRESS = re.compile(r"^(s3|gs|https):/+")  # as a path an address has one slash
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +68,22 @@ class BillOfKinds:
 
 def is_bill_named(loaded: Loaded) -> bool:
     """Whether the workload of the configuration is a provider's bill."""
-    from hcloud.readers.bills.entry import is_bill
-
     section = loaded.config.workload
-    return section.path is not None and is_bill(loaded.resolve(section.path), section.format) is not None
+    return section.path is not None and section.path != STDIN and names_bill(_name(loaded), section.format)
 
 
-def open_bill(loaded: Loaded, progress: Callable[[float], None] | None = None) -> BillOfKinds:
+def bill_by_kinds(loaded: Loaded, progress: Callable[[float], None] | None = None) -> BillOfKinds:
     """The bill that the configuration names, by kinds of machines. Raises InputError where it cannot be used."""
-    from hcloud.readers.bills.entry import read_bill
-
     section = loaded.config.workload
-    if section.window is not None:
-        raise UsageError("--window is for traces; a bill is planned from all of its hours")
-    assert section.path is not None, "asked about before"
-    return by_kinds(read_bill(loaded.resolve(section.path), section.format, progress=progress), loaded)
+    keys = {key: str(value) for key, value in section.options.items() if key != KIND}
+    return by_kinds(open_bill(_name(loaded), keys, section.window, progress), loaded)
+
+
+def _name(loaded: Loaded) -> str:
+    """The bill's address, or its file in the directory of the configuration."""
+    assert loaded.config.workload.path is not None, "asked about before"
+    address = _ADDRESS.sub(r"\1://", loaded.config.workload.path.as_posix())
+    return address if is_in_bucket(address) else str(loaded.resolve(loaded.config.workload.path))
 
 
 def by_kinds(bill: Bill, loaded: Loaded) -> BillOfKinds:
@@ -90,7 +96,7 @@ def by_kinds(bill: Bill, loaded: Loaded) -> BillOfKinds:
 
 def demand_in_bill(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Demand:
     """The demand of the kind that the configuration names."""
-    found = open_bill(loaded, progress)
+    found = bill_by_kinds(loaded, progress)
     return found.demand(found.named(loaded))
 
 

@@ -14,6 +14,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Workload
 from hcloud.readers.configuration.config import Loaded, parse_config
+from hcloud.store.buckets.copied import is_in_bucket
 from hcloud.usecases.workloads.billed import demand_in_bill, is_bill_named
 
 SHOWN_REGIONS = 8
@@ -166,7 +167,8 @@ def _workload_flags(section: dict[str, object], flags: Flags) -> None:
             section["scenario"] = flags.workload.removeprefix(SCENARIO_PREFIX)
         else:
             path = Path(flags.workload)
-            section["path"] = str(path if path == STDIN else path.absolute())
+            as_it_is = path == STDIN or is_in_bucket(flags.workload)
+            section["path"] = flags.workload if as_it_is else str(path.absolute())
     if flags.format is not None:
         section["format"] = flags.format
     if flags.window is not None:

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.units import cents, counted, format_figure, format_money, format_span, plain
+from hcloud.views.charts import figure
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.escaped import Written, csv_document
@@ -55,8 +56,8 @@ def _about(made: BillPlan) -> Iterator[str]:
         f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
     )
     yield (
-        f"{counted(len(made.planned), 'kind')} of machines planned, {format_money(made.paid)}/month by the bill; "
-        "dollars below are at today's prices"
+        f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}/month by "
+        "the bill; dollars below are at today's prices"
     )
 
 
@@ -83,7 +84,7 @@ def _row(kind: KindPlan) -> list[str]:
 
 
 def _vcpus(kind: KindPlan) -> list[str]:
-    return [f"{kind.mean_vcpus:,.0f}", _some(kind.held_vcpus)]
+    return [figure(kind.mean_vcpus), _some(kind.held_vcpus)]
 
 
 def _some(amount: Decimal) -> str:
@@ -95,7 +96,7 @@ def _sums(name: str, kinds: tuple[KindPlan, ...]) -> list[str]:
         return sum((getattr(kind, of) for kind in kinds), Decimal(0))
 
     now, after = total("now"), total("after")
-    mean = f"{sum(kind.mean_vcpus for kind in kinds):,.0f}"
+    mean = figure(sum(kind.mean_vcpus for kind in kinds))
     bought = [_some(total("held_vcpus")), _some(total("bought_vcpus"))]
     return [name, mean, *bought, format_figure(now), format_figure(after), _some(now - after), _some(total("upfront"))]
 

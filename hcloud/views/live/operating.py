@@ -170,7 +170,9 @@ def _cost(fold: Fold, now: float) -> str:
 def _kept(fold: Fold) -> str:
     kept, judged = fold.kept_so_far()
     return (
-        f"quality of service: {kept} of {counted(judged, 'job')} kept {KEPT:.0%} of their performance, waits counted" if judged else ""
+        f"quality of service: {kept} of {counted(judged, 'job')} kept {KEPT:.0%} of their performance, waits counted"
+        if judged
+        else ""
     )
 
 
