@@ -18,6 +18,7 @@ from hcloud.usecases.extras import require
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hcloud.model.workload import Workload
     from hcloud.views.rows import Rows
 
 Amounts = Literal["decimal", "float"]
@@ -128,6 +129,6 @@ def frame_of(
     return frame
 
 
-def renamed(workload: Any, name: str = NAME) -> Any:
+def renamed(workload: Workload, name: str = NAME) -> Workload:
     """The workload of a frame, which is from no file."""
     return replace(workload, provenance=replace(workload.provenance, name=name))

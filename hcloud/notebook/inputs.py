@@ -22,6 +22,9 @@ from hcloud.usecases.workloads.workload import WorkloadRequest, open_request
 if TYPE_CHECKING:
     import pandas as pd
 
+    from hcloud.model.workload import Workload
+    from hcloud.usecases.progress import Progress
+
     Frame = pd.DataFrame | pd.Series[Any]
     Demand = DemandResult | BillResult | Frame | str | Path
     Found = DemandResult | BillResult | str | None
@@ -77,20 +80,24 @@ def read_any(demand: Frame | str | Path, how: Reading, told: ReadAs) -> DemandRe
 
 def read_demand(demand: Frame | str | Path, how: Reading, told: ReadAs) -> DemandResult:
     """The demand of a file, a scenario or a frame, in the window that counts."""
-    seed, window = told.seed, told.window
-    fmt = how.format or "auto"
+    section = WorkloadSection()
     if is_frame(demand):
-        section = WorkloadSection()
-        with as_file(demand) as path:
-            request = WorkloadRequest(str(path), fmt, usual_keys(demand) | how.keys, seed)
-            whole = renamed(in_background(lambda progress: open_request(request, progress)))
+        whole = in_background(lambda progress: _read_frame(demand, how, told.seed, progress))
     else:
-        request = WorkloadRequest(str(demand), fmt, how.keys, seed)
+        request = WorkloadRequest(str(demand), how.format or "auto", how.keys, told.seed)
         section = _section(request)
         whole = in_background(lambda progress: open_request(request, progress))
-    if window is not None:
-        section = section.model_copy(update={"window": window})
-    return DemandResult(within(whole, window), whole, section, told.at)
+    if told.window is not None:
+        section = section.model_copy(update={"window": told.window})
+    return DemandResult(within(whole, told.window), whole, section, told.at)
+
+
+def _read_frame(frame: Frame, how: Reading, seed: int, progress: Progress) -> Workload:
+    """The demand of a frame; its file is of the thread that this runs in, which no KeyboardInterrupt ends half-way."""
+    with as_file(frame) as path:
+        progress(0.0)
+        request = WorkloadRequest(str(path), how.format or "auto", usual_keys(frame) | how.keys, seed)
+        return renamed(open_request(request, progress))
 
 
 def check_kind(demand: object) -> None:
