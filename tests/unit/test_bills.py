@@ -21,6 +21,7 @@ from hcloud.errors import InputError
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.readers.bills import bill_options, is_bill, read_bill
+from hcloud.readers.bills.formats.amazon import Ran, ran
 from hcloud.readers.bills.money import Amounts, decimal_of
 
 CASES = Path(__file__).parents[1] / "cases" / "bills"
@@ -327,6 +328,41 @@ def test_google_in_focus_counts_vcpus_and_memory(tmp_path: Path) -> None:
     assert used.memory is not None
     assert (used.kind.family, used.hours.tolist(), used.memory.tolist()) == ("n2", [4], [16])
     assert used.cost == Decimal("0.15")
+
+
+def test_corrections_of_an_earlier_bill_leave_no_negative_hours(tmp_path: Path) -> None:
+    text = (CASES / "cur_legacy.csv").read_text()
+    path = tmp_path / "corrected.csv"
+    path.write_text(text.replace(",i-05,1,USD,0.6630000000,", ",i-05,-1,USD,-0.6630000000,"))
+    bill = read_bill(path)
+    assert usage_of(bill)["2", "r5.2xlarge", "rhel", "dedicated"].hours.tolist() == [0, 0, 0, 0]
+    assert list(bill.repaired.values()) == [1]
+    assert bill.total == total_by_hand(path, "lineItem/UnblendedCost")
+
+
+def test_a_set_of_machines_may_have_run_at_any_time_of_a_day(tmp_path: Path) -> None:
+    text = (CASES / "azure_ea_amortised.csv").read_text()
+    path = tmp_path / "sets.csv"
+    path.write_text(text.replace("virtualMachines/web-2", "virtualMachineScaleSets/web"))
+    linux = read_bill(path).usage[0]
+    assert linux.whole_days is not None
+    assert (set(linux.hours.tolist()), set(linux.whole_days.tolist())) == ({2.5}, {1.0})
+
+
+@pytest.mark.parametrize(
+    ("usage_type", "region", "said"),
+    [
+        ("USW2-BoxUsage:c5.xlarge", "us-west-2", ""),
+        ("USW2-LAX1-BoxUsage:c5.xlarge", "us-west-2", ""),
+        ("BoxUsage:c5.xlarge", "us-east-1", ""),
+        ("XYZ9-BoxUsage:c5.xlarge", "", "region"),
+        ("BoxUsage:c5", "", "instance type"),
+    ],
+)
+def test_usage_types_of_aws(usage_type: str, region: str, said: str) -> None:
+    found = ran(usage_type, "RunInstances", "1", "", "")
+    assert (found.kind.region if isinstance(found, Ran) else "") == region
+    assert said in (found if isinstance(found, str) else "")
 
 
 def as_parquet(name: str, folder: Path, change: Callable[[pa.Table], pa.Table] = lambda table: table) -> Path:

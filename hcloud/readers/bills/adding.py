@@ -156,7 +156,9 @@ class BillSums:
                     int(rows[0]), "start", "lies years from other lines", "a bill of twelve years"
                 ) from None
         self.spread_rows += int(np.count_nonzero(span > 1))
-        sure = (span == _DAY) & (np.abs(hours - _DAY) < _NEARLY)
+        if cells.single is None:
+            return
+        sure = (span == _DAY) & (np.abs(hours - _DAY) < _NEARLY) & (cells.single if whole else cells.single[rows])
         if sure.any():
             self.whole_days.add(targets[sure], start[sure], hours[sure])
 

@@ -19,6 +19,7 @@ from hcloud.readers.workloads.findings import shown
 Whole = NDArray[np.int64]
 Floats = NDArray[np.float64]
 HOUR = 3600
+_DAY = 24
 _MICROS = HOUR * 1_000_000
 _YEARS = (1995, 2100)
 _DENSE = 1 << 40
@@ -39,6 +40,7 @@ class Cells:
     quantity: Floats
     money: Mapping[str, Amounts]
     counted: NDArray[np.bool_] | None = None
+    single: NDArray[np.bool_] | None = None
 
 
 def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
@@ -51,9 +53,19 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     end = _hours(batch, "end", rows, up=True)
     span = np.where((end > start) & (start >= 0), end - start, form.span)
     counted = batch.column("counted").to_numpy(zero_copy_only=False) if "counted" in there else None
-    return Cells(
-        codes, _sorts(form, texts, first), first, start, span, _quantity(batch, rows), _money(form, batch), counted
-    )
+    quantity, money = _quantity(batch, rows), _money(form, batch)
+    single = _single(batch) if (span >= _DAY).any() else None
+    return Cells(codes, _sorts(form, texts, first), first, start, span, quantity, money, counted, single)
+
+
+def _single(batch: pa.RecordBatch) -> NDArray[np.bool_] | None:
+    """Which rows are of one machine: those of a resource that is no set of machines."""
+    if "resource" not in batch.schema.names:
+        return None
+    names = pc.fill_null(batch.column("resource").cast(pa.string()), "")
+    sets = pc.match_substring(names, "scalesets", ignore_case=True)
+    single: NDArray[np.bool_] = pc.and_not(pc.not_equal(names, ""), sets).to_numpy(zero_copy_only=False)
+    return single
 
 
 def _encoded(column: pa.Array) -> pa.DictionaryArray:

@@ -70,11 +70,14 @@ class BillLine:
 
 @dataclass(frozen=True, slots=True)
 class BillFormat:
-    """One format of bills. Columns are named as in :func:`plain`, the first name that a file has counts; ``marks`` are
-    sets of them of which a file of this format has one whole; ``required`` roles must be there. ``identity`` are the
-    columns that tell a line from all others, ``maps`` the keys that are read of columns that hold several values, and
-    ``nested`` columns that ``expand`` makes lines of. A line without an end is of ``span``
-    hours. ``paths`` says where a role stands in files of a JSON object a line."""
+    """One format of bills. Columns are named as in :func:`plain`, the first name that a file has counts.
+
+    ``marks`` are sets of columns of which a file of this format has one whole; ``required`` roles must be there.
+    ``identity`` are the columns that tell a line from all others, ``resource`` names the machine of a line that may be
+    of a day, ``maps`` the keys that are read of columns that hold several values, and ``nested`` columns that
+    ``expand`` makes lines of. A line without an end is of ``span`` hours. ``paths`` says where a role stands in files
+    of a JSON object a line.
+    """
 
     name: str
     marks: tuple[frozenset[str], ...]
@@ -87,6 +90,7 @@ class BillFormat:
     meaning: Callable[[Texts], BillLine]
     label: Callable[[frozenset[str]], str]
     identity: tuple[str, ...] = ()
+    resource: tuple[str, ...] = ()
     maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     expand: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None

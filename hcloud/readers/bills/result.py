@@ -21,6 +21,8 @@ from hcloud.readers.prices.shipped.names import types
 Floats = NDArray[np.float64]
 _DAY = 24
 _RATE = Decimal("0.000001")
+_CORRECTED = "hours of a kind of machine whose corrections exceed its use (counted as none)"
+_NEARLY = 1e-9
 _NAMED = 5
 """So many types are named in one sentence."""
 _AMORTISED = Decimal("0.000000000001")
@@ -80,6 +82,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         commitments=_commitments(sums.totals, priced),
         lines=_lines(sums.totals, priced),
         files=origin.files,
+        repaired={_CORRECTED: hours.corrected} if hours.corrected else {},
         said={**said, **_said(sums, hours)},
     )
 
@@ -104,6 +107,9 @@ class _Hours:
             self._spread(table, length, self.values)
         if sums.whole_days.values.size:
             self._spread(sums.whole_days, _DAY, self.whole)
+        below = self.values < 0
+        self.corrected = int(np.count_nonzero(self.values < -_NEARLY))
+        self.values[below] = 0.0
         long = sum(float(table.values.sum()) for length, table in there.items() if length >= _DAY)
         self.daily = long > 0 and long * 2 > float(self.values.sum())
         self.spread = any(length > 1 for length in there)

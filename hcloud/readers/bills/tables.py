@@ -144,7 +144,14 @@ def opened(source: TraceFile, form: BillFormat, *, told_apart: bool = False) -> 
 
 
 def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:
-    wanted = {**form.texts, **form.money, **form.nested, "start": form.start, "end": form.end}
+    wanted = {
+        **form.texts,
+        **form.money,
+        **form.nested,
+        "start": form.start,
+        "end": form.end,
+        "resource": form.resource,
+    }
     for number, name in enumerate(form.quantity, 1):
         wanted["quantity" if number == 1 else f"quantity {number}"] = (name,)
     return wanted
@@ -185,7 +192,7 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
     amounts = {*file.form.money, *(role for role in file.names if role.startswith("quantity"))}
     types: dict[str, pa.DataType] = {}
     for role, name in file.names.items():
-        plain_text = role in amounts or role.startswith(IDENTITY)
+        plain_text = role in amounts or role == "resource" or role.startswith(IDENTITY)
         types.setdefault(name, pa.string() if plain_text else pa.dictionary(pa.int32(), pa.string()))
     included = list(dict.fromkeys(file.names.values()))
     try:

@@ -33,7 +33,7 @@ _REGIONS = {
     "APS7": "ap-southeast-5", "CNN1": "cn-north-1", "CNW1": "cn-northwest-1",
 }  # fmt: skip
 _USAGE = re.compile(
-    r"(?:(?P<region>[A-Z]{2,4}\d?)-)?(?P<what>BoxUsage|SpotUsage|DedicatedUsage|HostBoxUsage|HeavyUsage|UnusedBox|"
+    r"(?:(?P<region>[A-Z]{2,4}\d?)-)?(?:[A-Z]{3}\d-)?(?P<what>BoxUsage|SpotUsage|DedicatedUsage|HostBoxUsage|HeavyUsage|UnusedBox|"
     r"UnusedDed|Reservation|DedicatedRes)(?::(?P<type>[\w.-]+))?"
 )
 _SERVERLESS = re.compile(

@@ -152,5 +152,6 @@ AZURE = BillFormat(
     required=frozenset({"category", "account", "unit", "charge", "cost", "quantity", "start"}),
     meaning=_meaning,
     label=_label,
+    resource=("resourceid", "instanceid", "instancename"),
     identity=("date", "resourceid", "meterid", "quantity", "pricingmodel"),
 )

@@ -247,6 +247,7 @@ FOCUS = BillFormat(
     required=frozenset({"provider", "category", "cost", "start", "service_category"}),
     meaning=_meaning,
     label=_label,
+    resource=("resourceid",),
     identity=("resourceid", "chargeperiodstart", "skupriceid", "chargedescription", "subaccountid", "billedcost"),
     maps={"price_details": _DETAILS, "sku": _DETAILS},
 )
