@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -93,7 +94,7 @@ def _machine(source: TraceFile, workload: Workload) -> Demand:
         return workload
     raise InputError(
         f"{source.name}: holds jobs ({workload.provenance.format}); a folder is read as series, one file a machine",
-        hint=f"name the file: hcloud plan {source.name}",
+        hint=f"name the file: {shlex.join(['hcloud', 'plan', source.name])}",
     )
 
 

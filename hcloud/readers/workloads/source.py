@@ -214,7 +214,9 @@ def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
     with _file_errors(path, name):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            hint = "name a file in it" if stat.S_ISDIR(status.st_mode) else "save it as a file first"
+            hint = (
+                "name a file in it" if stat.S_ISDIR(status.st_mode) else "hand it over on standard input: hcloud plan -"
+            )
             raise InputError(f"{name} is {_sort_of_file(status.st_mode)}, not a regular file", hint=hint)
         if status.st_size == 0:
             raise InputError(f"{name} is empty", hint="look at what was to write it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, field
 
 from hcloud.errors import InputError, did_you_mean
@@ -82,7 +83,7 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
     if odd and (options.extra_columns == "refuse" or not kept):
         raise InputError(
             f"{source.name}: line 1: column {shown(names[odd[0]])} is no machine's use of CPUs by its name (if it is, "
-            f"say --columns timestamp={names[time]}: every other column is a machine then)",
+            f"say --columns timestamp={shlex.quote(names[time])}: every other column is a machine then)",
             hint=f"leave such columns out: {plan_command(source, extra_columns='ignore')}" if kept else "",
         )
     unit = _unit([names[at] for at in kept])
