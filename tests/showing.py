@@ -105,6 +105,7 @@ def laid_out(directory: Path) -> None:
     for name in ("trace.csv", "overlay.yaml"):
         shutil.copy(EXAMPLES / "own-trace" / name, directory / name)
     shutil.copy(EXAMPLES / "own-trace" / "hcloud.yaml", directory / "trace.yaml")
+    shutil.copy(EXAMPLES.parent / "tests" / "cases" / "bills" / "cur_legacy.csv", directory / "bill.csv")
 
 
 @contextmanager

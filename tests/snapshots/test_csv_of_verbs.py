@@ -26,7 +26,8 @@ LISTS = {
     "report-commitments": "commitments", "report-quality": "groups", "sweep": "rows", "status": "standing",
     "state-list": "records", "drift": "drift", "gc": "orphans", "plan-settled": "changes", "plan-drifted": "changes",
     "commit-recommend": "commitments", "commit-list": "commitments", "profile-list": "profiles",
-    "profile-compare": "lines", "classify": "applications", "workload-validate": "files", "pricing-list": "offers",
+    "profile-compare": "lines", "classify": "applications", "workload-validate": "files",
+    "workload-show-bill": "kinds", "pricing-list": "offers",
     "pricing-show": "offers", "pricing-import": "sources", "strategy-list": "strategies", "strategy-show": "mechanisms",
 }  # fmt: skip
 """What of each document the rows are."""

@@ -68,7 +68,10 @@ PRINTED = {
     "strategy show": "strategy",
 }
 """The published schema of what a verb prints."""
-OTHERS = {"plan-live": "changes", "plan-settled": "changes", "plan-drifted": "changes", "explain-job": "story"}
+OTHERS = {
+    "plan-live": "changes", "plan-settled": "changes", "plan-drifted": "changes", "explain-job": "story",
+    "workload-show-bill": "bill",
+}  # fmt: skip
 """Screens whose document is another than their verb's usual one."""
 DOCUMENTS = [screen for screen in SCREENS if screen.as_json]
 MONEY = re.compile(r"dollars|cost|price|amount|upfront|hourly|monthly|total|budget|ceiling|committed")

@@ -21,8 +21,12 @@ from hcloud.errors import InputError
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.readers.bills import bill_options, is_bill, read_bill
+from hcloud.readers.bills.cells import cells_of
 from hcloud.readers.bills.formats.amazon import Ran, ran
+from hcloud.readers.bills.formats.azure import AZURE
 from hcloud.readers.bills.money import Amounts, decimal_of
+from hcloud.readers.bills.tables import batches, opened
+from hcloud.readers.workloads.source import open_source
 
 CASES = Path(__file__).parents[1] / "cases" / "bills"
 SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "bills" / "focus_1.0_sample.csv"
@@ -311,6 +315,12 @@ def test_of_two_deliveries_without_a_manifest_above_none_is_chosen(tmp_path: Pat
         read_bill(tmp_path)
 
 
+def test_what_is_committed_without_a_status_is_covered(tmp_path: Path) -> None:
+    path = tmp_path / "focus.csv"
+    path.write_text((CASES / "focus_1.2.csv").read_text().replace(",Used,", ",,"))
+    assert read_bill(path).lines == read_bill(CASES / "focus_1.2.csv").lines
+
+
 def test_google_in_focus_counts_vcpus_and_memory(tmp_path: Path) -> None:
     header = (
         "ProviderName,ChargeCategory,ServiceCategory,ServiceName,ChargeDescription,ChargePeriodStart,ChargePeriodEnd,"
@@ -363,6 +373,24 @@ def test_usage_types_of_aws(usage_type: str, region: str, said: str) -> None:
     found = ran(usage_type, "RunInstances", "1", "", "")
     assert (found.kind.region if isinstance(found, Ran) else "") == region
     assert said in (found if isinstance(found, str) else "")
+
+
+def test_machines_that_differ_in_name_only_are_one_sort_of_line(tmp_path: Path) -> None:
+    header, line, *_ = (CASES / "azure_ea_amortised.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)
+    path = tmp_path / "many.csv"
+    path.write_text(header + "".join(line.replace('""VMName"": null', f'""VMName"": ""vm-{n}""') for n in range(200)))
+    bill = read_bill(path)
+    assert bill.usage[0].hours.tolist() == [200] * 24
+    batch = next(batches(opened(open_source(path), AZURE)))
+    assert len(cells_of(AZURE, batch).sorts) == 1
+
+
+def test_many_unknown_words_are_said_in_short(tmp_path: Path) -> None:
+    header, line, *_ = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
+    path = tmp_path / "odd.csv"
+    path.write_text(header + "".join(line.replace("BoxUsage:m5.large", f"BoxUsage:x{n}") for n in range(100)))
+    said = read_bill(path).said
+    assert (len(said), sum(said.values())) == (51, 100)
 
 
 def as_parquet(name: str, folder: Path, change: Callable[[pa.Table], pa.Table] = lambda table: table) -> Path:

@@ -27,7 +27,8 @@ KEYS = ", ".join(field.name for field in fields(WorkloadOptions))
 WHERE = "docs/reference/formats.md says what each format carries and which keys steer it."
 FETCHED = (
     "The least permissions: hcloud iam print --cloud CLOUD --for fetch. An interrupted fetch goes on when the same "
-    "command is run again."
+    "command is run again. AWS charges for what is asked: about a cent for 1,000 machines, and a cent for each page of "
+    "Cost Explorer."
 )
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
@@ -197,9 +198,9 @@ def fetch(
     now: Annotated[str | None, typer.Option(help="The time until which to fetch (ISO 8601), instead of now.")] = None,
 ) -> None:
     """Fetch machines and their CPU utilisation from a cloud's monitoring, for 'hcloud plan FILE'; only reads."""
-    from hcloud.cli.acting import stopping
+    from hcloud.cli.acting import stopping, told
     from hcloud.usecases.asked import moment
-    from hcloud.usecases.live.fetch import FetchRequest, FetchRun, home_settings
+    from hcloud.usecases.live.fetch import PERCENT, FetchRequest, FetchRun, home_settings
     from hcloud.usecases.live.fetch import fetch as fetched
     from hcloud.views.workloads.fetched import show_fetched
 
@@ -208,8 +209,8 @@ def fetch(
     request = FetchRequest(
         settings, seconds, tuple(region or ()), out or Path(f"{cloud}-machines.csv"), moment(now), force
     )
-    with stopping(terminal) as stop, terminal.progress(f"fetching from {cloud}", 1.0) as advance:
-        found = fetched(request, FetchRun(stop, lambda text, at_once=False: terminal.note(text), advance))
+    with stopping(terminal) as stop, told(terminal, f"fetching from {cloud}", PERCENT) as progress:
+        found = fetched(request, FetchRun(stop, progress))
     show_fetched(found, terminal)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hcloud.readers.bills.formats.words import only
 from hcloud.readers.bills.lines import BillFormat, PlaceError, moment
 from hcloud.readers.bills.money import AmountError, Amounts, numbers_of
 from hcloud.readers.workloads.findings import shown
@@ -48,6 +49,7 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     rows = batch.num_rows
     there = set(batch.schema.names)
     texts = {role: _encoded(batch.column(role)) for role in form.texts if role in there}
+    texts |= {role: _reduced(texts[role], keys) for role, keys in form.maps.items() if role in texts}
     codes, first = _combined(texts, rows)
     start = _hours(batch, "start", rows)
     end = _hours(batch, "end", rows, up=True)
@@ -72,6 +74,14 @@ def _encoded(column: pa.Array) -> pa.DictionaryArray:
     if isinstance(column, pa.DictionaryArray):
         return column if pa.types.is_string(column.type.value_type) else column.cast(_CODED)
     return (column if pa.types.is_string(column.type) else column.cast(pa.string())).dictionary_encode()
+
+
+def _reduced(column: pa.DictionaryArray, keys: tuple[str, ...]) -> pa.DictionaryArray:
+    """A column of details as JSON with those details alone that are read."""
+    short = pa.array(
+        [only(text or "", keys) for text in column.dictionary.to_pylist()], pa.string()
+    ).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(short.indices.take(column.indices), short.dictionary)
 
 
 _CODED = pa.dictionary(pa.int32(), pa.string())

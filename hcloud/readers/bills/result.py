@@ -23,6 +23,8 @@ _DAY = 24
 _RATE = Decimal("0.000001")
 _CORRECTED = "hours of a kind of machine whose corrections exceed its use (counted as none)"
 _NEARLY = 1e-9
+_LONGEST, _SORTS = 200, 50
+"""Of what is said of lines: characters of each sentence, and sentences."""
 _NAMED = 5
 """So many types are named in one sentence."""
 _AMORTISED = Decimal("0.000000000001")
@@ -261,7 +263,11 @@ def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:
     said: dict[str, int] = {}
     for total in sums.totals:
         if total.line.said:
-            said[total.line.said] = said.get(total.line.said, 0) + total.rows
+            told = total.line.said[:_LONGEST]
+            said[told] = said.get(told, 0) + total.rows
+    if len(said) > _SORTS:
+        kept = dict(sorted(said.items(), key=lambda item: (-item[1], item[0]))[:_SORTS])
+        said = {**kept, "lines with another word that is not known": sum(said.values()) - sum(kept.values())}
     known = {provider: frozenset(types(provider)) for provider in {kind.provider for kind, _, _ in sums.targets}}
     unpriced: dict[str, int] = {}
     for total in sums.totals:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from hcloud.errors import DeniedError, EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
-from hcloud.live.patience import Patience, RetryLimits, StoppedError, Tell
+from hcloud.live.patience import Patience, RetryLimits, StoppedError
+from hcloud.live.site import Progress, ProgressStep
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.fetched import (
     BillingAnswer,
@@ -28,6 +30,7 @@ from hcloud.usecases.live.fetched_rows import added_up, write_rows
 from hcloud.usecases.prices.pricing import open_book
 
 HOUR, DAY = 3600, 86_400
+PERCENT = 100
 LIMITS = RetryLimits(spare_calls=1_000_000, deadline=1800.0)
 """Ours: a fetch makes thousands of requests, and has half an hour to be put off."""
 
@@ -50,8 +53,7 @@ class FetchRun:
     """How a run asks and tells: ``stop`` says whether somebody asked for an end."""
 
     stop: Callable[[], bool] = lambda: False
-    tell: Tell = lambda text, at_once=False: None
-    progress: Callable[[float], None] = lambda done: None
+    progress: Progress = lambda step: None
 
 
 def fetch(request: FetchRequest, run: FetchRun) -> Fetched:
@@ -60,7 +62,7 @@ def fetch(request: FetchRequest, run: FetchRun) -> Fetched:
     Raises DeniedError with the missing permission, EvidenceError where there is nothing to write.
     """
     _check_out(request)
-    patience = Patience(SystemClock(), LIMITS, run.stop, run.tell)
+    patience = Patience(SystemClock(), LIMITS, run.stop, partial(_told, run.progress))
     history = open_history(request.settings, patience.ask)
     window, notes = sampling_window(request.now, request.since_seconds, history.retention)
     regions = request.regions or history.regions(window)
@@ -72,8 +74,8 @@ def fetch(request: FetchRequest, run: FetchRun) -> Fetched:
         left = [region for region in regions if region not in dict(refused)]
         billed = history.billed(record.window, left)
     except StoppedError as error:
-        kept = f"{len(record.done):,} machines are kept in {record.path}"
-        raise StoppedError(str(error), hint=f"{kept}; the same command goes on from there") from error
+        kept = f"; what was fetched is kept in {record.path}: run the same command again" if record.done else ""
+        raise StoppedError(f"{error}{kept}") from error
     rows = added_up(list(record.done.values()), billed, record.window, _shapes(request.settings.cloud))
     if not rows.lines:
         raise EvidenceError(
@@ -138,7 +140,12 @@ def _sampled(history: MachineHistory, found: Sequence[MeasuredMachine], record: 
             samples = history.samples(batch, record.window)
             record.add([MachineHours.of(m, samples.get(m.id, ((), ())), record.window) for m in batch])
             done += len(batch)
-            run.progress(done / max(len(found), done))
+            run.progress(ProgressStep("percent of the machines", PERCENT * done // max(len(found), done), PERCENT))
+
+
+def _told(progress: Progress, text: str, *, at_once: bool = False) -> None:
+    """What somebody who waits says, as a step that leads nowhere."""
+    progress(ProgressStep(text, at_once=at_once))
 
 
 def _shapes(cloud: str) -> Callable[[str], float | None]:

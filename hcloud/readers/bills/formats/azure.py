@@ -148,6 +148,7 @@ AZURE = BillFormat(
     start=("date", "usagedatetime", "usagedate"),
     end=(),
     span=24,
+    maps={"info": ("ServiceType", "ImageType", "AHB")},
     expand=_with_list_cost,
     required=frozenset({"category", "account", "unit", "charge", "cost", "quantity", "start"}),
     meaning=_meaning,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from hcloud.model.json_text import parsed
+from hcloud.model.json_text import parsed, written
 
 _UNIT = re.compile(r"(?i)(?P<many>\d[\d,]*)?\s*(?P<name>hours?|hrs?|seconds?|minutes?)(?:/\w+)?")
 HOURS = {"h": 1.0, "m": 1 / 60, "s": 1 / 3600}
@@ -29,3 +30,10 @@ def details_in(text: str) -> dict[str, str]:
     if isinstance(found, list) and all(isinstance(pair, dict) for pair in found):
         found = {pair.get("key"): pair.get("value") for pair in found}
     return {str(k): str(v) for k, v in found.items() if v} if isinstance(found, dict) else {}
+
+
+@lru_cache(1 << 14)
+def only(text: str, keys: tuple[str, ...]) -> str:
+    """The same with these keys alone, so that machines which differ in their names only are of one sort of line."""
+    found = details_in(text)
+    return written({key: found[key] for key in keys if key in found}) if found else ""

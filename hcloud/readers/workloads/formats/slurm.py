@@ -176,6 +176,8 @@ def _read_filetxt(lines: Iterator[tuple[int, str]], recorder: Recorder) -> None:
             recorder.rows += 1
             continue
         cells = {mine: words[theirs] for theirs, mine in (names | more).items() if theirs in words}
+        if "submittime" not in words:
+            recorder.repair("without SubmitTime: submitted when it began")
         if words.get("arrayjobid") and words.get("arraytaskid"):
             cells["jobid"] = f"{words['arrayjobid']}_{words['arraytaskid']}"
         recorder.take(f"line {number}", _row(cells, recorder))
