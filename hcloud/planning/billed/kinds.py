@@ -179,9 +179,12 @@ def _ratio(amount: Decimal, shape: InstanceType) -> Decimal:
 
 
 def _any_of(used: BilledUsage, types: Types) -> str:
-    """The smallest type of a family, where a bill counts vCPUs and GiB of the family alone."""
+    """Of a family whose vCPUs and GiB are counted apart, the smallest type with about as many GiB a vCPU."""
     sizes = [t for (p, _), t in types.items() if p == used.kind.provider and t.family == used.kind.family]
-    return min(sizes, key=lambda t: (t.vcpus, t.memory_gib, t.name)).name if sizes else ""
+    if not sizes:
+        return ""
+    hours, gib = float(used.hours.sum()), 0.0 if used.memory is None else float(used.memory.sum())
+    return min(sizes, key=lambda t: (abs(float(t.memory_gib / t.vcpus) - gib / hours), t.vcpus, t.name)).name
 
 
 def _unplanned(used: BilledUsage) -> Unplanned:

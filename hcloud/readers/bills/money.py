@@ -19,6 +19,9 @@ MOST = 1e15
 """The largest amount, in any currency, that a line may have."""
 _EXACTLY = Context(prec=120)
 _FINE = pa.decimal128(38, 18)
+_FINEST = pa.decimal128(38, SCALE - 2)
+_SMALLEST = Decimal(1).scaleb(2 - SCALE)
+_LONG = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]{1,3}$|^[+-]?[0-9]*\.[0-9]{23,}$"
 _LOW = np.int64(0xFFFFFFFF)
 
 
@@ -87,7 +90,7 @@ class Amounts:
         if np.array_equal(low >> np.int64(63), high):
             return cls._of_whole(low, scale)
         middle = (low >> np.int64(32)) & _LOW
-        return cls([(64, high), (32, middle), (0, low & _LOW)], scale)
+        return cls([(96, high >> np.int64(32)), (64, high & _LOW), (32, middle), (0, low & _LOW)], scale)
 
     @classmethod
     def _of_whole(cls, whole: Whole, scale: int) -> Amounts:
@@ -155,11 +158,18 @@ def _decimals(column: pa.Array) -> pa.Array:
     try:
         return column.cast(_FINE)
     except pa.ArrowException:
-        exact = pa.decimal128(38, SCALE - 2)
+        column = _shortened(column)
         try:
-            return column.cast(exact)
+            return column.cast(_FINEST)
         except pa.ArrowException:
-            raise AmountError(_first_bad(column, exact)) from None
+            raise AmountError(_first_bad(column, _FINEST)) from None
+
+
+def _shortened(column: pa.Array) -> pa.Array:
+    """The same with amounts of more decimals than are kept (``3.7565164825898424e-07``) rounded to these."""
+    long = pc.fill_null(pc.match_substring_regex(column, _LONG), fill_value=False)
+    cells = [f"{Decimal(text).quantize(_SMALLEST, context=_EXACTLY):f}" for text in column.filter(long).to_pylist()]
+    return pc.replace_with_mask(column, long, pa.array(cells, column.type)) if cells else column
 
 
 def _first_bad(column: pa.Array, kind: pa.DataType) -> int:

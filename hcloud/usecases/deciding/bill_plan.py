@@ -35,13 +35,14 @@ DIFFERS = Decimal("0.1")  # ours: a bill and the price book that differ by more 
 @dataclass(frozen=True, slots=True)
 class BillBasis:
     """What is planned of a bill: its kinds within the markets that are asked for, those too small to plan, what is held
-    of each, and the prices."""
+    of each, the prices, and the regions that have some."""
 
     found: BillOfKinds
     kinds: tuple[KindUse, ...]
     small: tuple[KindUse, ...]
     held: HeldShares
     book: PriceBook
+    priced: frozenset[tuple[Provider, str]]
     loaded: Loaded
 
     @property
@@ -66,7 +67,9 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
     large = tuple(use for use in kinds if use.size >= least)
     small = tuple(use for use in kinds if use.size < least)
-    return BillBasis(found, large, small, held, _book_of(found.bill, loaded, now), loaded)
+    book = _book_of(found.bill, loaded, now)
+    priced = frozenset((key.provider, key.region) for key in book.offers)
+    return BillBasis(found, large, small, held, book, priced, loaded)
 
 
 def plan_bill(loaded: Loaded, now: datetime, progress: Progress = unheard) -> BillPlan:
@@ -113,6 +116,8 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime) -> KindPlan:
     if basis.found.has_ended(use):
         recent = format_span(basis.found.recent_hours * SECONDS_PER_HOUR)
         return replace(made, why_not=f"none ran in the last {recent} of the bill")
+    if (use.kind.provider, use.kind.region) not in basis.priced:
+        return replace(made, why_not=f"the price book has no prices for region {use.kind.region}")
     try:
         plan = _planned(basis, use, now).plan
     except (EvidenceError, UsageError) as error:

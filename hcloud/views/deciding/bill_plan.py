@@ -42,8 +42,9 @@ def headline(made: BillPlan) -> str:
     saved = made.now - made.after
     share = f" ({float(saved / made.now):.1%})" if made.now else ""
     verb = f"saves {format_money(saved)}/month{share}" if saved > 0 else "nothing is worth buying"
+    held = any(kind.held_vcpus for kind in made.planned)
     return (
-        f"{'with what is held' if made.held else 'all on demand'} {format_money(made.now)}/month  →  "
+        f"{'with what is held' if held else 'all on demand'} {format_money(made.now)}/month  →  "
         f"this plan {format_money(made.after)}/month   {verb}"
     )
 
@@ -56,8 +57,8 @@ def _about(made: BillPlan) -> Iterator[str]:
         f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
     )
     yield (
-        f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}/month by "
-        "the bill; dollars below are at today's prices"
+        f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}/month "
+        "by the bill; dollars below are at today's prices"
     )
 
 
