@@ -15,6 +15,7 @@ from hcloud.store.plan_file import changes_schema, explanation_schema, plan_sche
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.states.codec import state_schema
 from hcloud.views.commitments import documents as commitments
+from hcloud.views.deciding import bill_plan_documents
 from hcloud.views.document import Document, RefusalDocument, schema_of
 from hcloud.views.explanations import documents as explanations
 from hcloud.views.live import documents as live
@@ -31,6 +32,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "accuracy": (reports.AccuracyDocument,),
     "answer": (explanations.AnswerDocument,),
     "bill": (bill_documents.BillDocument,),
+    "bill-plan": (bill_plan_documents.BillPlanDocument,),
     "checks": (tools.ChecksDocument,),
     "classification": (measuring.ClassificationDocument,),
     "drift": (live.DriftDocument,),

@@ -164,6 +164,7 @@ SCREENS = (
     _plain("classify", "classify", "awk", *AT),
     _plain("workload-show", "workload", "show", "trace.csv", *AT),
     _plain("workload-show-bill", "workload", "show", "bill.csv", *AT),
+    _plain("plan-bill", "plan", "bill.csv", *AT),
     _plain("workload-validate", "workload", "validate", "trace.csv", "small.csv", "use.csv", *AT),
     _plain("workload-convert", "workload", "convert", "small.csv", "--to", "own.csv", "--force", as_json=False),
     _plain("pricing-list", "pricing", "list", "--family", "m6i", "--region", "us-east-1", "--limit", "12", *AT),

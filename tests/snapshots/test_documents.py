@@ -71,6 +71,7 @@ PRINTED = {
 OTHERS = {
     "plan-live": "changes", "plan-settled": "changes", "plan-drifted": "changes", "explain-job": "story",
     "workload-show-bill": "bill",
+    "plan-bill": "bill-plan",
 }  # fmt: skip
 """Screens whose document is another than their verb's usual one."""
 DOCUMENTS = [screen for screen in SCREENS if screen.as_json]

@@ -83,12 +83,14 @@ class Purchase:
 
 @dataclass(frozen=True, slots=True)
 class BillPlan:
-    """The plans of a bill's kinds, the largest first. ``spot`` and ``unplanned`` (by reason) are dollars a month that
-    no plan is made for; ``held_of_unknown_end`` and ``held_unused`` name commitments."""
+    """The plans of a bill's kinds, the largest first. ``source`` is where the bill is, for commands; ``spot`` and
+    ``unplanned`` (by reason) are dollars a month that no plan is made for; ``held_of_unknown_end`` and ``held_unused``
+    name commitments."""
 
     tool_version: str
     generated_at: datetime
     name: str
+    source: str
     format: str
     digest: str
     rows: int

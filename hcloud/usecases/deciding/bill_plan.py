@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from hcloud.readers.configuration.config import Loaded, MarketSection, OwnedSect
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
 from hcloud.usecases.deciding.plan import DecidedPlan, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
-from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, bill_by_kinds
+from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, bill_by_kinds, bill_name
 from hcloud.usecases.workloads.sources import open_prices
 
 READING = 0.7  # ours: the part of the progress bar that reading takes
@@ -215,6 +216,7 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         __version__,
         now,
         bill.name,
+        _source(basis),
         bill.format,
         bill.digest,
         bill.rows,
@@ -231,6 +233,13 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         basis.held.unused,
         tuple(_warnings(basis, plans)),
     )
+
+
+def _source(basis: BillBasis) -> str:
+    """Where the bill is, as one would type it here."""
+    if basis.loaded.config.workload.path is None:
+        return basis.bill.name
+    return bill_name(basis.loaded).removeprefix(f"{Path.cwd()}/")
 
 
 def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:

@@ -69,17 +69,17 @@ class BillOfKinds:
 def is_bill_named(loaded: Loaded) -> bool:
     """Whether the workload of the configuration is a provider's bill."""
     section = loaded.config.workload
-    return section.path is not None and section.path != STDIN and names_bill(_name(loaded), section.format)
+    return section.path is not None and section.path != STDIN and names_bill(bill_name(loaded), section.format)
 
 
 def bill_by_kinds(loaded: Loaded, progress: Callable[[float], None] | None = None) -> BillOfKinds:
     """The bill that the configuration names, by kinds of machines. Raises InputError where it cannot be used."""
     section = loaded.config.workload
     keys = {key: str(value) for key, value in section.options.items() if key != KIND}
-    return by_kinds(open_bill(_name(loaded), keys, section.window, progress), loaded)
+    return by_kinds(open_bill(bill_name(loaded), keys, section.window, progress), loaded)
 
 
-def _name(loaded: Loaded) -> str:
+def bill_name(loaded: Loaded) -> str:
     """The bill's address, or its file in the directory of the configuration."""
     assert loaded.config.workload.path is not None, "asked about before"
     address = _ADDRESS.sub(r"\1://", loaded.config.workload.path.as_posix())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from decimal import Decimal
 
@@ -57,8 +58,8 @@ def _about(made: BillPlan) -> Iterator[str]:
         f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
     )
     yield (
-        f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}/month "
-        "by the bill; dollars below are at today's prices"
+        f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}"
+        "/month by the bill; dollars below are at today's prices"
     )
 
 
@@ -136,7 +137,7 @@ def _notes(made: BillPlan) -> Iterator[str]:
             f"plan would cost up to {format_money(worst)}/month more"
         )
     if made.planned:
-        yield f"the whole plan of one kind: hcloud plan {made.name} --set kind={made.planned[0].name}"
+        yield f"the whole plan of one kind: hcloud plan {shlex.quote(made.source)} --set kind={made.planned[0].name}"
 
 
 def bill_markdown(made: BillPlan) -> Written:
