@@ -315,6 +315,12 @@ def test_of_two_deliveries_without_a_manifest_above_none_is_chosen(tmp_path: Pat
         read_bill(tmp_path)
 
 
+def test_what_is_committed_without_a_status_is_covered(tmp_path: Path) -> None:
+    path = tmp_path / "focus.csv"
+    path.write_text((CASES / "focus_1.2.csv").read_text().replace(",Used,", ",,"))
+    assert read_bill(path).lines == read_bill(CASES / "focus_1.2.csv").lines
+
+
 def test_google_in_focus_counts_vcpus_and_memory(tmp_path: Path) -> None:
     header = (
         "ProviderName,ChargeCategory,ServiceCategory,ServiceName,ChargeDescription,ChargePeriodStart,ChargePeriodEnd,"

@@ -78,7 +78,8 @@ def _elsewhere(texts: Texts) -> BillLine:
 def _usage(texts: Texts, provider: Provider) -> BillLine:
     if _is_unused_capacity(texts):
         return BillLine(LineKind.CAPACITY)
-    holding = _holding(texts, provider) if texts["commitment_status"] == "Used" else None
+    status = texts["commitment_status"] or {"Committed": "Used"}.get(texts["pricing_category"], "")
+    holding = _holding(texts, provider) if status == "Used" else None
     line = _ran(texts, provider)
     if holding is None:
         return line
