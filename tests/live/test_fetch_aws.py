@@ -11,7 +11,7 @@ import pytest
 from fetching import DAY, HOUR, NOW, PastCloud, demand_in, listening, ran, ruled, standing_still
 
 from hcloud.cli.main import run
-from hcloud.errors import CredentialsError, DeniedError, EvidenceError, InputError
+from hcloud.errors import CredentialsError, DeniedError, EvidenceError, InputError, UsageError
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.faults import FaultKind, FaultRule
 from hcloud.fake.load import MachineLoad
@@ -117,6 +117,12 @@ def test_a_region_that_is_denied_is_left_out_unless_it_was_named(past: PastCloud
     np.testing.assert_allclose(demand_in(found.out).cores, 2.0)
     with pytest.raises(DeniedError):
         past.fetch(tmp_path / "more.csv", regions=("us-west-2",))
+
+
+def test_a_region_that_there_is_not_is_not_asked(past: PastCloud, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no region eu-centrall-1; did you mean eu-central-1"):
+        past.fetch(tmp_path / "machines.csv", regions=("eu-centrall-1",))
+    assert past.fake.ledger.calls() == 0
 
 
 def test_all_regions_are_one_demand(past: PastCloud, tmp_path: Path) -> None:

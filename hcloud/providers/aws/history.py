@@ -6,9 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
-from hcloud.errors import CloudError, DeniedError, MissingExtraError, RefusedError, UnavailableError
+from hcloud.errors import (
+    CloudError,
+    DeniedError,
+    MissingExtraError,
+    RefusedError,
+    UnavailableError,
+    UsageError,
+    did_you_mean,
+)
 from hcloud.model.fetched import (
     AskAgain,
     BilledHours,
@@ -154,12 +163,27 @@ class AwsHistory:
 
     def _caller(self, region: str) -> Caller:
         if region not in self._callers:
-            try:
-                import botocore  # noqa: F401
-            except ImportError:
-                raise MissingExtraError("boto3", "aws") from None
+            _check_region(region)
             self._callers[region] = _PatientCaller(replace(self._settings, region=region), self._again)
         return self._callers[region]
+
+
+def _check_region(region: str) -> None:
+    """Refuse a region that the SDK does not know: it has no address, and to ask there again and again takes minutes."""
+    if region not in _known_regions():
+        hint = "a region that is newer than boto3 needs a newer boto3"
+        raise UsageError(f"AWS has no region {region}{did_you_mean(region, _known_regions())}", hint=hint)
+
+
+@cache
+def _known_regions() -> tuple[str, ...]:
+    try:
+        from botocore.session import Session
+    except ImportError:
+        raise MissingExtraError("boto3", "aws") from None
+    session = Session()
+    parts = session.get_available_partitions()
+    return tuple(name for part in parts for name in session.get_available_regions("ec2", part))
 
 
 def _machine(told: Document, region: str) -> MeasuredMachine:
