@@ -200,6 +200,7 @@ ELSEWHERE = {
     "export karpenter": "prints objects for another program; tests/cli/test_export_verb.py",
     "fake up": "listens until it is ended; what it prints is in tests/cli/test_mistakes.py",
     "profile run": "measures this machine, so that no two runs say the same; tests/cli/test_profile_verb.py",
+    "workload fetch": "asks a cloud; tests/live/test_fetch_aws.py",
     "pricing refresh": "asks a provider; tests/unit/test_price_refresh.py",
     "doctor": "tells this machine's versions and places; tests/cli/test_doctor_verb.py",
 }

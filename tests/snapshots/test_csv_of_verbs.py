@@ -27,7 +27,7 @@ LISTS = {
     "state-list": "records", "drift": "drift", "gc": "orphans", "plan-settled": "changes", "plan-drifted": "changes",
     "commit-recommend": "commitments", "commit-list": "commitments", "profile-list": "profiles",
     "profile-compare": "lines", "classify": "applications", "workload-validate": "files",
-    "workload-show-bill": "kinds", "pricing-list": "offers",
+    "workload-show-bill": "kinds", "plan-bill": "kinds", "pricing-list": "offers",
     "pricing-show": "offers", "pricing-import": "sources", "strategy-list": "strategies", "strategy-show": "mechanisms",
 }  # fmt: skip
 """What of each document the rows are."""

@@ -36,14 +36,14 @@ DIFFERS = Decimal("0.1")  # ours: a bill and the price book that differ by more 
 @dataclass(frozen=True, slots=True)
 class BillBasis:
     """What is planned of a bill: its kinds within the markets that are asked for, those too small to plan, what is held
-    of each, the prices, and the regions that have some."""
+    of each, the prices, and where there are some."""
 
     found: BillOfKinds
     kinds: tuple[KindUse, ...]
     small: tuple[KindUse, ...]
     held: HeldShares
     book: PriceBook
-    priced: frozenset[tuple[Provider, str]]
+    priced: frozenset[tuple[Provider, str, str, str]]
     loaded: Loaded
 
     @property
@@ -69,7 +69,7 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
     large = tuple(use for use in kinds if use.size >= least)
     small = tuple(use for use in kinds if use.size < least)
     book = _book_of(found.bill, loaded, now)
-    priced = frozenset((key.provider, key.region) for key in book.offers)
+    priced = frozenset((key.provider, key.region, key.os, key.tenancy) for key in book.offers)
     return BillBasis(found, large, small, held, book, priced, loaded)
 
 
@@ -117,13 +117,22 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime) -> KindPlan:
     if basis.found.has_ended(use):
         recent = format_span(basis.found.recent_hours * SECONDS_PER_HOUR)
         return replace(made, why_not=f"none ran in the last {recent} of the bill")
-    if (use.kind.provider, use.kind.region) not in basis.priced:
-        return replace(made, why_not=f"the price book has no prices for region {use.kind.region}")
+    if _market_key(use.kind) not in basis.priced:
+        return replace(made, why_not=f"the price book has no prices of {_described(use.kind)}")
     try:
         plan = _planned(basis, use, now).plan
     except (EvidenceError, UsageError) as error:
         return replace(made, why_not=str(error))
     return replace(made, plan=plan, at_worst=_at_worst(bill, use, plan, since))
+
+
+def _market_key(kind: MachineKind) -> tuple[Provider, str, str, str]:
+    return kind.provider, kind.region, kind.os, kind.tenancy
+
+
+def _described(kind: MachineKind) -> str:
+    hardware = "" if kind.tenancy == "shared" else f" on {kind.tenancy} hardware"
+    return f"{kind.os}{hardware} in {kind.region}"
 
 
 def _planned(basis: BillBasis, use: KindUse, now: datetime) -> DecidedPlan:

@@ -59,12 +59,12 @@ def _about(made: BillPlan) -> Iterator[str]:
     )
     yield (
         f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}"
-        "/month by the bill; dollars below are at today's prices"
+        "/month by the bill; below: dollars a month at today's prices, upfront once"
     )
 
 
 def _kinds(made: BillPlan, most: int) -> Figures:
-    names = ("kind of machine", "vCPUs", "held", "to buy", "now $/month", "plan $/month", "saves", "upfront")
+    names = ("kind", "vCPUs", "held", "buy", "now", "plan", "saves", "upfront")
     shown, rest = made.planned[:most], made.planned[most:]
     rows = [_row(kind) for kind in shown]
     if rest:
