@@ -28,9 +28,9 @@ from hcloud.notebook.inputs import (
     read_any,
     time_of,
 )
-from hcloud.notebook.results import BillResult, DemandResult, PlanResult, ReportResult, SimulationResult
+from hcloud.notebook.results import BillPlanResult, BillResult, DemandResult, PlanResult, ReportResult, SimulationResult
 from hcloud.readers.configuration.config import load_config
-from hcloud.usecases.asked import provider_named, refuse_unsimulated
+from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
 from hcloud.usecases.workloads.sources import as_configured
 
 if TYPE_CHECKING:
@@ -91,19 +91,23 @@ def plan(
     cloud_model: str | None = None,
     max_price_age: str | None = None,
     now: str | datetime | None = None,
-) -> PlanResult:
+) -> PlanResult | BillPlanResult:
     """How much to reserve, where and for which term, and what stays on demand: ``hcloud plan``, of no running cloud.
 
     ``demand`` is what :func:`read` takes or returns, else what hcloud.yaml (or ``config``) names. ``horizon`` is a time
     span such as ``"3y"``, ``window`` one such as ``"14d"`` or ``START..END``; ``budget`` is dollars a month, ``qos``
     the share of jobs to keep 95% of their performance, ``strategy`` a name, or ``"auto"`` to simulate all.
 
+    Of a bill it is a plan for each kind of machine in it, and of ``options={"kind": NAME}`` that of one.
+
     Raises InputError for unusable data, UsageError for impossible settings, EvidenceError where a price is missing.
 
     >>> hcloud.plan("trace.csv", providers="aws", regions=["us-east-1"], horizon="3y")
     """
+    from hcloud.usecases.deciding.bill_plan import basis_of, plan_bill, plan_of
     from hcloud.usecases.deciding.make import make_plan
     from hcloud.usecases.deciding.plan import plan_for
+    from hcloud.usecases.workloads.billed import KIND, by_kinds, is_bill_named
 
     asked = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
     operation = {key: value for key, value in asked.items() if value is not None}
@@ -125,6 +129,12 @@ def plan(
         profiles=folder(profiles),
     )
     loaded, at = configured(found, config, flags), time_of(now)
+    if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
+        refuse_beside_bill(operation)
+        if isinstance(found, BillResult):
+            basis = basis_of(by_kinds(found.figures.bill, loaded), loaded, at)
+            return BillPlanResult(in_background(lambda progress: plan_of(basis, at, progress)))
+        return BillPlanResult(in_background(lambda progress: plan_bill(loaded, at, progress)))
     refuse_unsimulated(loaded.config.operation.strategy, operation)
 
     def work(progress: Progress) -> PlanResult:

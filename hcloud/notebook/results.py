@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hcloud.model.bill_figures import BillFigures
+from hcloud.model.plans.bill_plan import BillPlan
 from hcloud.model.plans.plan import Plan
 from hcloud.model.workload import Summary, Workload
 from hcloud.notebook.frames import Amounts, frame_of, frame_of_rows
@@ -175,6 +176,37 @@ class PlanResult(Result):
     def _said(self) -> str:
         now, after = (format_money(side.monthly) for side in (self.plan.now, self.plan.after))
         return f"plan: {self.plan.workload.name}, {after} a month against {now} all on demand"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BillPlanResult(Result):
+    """What to buy for each kind of machine in a bill: ``plan`` has every figure, dollars as Decimal."""
+
+    plan: BillPlan
+
+    def to_frame(self, amounts: Amounts = "decimal") -> pd.DataFrame:
+        """A row a kind of machine, the largest first: dollars a month, but ``upfront``.
+
+        >>> hcloud.plan("cur/").to_frame("float").head()
+        """
+        from hcloud.views.rows import rows_of
+
+        return frame_of_rows(rows_of(self._document()), amounts)
+
+    def _document(self) -> Content:
+        from hcloud.views.deciding.bill_plan_documents import BillPlanDocument
+
+        return BillPlanDocument.of(self.plan, self.plan.generated_at)
+
+    def _page(self) -> Page:
+        from hcloud.views.deciding.bill_plan import bill_page
+
+        return bill_page(self.plan)
+
+    def _said(self) -> str:
+        made = self.plan
+        now, after = format_money(made.now), format_money(made.after)
+        return f"plan: {made.name}, {after} a month against {now} as things are"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -43,3 +43,13 @@ def refuse_unsimulated(strategy: str | None, asked: Mapping[str, object]) -> Non
                 f"--{flag} is about simulated strategies, and none is named",
                 hint="add --strategy auto, or operation.strategy in hcloud.yaml",
             )
+
+
+def refuse_beside_bill(asked: Mapping[str, object]) -> None:
+    """UsageError where something is asked that the plan of a whole bill cannot do."""
+    for flag, value in asked.items():
+        if value:
+            raise UsageError(
+                f"--{flag} is for the plan of one kind of machine, and a bill holds several",
+                hint="name one of them with --set kind=NAME; 'hcloud plan BILL' lists the names",
+            )

@@ -145,7 +145,7 @@ def zoo(told: Told) -> None:
 WRONG_SORT = [
     ("plan plan", "plan: is a plan, not a workload", "'hcloud explain' and 'hcloud apply' read it"),
     ("plan configuration", "is a configuration, not a workload", "--file"),
-    ("workload show journal", "no usable job in 1 rows", "had not ended when the journal did"),
+    ("workload show journal", "no usable job in 1 row:", "had not ended when the journal did"),
     ("explain trace.csv", "is a job trace, not a plan", "hcloud workload show"),
     ("explain configuration", "is a configuration, not a plan", "hcloud validate"),
     ("explain state", "is a state, not a plan", "hcloud state show"),
@@ -176,14 +176,14 @@ NO_FILES = [
     ("plan nowhere.csv", 1, "nowhere.csv: no such workload", "scenario:static"),
     ("explain nowhere.json", 1, "nowhere.json: no such plan", "hcloud plan --out FILE"),
     ("apply nowhere.json", 1, "nowhere.json: no such plan", "hcloud plan --out FILE"),
-    ("plan folder", 1, "folder is a directory", "name a file in it"),
+    ("plan folder", 1, "folder: is an empty directory", "a folder with one file a machine"),
     ("explain folder", 1, "folder: is a directory, not a plan", "name a file in it"),
     ("plan -f folder", 64, "folder: is a directory, not a configuration", "hcloud init"),
     ("plan empty", 1, "empty is empty", "look at what was to write it"),
     ("explain empty", 1, "empty: is empty, not a plan", "look at what was to write it"),
     ("plan program", 1, "program: is a program, not a workload", "look at the name"),
     ("explain program", 1, "program: is a program, not a plan", "look at the name"),
-    ("plan book.xlsx", 1, "an Office document, not a workload", "export it as CSV"),
+    ("plan book.xlsx", 1, "an Excel workbook, not a workload", "save the sheet as CSV"),
     ("plan wide.csv", 1, "wide.csv is UTF-16 text", "save it as UTF-8"),
     ("plan -f wide.csv", 1, "is UTF-16 text, not a configuration", "save it as UTF-8"),
 ]
@@ -196,7 +196,7 @@ def test_a_file_that_is_not_there_empty_binary_or_in_another_encoding(
     Path("folder").mkdir()
     Path("empty").touch()
     Path("program").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(100))
-    Path("book.xlsx").write_bytes(b"PK\x03\x04" + bytes(100))
+    Path("book.xlsx").write_bytes(b"PK\x03\x04" + bytes(26) + b"[Content_Types].xml" + bytes(60))
     Path("wide.csv").write_text(TRACE.read_text(encoding="utf-8"), encoding="utf-16")
     got, out, said = told(line)
     assert (got, out) == (code, "")
@@ -233,10 +233,8 @@ def test_a_column_of_vcpus_by_another_name_is_not_taken_for_gpus(told: Told) -> 
     Path("other.csv").write_text("job_id,submit_time,run_time,cpus,mem\nx,0,3600,4,16\n", encoding="utf-8")
     code, _, said = told("plan other.csv")
     assert code == 1
-    for name in ("id", "submit", "duration", "cores", "memory"):
-        assert f"did you mean {name}?" in " ".join(said.split())
-    assert "did you mean run_time?" in " ".join(said.split())
-    assert "mean gpus" not in " ".join(said.split())
+    assert "--columns id=job_id,submit=submit_time,duration=run_time,cores=cpus" in " ".join(said.split())
+    assert "gpus" not in said
 
 
 def test_times_in_milliseconds_are_noticed(told: Told) -> None:
@@ -260,7 +258,7 @@ def test_decimal_commas_are_told_as_such(told: Told) -> None:
     code, _, said = told("plan other.csv")
     assert code == 1
     assert "column cores: '36,5'" in said
-    assert "with a decimal point: export the file with English numbers" in said
+    assert said.rstrip().endswith("--decimal ,")
 
 
 READ_ONLY = [

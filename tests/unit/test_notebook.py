@@ -35,7 +35,9 @@ def _own_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def made() -> PlanResult:
-    return hcloud.plan(TRACE, horizon="1y", now=NOW)
+    made = hcloud.plan(TRACE, horizon="1y", now=NOW)
+    assert isinstance(made, PlanResult)
+    return made
 
 
 def _frame(rows: int = 500) -> pd.DataFrame:
@@ -89,6 +91,7 @@ def test_a_report_of_a_plan_is_that_of_its_file(kind: str, made: PlanResult) -> 
 def test_what_was_read_is_planned_as_its_file(made: PlanResult) -> None:
     read = hcloud.read(TRACE, window="21d")
     again = hcloud.plan(read, horizon="1y", now=NOW)
+    assert isinstance(again, PlanResult)
     assert again.to_json() == hcloud.plan(TRACE, window="21d", horizon="1y", now=NOW).to_json() != made.to_json()
     assert hcloud.simulate(again).to_frame().name[0] == "HC"
 

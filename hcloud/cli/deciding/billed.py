@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from hcloud.model.plans.bill_plan import BillPlan
@@ -41,13 +38,3 @@ def tell_bill_plan(made: BillPlan, form: str, out: Path | None, terminal: Termin
         terminal.write(bill_csv(made))
         for warning in made.warnings:
             terminal.warn(warning)
-
-
-def refuse_beside_bill(asked: Mapping[str, object]) -> None:
-    """UsageError where something is asked that the plan of a whole bill cannot do."""
-    for flag, value in asked.items():
-        if value:
-            raise UsageError(
-                f"--{flag} is for the plan of one kind of machine, and a bill holds several",
-                hint="name one of them with --set kind=NAME; 'hcloud plan BILL' lists the names",
-            )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.deciding.billed import refuse_beside_bill, tell_bill_plan
+from hcloud.cli.deciding.billed import tell_bill_plan
 from hcloud.cli.flags import (
     AsJson,
     CloudModel,
@@ -28,7 +28,7 @@ from hcloud.cli.flags import (
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
 from hcloud.errors import DeniedByGuardError
-from hcloud.usecases.asked import moment, provider_named, refuse_unsimulated
+from hcloud.usecases.asked import moment, provider_named, refuse_beside_bill, refuse_unsimulated
 from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
