@@ -22,6 +22,7 @@ HOURS = 24 * 30
 RUNNING = 20 + np.random.default_rng(5).integers(0, 9, HOURS)
 """m5.large that run in each hour."""
 KIND = "aws/us-east-1/m5"
+CASES = Path(__file__).parents[1] / "cases" / "bills"
 
 
 def at(hour: int) -> str:
@@ -119,6 +120,13 @@ def test_the_plan_of_one_kind_is_a_plan_like_any(
     plan = json.loads(out.read_text())
     assert plan["after"]["monthly"] == whole["whole"]["plan_monthly"]
     assert run(["explain", str(out)]) == 0
+
+
+def test_the_plan_of_one_kind_says_what_the_bill_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", str(CASES / "focus_1.2.csv"), "--set", f"kind={KIND}"]) == 0
+    told = capsys.readouterr()
+    assert "does not say when 2 commitments end" in " ".join(told.err.split())
+    assert "focus_1.2.csv aws us-east-1 m5: 4 rows" in " ".join(told.out.split())
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ class KindUse:
         start = bill.start.timestamp()
         first, last = start + since * SECONDS_PER_HOUR, start + bill.hours * SECONDS_PER_HOUR
         digest = hashlib.sha256(f"{bill.digest} {self.kind.name} {since}".encode()).hexdigest()
-        made = Provenance(f"{bill.name} {self.kind.name}", bill.format, digest, bill.hours - since)
+        made = Provenance(f"{bill.name} {self.kind.name.replace('/', ' ')}", bill.format, digest, bill.hours - since)
         window = Window(first, last, start, last, WindowRule.ASKED if since else WindowRule.WHOLE)
         cores, memory = self.cores[since:], self.memory[since:]
         return Demand(first, SECONDS_PER_HOUR, cores, memory, np.zeros(len(cores)), made, window)

@@ -93,9 +93,12 @@ def plan_of(basis: BillBasis, now: datetime, progress: Progress = unheard) -> Bi
 
 
 def plan_kind(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
-    """The whole plan of the kind of machine that the configuration names."""
+    """The whole plan of the kind of machine that the configuration names, with what a user should know of the bill."""
     basis = basis_of(bill_by_kinds(loaded, progress), loaded, now)
-    return _planned(basis, basis.found.named(loaded), now)
+    use = basis.found.named(loaded)
+    made = _planned(basis, use, now)
+    said = (*_said(basis, use, basis.found.since(use)), *_endless(basis))
+    return replace(made, plan=replace(made.plan, warnings=(*made.plan.warnings, *said)))
 
 
 def _kind_plan(basis: BillBasis, use: KindUse, now: datetime) -> KindPlan:
@@ -260,14 +263,21 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
             f"{format_money(dollars)} ({counted(len(short), 'kind')}): add earlier months before you buy "
             "(planning.history_1y, planning.history_3y)"
         )
-    if basis.held.endless:
-        yield (
-            f"the bill does not say when {counted(len(basis.held.endless), 'commitment')} ends: taken as held for the "
-            "whole horizon, so that nothing is bought twice; bill.held_until in hcloud.yaml says when"
-        )
+    yield from _endless(basis)
     for name, why in basis.held.unused.items():
         yield f"{name} is held and not counted: {why}"
     yield from _told_apart(plans)
+
+
+def _endless(basis: BillBasis) -> Iterator[str]:
+    """That commitments have no end in the bill."""
+    if basis.held.endless:
+        count = len(basis.held.endless)
+        ends = "1 commitment ends" if count == 1 else f"{count:,} commitments end"
+        yield (
+            f"the bill does not say when {ends}: taken as held for the whole horizon, so that nothing is bought twice; "
+            "bill.held_until in hcloud.yaml says when"
+        )
 
 
 def _told_apart(plans: Sequence[KindPlan]) -> Iterator[str]:
