@@ -130,7 +130,7 @@ COMPLETED = [
     ("hcloud strategy ", ["list", "show"]),
     ("hcloud strategy show ", ["SR", "OdF", "OdM", "HF", "HM", "HC"]),
     ("hcloud strategy show H", ["HF", "HM", "HC"]),
-    ("hcloud strategy list -o ", ["table", "json"]),
+    ("hcloud strategy list -o ", ["table", "json", "csv"]),
     ("hcloud plan --ho", ["--horizon"]),
     ("hcloud --no-c", ["--no-color"]),
     ("hcloud --no-color strategy show Od", ["OdF", "OdM"]),

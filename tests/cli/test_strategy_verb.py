@@ -145,7 +145,7 @@ def test_unknown_names_are_usage_errors_with_a_guess(capsys: pytest.CaptureFixtu
     assert "did you mean Od" in capsys.readouterr().err
     assert run(["strategy", "show", "nowhere/x.yaml"]) == 64
     assert run(["strategy", "show"]) == 64
-    assert run(["strategy", "list", "-o", "csv"]) == 64
+    assert run(["strategy", "list", "-o", "yaml"]) == 64
 
 
 def test_all_problems_of_a_file_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,6 @@ from hcloud.model.catalog import Provider
 from hcloud.model.workload import Workload
 from hcloud.readers.configuration.config import Loaded, parse_config
 from hcloud.store.buckets.copied import is_in_bucket
-from hcloud.usecases.workloads.billed import demand_in_bill, is_bill_named
 
 SHOWN_REGIONS = 8
 SCENARIO_PREFIX = "scenario:"
@@ -61,6 +60,8 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
         from hcloud.sim.setup.scenarios import scenario
 
         return scenario(section.scenario, loaded.config.planning.seed)
+    from hcloud.usecases.workloads.billed import demand_in_bill, is_bill_named
+
     if is_bill_named(loaded):
         return demand_in_bill(loaded, progress)
     from hcloud.readers.workloads.options import WorkloadOptions, with_keys
