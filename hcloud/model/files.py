@@ -71,6 +71,12 @@ _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
         _document("strategies", "seeds", "jobs"),
         Sort("what 'hcloud simulate' printed", "'hcloud plan --strategy' decides with it"),
     ),
+    (
+        _document("bill", "kinds", "purchases"),
+        Sort(
+            "the plan of a whole bill", "plan one kind of machine of it: 'hcloud plan BILL --set kind=NAME --out FILE'"
+        ),
+    ),
     (_document("error", "tool_version"), Sort("an error of hcloud", "it says what to do")),
     (_document("tool_version", "generated_at"), Sort("what a verb of hcloud printed", "no verb reads it back")),
     (

@@ -67,7 +67,9 @@ def plan(
     ctx: typer.Context,
     workload: Annotated[
         str | None,
-        typer.Argument(help="A trace, a history, a folder of them, - (stdin) or scenario:NAME; else hcloud.yaml's."),
+        typer.Argument(
+            help="A trace, a history, a bill, a folder of them, - (stdin) or scenario:NAME; else hcloud.yaml's."
+        ),
     ] = None,
     file: Configuration = None,
     out: Annotated[Path | None, typer.Option(help="Also write the plan to this file.")] = None,

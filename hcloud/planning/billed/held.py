@@ -12,6 +12,7 @@ from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, PurchaseOption
 from hcloud.planning.billed.kinds import KindUse, MachineKind, Types
 from hcloud.planning.fleets.owned import Owned
+from hcloud.units import HOURS_PER_MONTH, format_money
 
 ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION})
 """Options that cover all systems of a family in a region."""
@@ -20,16 +21,18 @@ FLOATING = frozenset(
 )
 """Options that cover every family and region of their provider."""
 COUNT_PLACES = 4
+NOTHING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class HeldRule:
     """When plans begin, and the day at whose beginning commitments end whose end a bill does not say (None: not within
-    the horizon, so that nothing is bought twice)."""
+    the horizon, so that nothing is bought twice); ``recent_hours`` at the end of the bill say what still runs."""
 
     now: datetime
     until: date | None
     horizon_hours: int
+    recent_hours: int
 
     def hours_left(self, held: BilledCommitment) -> int:
         """How many hours it still holds."""
@@ -65,8 +68,13 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     for held in bill.commitments:
         left = rule.hours_left(held)
         parts = list(_parts(held, bill, kinds, types)) if left else []
+        if held.option in FLOATING:
+            fitting = [use for use in kinds if _covers(held, use.kind)]
+            parts = list(_moved(parts, fitting, shares, rule.recent_hours))
+        parts = [part for part in parts if part[0].recent(rule.recent_hours)] or []
         if left and not parts:
-            unused[held.id] = "it covered no machine in the bill"
+            monthly = format_money(held.paid / _hours_held(held, bill) * HOURS_PER_MONTH)
+            unused[held.id] = f"{monthly}/month{_until(held)}; no machine that it covered runs any more"
         if parts and held.end is None and rule.until is None:
             endless.append(held.id)
         for use, shape, count, hourly in parts:
@@ -98,6 +106,44 @@ def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: 
             count = Decimal(units) / hours / counted.units * grown
         if count := round(count, COUNT_PLACES):
             yield use, counted, count, held.paid * share / hours / count
+
+
+def _moved(
+    parts: Sequence[Part], fitting: Sequence[KindUse], shares: Mapping[MachineKind, Sequence[Owned]], recent: int
+) -> Iterator[Part]:
+    """The parts of a commitment that floats, where machines it covered became fewer or stopped: what they leave covers
+    others, the largest kinds first, and what nobody is left for stays with the largest."""
+    room = {
+        use.kind: max(use.recent(recent) - sum(_vcpus(o) for o in shares.get(use.kind, ())), 0.0) for use in fitting
+    }
+    dollars = fee = 0.0
+    for use, shape, count, hourly in parts:
+        vcpus = float(count * shape.vcpus)
+        kept = min(vcpus, room[use.kind])
+        room[use.kind] -= kept
+        share = kept / vcpus
+        dollars += (vcpus - kept) * use.list_rate
+        fee += float(count * hourly) * (1 - share)
+        if kept:
+            yield use, shape, round(count * Decimal(share), COUNT_PLACES), hourly
+    live = [use for use in fitting if use.recent(recent)]
+    for place, use in enumerate([*live, *live[:1]]):
+        if dollars <= NOTHING or not use.list_rate:
+            return
+        vcpus = dollars / use.list_rate
+        taken = vcpus if place == len(live) else min(vcpus, room[use.kind])
+        if count := round(Decimal(taken) / use.usual.vcpus, COUNT_PLACES):
+            part = taken / vcpus
+            yield use, use.usual, count, Decimal(fee * part) / count
+            fee, dollars = fee * (1 - part), dollars * (1 - part)
+
+
+def _vcpus(owned: Owned) -> float:
+    return float(owned.count * owned.shape.vcpus)
+
+
+def _until(held: BilledCommitment) -> str:
+    return "" if held.end is None else f" until {held.end:%Y-%m-%d}"
 
 
 def _covers(held: BilledCommitment, kind: MachineKind) -> bool:

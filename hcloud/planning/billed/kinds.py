@@ -68,6 +68,15 @@ class KindUse:
         known = [u.list_cost for u in self.usage if u.list_cost is not None]
         return sum(known, Decimal(0)) if len(known) == len(self.usage) else None
 
+    @property
+    def list_rate(self) -> float:
+        """Dollars an hour of a vCPU at public on-demand prices, else what was paid for it."""
+        return float(self.size) / float(self.cores.sum())
+
+    def recent(self, hours: int) -> float:
+        """The mean vCPUs of the last hours of the bill."""
+        return float(self.cores[-hours:].mean())
+
     def covered_vcpu_hours(self, option: PurchaseOption | None = None) -> float:
         """vCPU-hours that an option covered, or all of them did."""
         total = 0.0

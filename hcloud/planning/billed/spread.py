@@ -1,13 +1,18 @@
-"""What a bill of daily rows does not say: in which hours of a day its machines ran."""
+"""What a bill does not say: in which hours of a day machines ran, and what ran on days that it has no lines of."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hcloud.model.bill import Bill, BilledUsage
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hcloud.model.workload import Floats
 
 
@@ -30,3 +35,32 @@ def most_uneven(cores: Floats, certain: Floats, committed: float) -> float:
 def as_monthly(vcpu_hours: float, hours: int, hourly: Decimal, month: int) -> Decimal:
     """Dollars a month of vCPU-hours that ran over within ``hours``, at ``hourly`` dollars a vCPU."""
     return Decimal(vcpu_hours) / hours * hourly * month
+
+
+def without_missing_days(bill: Bill) -> tuple[Bill, int]:
+    """(the bill without the days of which it has no machine at all, how many these are): a month that was not delivered
+    is no month without machines. Days at its end stay: there machines may have been given back."""
+    used = sum((u.hours + (0.0 if u.spot is None else u.spot) for u in bill.usage), np.zeros(bill.hours))
+    days = np.arange(bill.hours) // HOURS_PER_DAY
+    empty = np.bincount(days, used) == 0
+    last = int(np.flatnonzero(~empty).max(initial=-1))
+    empty[last + 1 :] = False
+    missing = int(empty.sum())
+    if not missing:
+        return bill, 0
+    kept = ~empty[days]
+    return replace(bill, hours=int(kept.sum()), usage=tuple(_only(used, kept) for used in bill.usage)), missing
+
+
+def _only(used: BilledUsage, kept: NDArray[np.bool_]) -> BilledUsage:
+    def cut(hours: Floats | None) -> Floats | None:
+        return None if hours is None else hours[kept]
+
+    return replace(
+        used,
+        hours=used.hours[kept],
+        memory=cut(used.memory),
+        covered={option: hours[kept] for option, hours in used.covered.items()},
+        spot=cut(used.spot),
+        whole_days=cut(used.whole_days),
+    )

@@ -47,6 +47,9 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
     seen.check()
     if not sums.totals:
         raise InputError(f"{path}: no rows; the bill has only a header")
+    if len(several := dict.fromkeys(names)) > 1:
+        told = f"files of {' and '.join(several)}, added up: they must not be of the same account and month"
+        found.said[told] = len(files)
     digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
     origin = BillOrigin(path.name, " and ".join(dict.fromkeys(names)), digest, len(files), rates)
     return bill_of(sums, origin, _said(files, found))

@@ -30,6 +30,7 @@ from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, bill_by_k
 from hcloud.usecases.workloads.sources import open_prices
 
 READING = 0.7  # ours: the part of the progress bar that reading takes
+SHOWN_PRICES, SHOWN_SAID = 2, 4
 DIFFERS = Decimal("0.1")  # ours: a bill and the price book that differ by more than this share are told apart
 
 
@@ -63,7 +64,8 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
                 f"owned: {section.key} floats over the kinds of machines in a bill and cannot be given to one",
                 hint="leave it out of 'owned': what a bill says is held is used first",
             )
-    rule = HeldRule(now, loaded.config.bill.held_until, loaded.config.settings().outlook.horizon_hours)
+    horizon = loaded.config.settings().outlook.horizon_hours
+    rule = HeldRule(now, loaded.config.bill.held_until, horizon, found.recent_hours)
     held = held_of(found.bill, kinds, found.types, rule)
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
     large = tuple(use for use in kinds if use.size >= least)
@@ -263,10 +265,26 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
             f"{format_money(dollars)} ({counted(len(short), 'kind')}): add earlier months before you buy "
             "(planning.history_1y, planning.history_3y)"
         )
+    if basis.found.missing_days:
+        yield (
+            f"the bill has nothing of {counted(basis.found.missing_days, 'day')} between its first and its last: they "
+            "do not count; add what is missing"
+        )
+    for what, rows in list(basis.bill.said.items())[:SHOWN_SAID]:
+        yield f"{what}: {rows:,}"
     yield from _endless(basis)
     for name, why in basis.held.unused.items():
-        yield f"{name} is held and not counted: {why}"
+        yield f"{name} is held and not counted: {why}: see what else it may cover before you buy"
+    yield from _of_prices(plans)
     yield from _told_apart(plans)
+
+
+def _of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
+    """What the plans of kinds warn of their prices, the oldest first."""
+    told = [w for p in plans if p.plan for w in p.plan.warnings if w.startswith(("the oldest price", "derived prices"))]
+    oldest = [w for w in told if w.startswith("the oldest price")]
+    yield from sorted(set(oldest), key=lambda w: (-len(w), w), reverse=False)[:1]
+    yield from sorted(set(told) - set(oldest))[:SHOWN_PRICES]
 
 
 def _endless(basis: BillBasis) -> Iterator[str]:

@@ -10,6 +10,7 @@ from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.bill import Bill
 from hcloud.model.workload import Demand
 from hcloud.planning.billed.kinds import KindUse, Types, Unplanned, kinds_of
+from hcloud.planning.billed.spread import without_missing_days
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.workloads.source import STDIN
 from hcloud.store.buckets.copied import is_in_bucket
@@ -24,7 +25,8 @@ _ADDRESS = re.compile(r"^(s3|gs|https):/+")  # as a path an address has one slas
 
 @dataclass(frozen=True, slots=True)
 class BillOfKinds:
-    """A bill with its kinds of machines, those that cost most first, and what cannot be planned."""
+    """A bill with its kinds of machines, those that cost most first, and what cannot be planned; ``missing_days`` are
+    the days between its first and its last hour that it has nothing of, which do not count."""
 
     bill: Bill
     kinds: tuple[KindUse, ...]
@@ -32,6 +34,7 @@ class BillOfKinds:
     types: Types
     recent_hours: int
     shrunk: float
+    missing_days: int = 0
 
     def named(self, loaded: Loaded) -> KindUse:
         """The kind that the configuration names; UsageError where it names none that there is."""
@@ -89,9 +92,11 @@ def bill_name(loaded: Loaded) -> str:
 def by_kinds(bill: Bill, loaded: Loaded) -> BillOfKinds:
     """The kinds of machines in a bill that was read."""
     types = _types_of(bill, loaded)
-    kinds, unplanned = kinds_of(bill, types)
+    there, missing = without_missing_days(bill)
+    kinds, unplanned = kinds_of(there, types)
     rule = loaded.config.bill
-    return BillOfKinds(bill, kinds, unplanned, types, min(rule.recent // SECONDS_PER_HOUR, bill.hours), rule.shrunk)
+    recent = min(rule.recent // SECONDS_PER_HOUR, there.hours)
+    return BillOfKinds(there, kinds, unplanned, types, recent, rule.shrunk, missing)
 
 
 def demand_in_bill(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Demand:

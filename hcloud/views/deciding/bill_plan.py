@@ -64,7 +64,7 @@ def _about(made: BillPlan) -> Iterator[str]:
 
 
 def _kinds(made: BillPlan, most: int) -> Figures:
-    names = ("kind", "vCPUs", "held", "buy", "now", "plan", "saves", "upfront")
+    names = ("kind", "mean vCPUs", "held", "buy", "no purchase", "plan", "saves", "upfront")
     shown, rest = made.planned[:most], made.planned[most:]
     rows = [_row(kind) for kind in shown]
     if rest:

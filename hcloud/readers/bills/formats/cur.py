@@ -175,5 +175,14 @@ CUR = BillFormat(
     required=frozenset({"type", "product", "usage_type", "account", "cost", "quantity", "start"}),
     meaning=_meaning,
     label=_label,
-    identity=("identitylineitemid", "identitytimeinterval"),
+    identity=(  # the id of a line is another one in the next delivery
+        "lineitemresourceid",
+        "lineitemusagestartdate",
+        "lineitemusagetype",
+        "lineitemoperation",
+        "lineitemlineitemtype",
+        "lineitemusageaccountid",
+        "lineitemusageamount",
+        "lineitemunblendedcost",
+    ),
 )
