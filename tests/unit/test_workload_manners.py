@@ -218,13 +218,13 @@ def test_epochs_in_an_answer_of_monitoring(ticks: int, tmp_path: Path) -> None:
         path.write_text(json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [series]}}))
 
     write()
-    found = read_workload(path)
+    found = read_workload(path, options=WorkloadOptions(series_value="cores"))
     assert isinstance(found, Demand)
     assert (found.start, found.step_seconds, len(found)) == (START, 60, 3)
     times[1] = START * (1 if ticks > 1 else 1000)
     write()
     with pytest.raises(InputError, match="sample 2"):
-        read_workload(path)
+        read_workload(path, options=WorkloadOptions(series_value="cores"))
 
 
 @pytest.mark.parametrize("times", [

@@ -51,7 +51,8 @@ def matrix(series: dict[str, list[tuple[int, float]]]) -> dict[str, object]:
 def demand(folder: Path, document: object, **keys: object) -> Demand:
     path = folder / "answer.json"
     path.write_text(json.dumps(document))
-    found = read_workload(path, options=WorkloadOptions(**keys))  # type: ignore[arg-type]
+    said = {"series_value": "cores"} if "resultType" in path.read_text() else {}  # a query says not what it returned
+    found = read_workload(path, options=WorkloadOptions(**{**said, **keys}))  # type: ignore[arg-type]
     assert isinstance(found, Demand)
     return found
 
@@ -67,6 +68,15 @@ def test_the_same_use_in_three_forms_is_the_same_demand(tmp_path: Path) -> None:
     for found in forms:
         assert (found.start, found.step_seconds) == (START, 300)
         assert list(found.cores) == pytest.approx([0.8, 4.0, 8.0, 0.0])
+
+
+def test_an_answer_of_prometheus_does_not_say_whether_it_is_cores_or_percent(tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    path.write_text(json.dumps(matrix({"web-1": [(0, 54.0), (60, 50.0)]})))
+    with pytest.raises(InputError, match="nothing says what the values") as refused:
+        read_workload(path)
+    assert refused.value.hint is not None
+    assert "series_value=percent" in refused.value.hint
 
 
 def test_series_are_added_up_while_their_machines_are_there(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ _SHOWN = 5
 @dataclass(frozen=True, slots=True)
 class MeasuredSeries:
     """One series: where it stands in its file, its name, its times in order in Unix seconds and its values; the
-    ``unit`` of these where the file says it, else the ``usual`` one where its service has one; the lines of a text;
+    ``unit`` of these where the file says it; the lines of a text;
     GiB of memory where the file tells them."""
 
     where: str
@@ -39,7 +39,6 @@ class MeasuredSeries:
     times: Floats
     values: Floats
     unit: str = ""
-    usual: str = ""
     lines: NDArray[np.int64] | None = None
     memory: Floats | None = None
     highest: float | None = None
@@ -95,13 +94,13 @@ def in_order(times: Sequence[float], values: Sequence[float]) -> tuple[Floats, F
 def _meaning(
     source: TraceFile, found: Sequence[MeasuredSeries], options: WorkloadOptions
 ) -> tuple[str, list[Modelled]]:
-    """What the values are: as asked, as the file says, else what is usual there; InputError where nobody says."""
+    """What the values are: as asked, or as the file says; InputError where nobody says."""
     said, asked = found[0].unit, options.series_value != "auto"
     known = bool(said) and all(series.unit == said for series in found)
-    if not asked and not known and not all(series.usual and not series.unit for series in found):
+    if not asked and not known:
         raise _unknown_unit(source, found, options)
-    value = options.series_value if asked else said if known else found[0].usual
-    why = "as asked" if asked else "as the file says" if known else "nothing else known"
+    value = options.series_value if asked else said
+    why = "as asked" if asked else "as the file says"
     rules = [Modelled("cores", f"a value is {value} ({why})", "fixed" if why == "as the file says" else "series_value")]
     if value in ("percent", "fraction"):
         whole = "100 %" if value == "percent" else "a value of 1"

@@ -4,7 +4,6 @@ queries, Google's ``timeSeries.list`` and Azure's ``az monitor metrics list``.""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from hcloud.errors import InputError
@@ -85,7 +84,7 @@ def _of_prometheus(document: Mapping[str, Any], findings: Findings) -> Iterator[
         pairs = [pair for pair in _list_of(one.get("values")) if isinstance(pair, list) and len(pair) == 2]
         if len(pairs) != len(_list_of(one.get("values"))):
             findings.add(f"result {at}", "a sample that is no pair", "[time, value]")
-        yield replace(sampled(f"result {at}", named, pairs, findings), usual="cores")
+        yield sampled(f"result {at}", named, pairs, findings)
 
 
 def _of_statistics(document: Mapping[str, Any], findings: Findings) -> MeasuredSeries:
