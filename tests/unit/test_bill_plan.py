@@ -244,6 +244,11 @@ def test_prices_that_are_not_those_of_the_book_are_told() -> None:
     assert not any("negotiated" in warning for warning in planned(bill(usage)).warnings)
 
 
+def test_what_the_reader_repaired_is_said_beside_what_it_leads_to() -> None:
+    made = planned(replace(bill(used("m5.large", 50 * FLAT)), repaired={"hours counted as none": 3}))
+    assert "hours counted as none: 3" in made.warnings
+
+
 def test_a_daily_bill_says_what_its_hours_may_cost_more() -> None:
     cores = np.repeat([10.0, 10.0], 24)
     assert most_uneven(cores, cores, 10.0) == 0.0

@@ -71,7 +71,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
         if held.option in FLOATING:
             fitting = [use for use in kinds if _covers(held, use.kind)]
             parts = list(_moved(parts, fitting, shares, rule.recent_hours))
-        parts = [part for part in parts if part[0].recent(rule.recent_hours)] or []
+        parts = [part for part in parts if part[0].recent(rule.recent_hours)]
         if left and not parts:
             monthly = format_money(held.paid / _hours_held(held, bill) * HOURS_PER_MONTH)
             unused[held.id] = f"{monthly}/month{_until(held)}; no machine that it covered runs any more"

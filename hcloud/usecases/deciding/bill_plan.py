@@ -270,7 +270,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
             f"the bill has nothing of {counted(basis.found.missing_days, 'day')} between its first and its last: they "
             "do not count; add what is missing"
         )
-    for what, rows in list(basis.bill.said.items())[:SHOWN_SAID]:
+    for what, rows in list({**basis.bill.repaired, **basis.bill.said}.items())[:SHOWN_SAID]:
         yield f"{what}: {rows:,}"
     yield from _endless(basis)
     for name, why in basis.held.unused.items():
