@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from hcloud.control.candidates import has_capacity
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
-from hcloud.control.search import could_take, find_idle, has_capacity, reserved_for
+from hcloud.control.search import could_take, find_idle, reserved_for
 from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
 from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
@@ -100,7 +103,9 @@ def nominee(c: Control, number: int) -> int:
 def look(c: Control, number: int, now: float) -> Situation:
     """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
     job = c.jobs[number]
+    searches, looks = c.desk.searches, job.looks  # this look is none of the controller's own
     room = 1 if _reserved_now(c, job, -1) >= 0 else 0
+    c.desk.searches, job.looks = searches, looks
     offered = _offered(c, job.kind, now) if job.kind >= 0 else 0
     return _situation(c, job, room, offered, wait_of(c, cause_of(c, job, room), 0.0))
 
@@ -249,7 +254,7 @@ def _place_for_queued(c: Control, number: int, freed: int) -> int:
     if c.desk.blocked == number + 1 and freed >= 0:
         return freed if could_take(c, freed, job) else -1
     found = reserved_for(c, job, -1)
-    if found < 0:
+    if found < 0 and c.rules.candidates == 0:  # another sample may find what this one missed
         c.desk.blocked = number + 1
     return found
 
@@ -312,7 +317,9 @@ def _move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
     return True
 
 
-def reclassify(c: Control, number: int, vector: Ints, performance: float, now: float) -> None:
+def reclassify(
+    c: Control, number: int, vector: Annotated[Ints, RESOURCES], performance: float, now: float
+) -> None:
     """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that
     follows. Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may
     be moved for the old estimate's sake."""
