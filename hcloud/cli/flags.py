@@ -15,6 +15,12 @@ JobTrace = Annotated[
 Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM (all of these: all), HC, a file.")
 ]
+Placements = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--placement", help="Which server of a pool: greedy, least-loaded, power-of-two, tarcil ... (all: all)."
+    ),
+]
 Configuration = Annotated[
     Path | None, typer.Option("--file", "-f", "-c", help="The configuration, else ./hcloud.yaml.")
 ]

@@ -317,9 +317,7 @@ def _move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
     return True
 
 
-def reclassify(
-    c: Control, number: int, vector: Annotated[Ints, RESOURCES], performance: float, now: float
-) -> None:
+def reclassify(c: Control, number: int, vector: Annotated[Ints, RESOURCES], performance: float, now: float) -> None:
     """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that
     follows. Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may
     be moved for the old estimate's sake."""

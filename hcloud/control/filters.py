@@ -90,9 +90,9 @@ def _is_passed(c: Control, job: Job, wanted: Wanted, conditions: int) -> bool:
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
         job.looks += 1
-        if number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1]):
-            if not c.rules.informed or _passes(c, job, number, wanted[1], conditions):
-                return True
+        has_room = number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1])
+        if has_room and (not c.rules.informed or _passes(c, job, number, wanted[1], conditions)):
+            return True
     return False
 
 

@@ -84,8 +84,8 @@ class Job:
 class Server:
     """An instance. ``used`` and ``pressure`` are sums over its tenants, ``room`` the least of what they bear; ``high``
     and ``low`` the last quality sample (-1: none); ``shelf``, ``block``, ``before`` and ``after`` say where it is
-    listed, ``worth`` by what a search may pass it over, ``place`` its place on its roster; ``deadline`` is when an idle one goes (-1: not idle);
-    ``serial`` numbers the instances ever obtained."""
+    listed, ``worth`` by what a search may pass it over, ``place`` its place on its roster; ``deadline`` is when an idle
+    one goes (-1: not idle); ``serial`` numbers the instances ever obtained."""
 
     status: int
     paid: int
@@ -230,15 +230,10 @@ COMMANDS = 4096
 
 
 def new_control(
-    rules: Rules,
-    kinds: Table[RentableKind],
-    jobs: Table[Job],
-    servers: int,
-    commands: int = COMMANDS,
-    speeds: Ints | None = None,
+    rules: Rules, kinds: Table[RentableKind], jobs: Table[Job], servers: int, commands: int = COMMANDS
 ) -> Control:
-    """A controller that has seen nothing, with room for so many servers at a time and commands an event; without
-    ``speeds`` all types are as fast for all jobs."""
+    """A controller that has seen nothing, with room for so many servers at a time and commands an event; all types are
+    as fast for all jobs."""
     count = len(kinds)
     made = Control(
         record(rules),
@@ -252,7 +247,7 @@ def new_control(
         table(ShelfBlock, servers),
         table(RosterRow, servers),
         table(Candidate, rules.most_candidates + 2),
-        np.full((1, count), FULL_SPEED, np.int64) if speeds is None else speeds,
+        np.full((1, count), FULL_SPEED, np.int64),
         table(Desk, 1)[0],
         table(Command, commands),
     )

@@ -51,7 +51,8 @@ class Ideal(Placement, of="placement", name="ideal", ranking=codes.BY_FIT):
 
 
 class Paragon(Placement, of="placement", name="paragon", ranking=codes.FILTERED):
-    """The servers that bear the job and that it bears; of these the best platform, then the closest fit (Paragon §3.2)."""
+    """The servers that bear the job and that it bears; of these the best platform, then the closest fit
+    (Paragon §3.2)."""
 
     first_relaxation: int = count("points of pressure", 1, 100, "first_relaxation")
     most_looks: int = count("servers looked at", 1, 1_000_000_000, "most_looks")

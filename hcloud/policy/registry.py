@@ -11,7 +11,17 @@ from hcloud.policy.rule import MECHANISMS, RULES, Known, Rule
 from hcloud.policy.rules import Rules
 
 __all__ = ["MECHANISMS", "RULES", "compose", "rents_whole_servers", "rule_of"]
-_MODULES = information, sizing, renting, mapping, limits, searching, placements, retention, repair  # they enter their rules
+_MODULES = (
+    information,
+    sizing,
+    renting,
+    mapping,
+    limits,
+    searching,
+    placements,
+    retention,
+    repair,
+)  # they enter their rules
 
 
 def rule_of(strategy: Strategy, mechanism: str) -> Rule:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.flags import JobTrace, Strategies
+from hcloud.cli.flags import JobTrace, Placements, Strategies
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
@@ -25,6 +25,7 @@ def simulate(
     *,
     workload: JobTrace = None,
     strategy: Strategies = None,
+    placement: Placements = None,
     where: SimulationFlags,
     journal: Annotated[
         Path | None, typer.Option(help="Also write every event and decision of the one strategy named, a line each.")
@@ -38,9 +39,9 @@ def simulate(
 
     terminal, at = session(ctx).terminal, shown.at
     if not is_plan(workload):
-        _check_journal(journal, len(strategies_named(strategy or ["all"])))
+        _check_journal(journal, len(strategies_named(strategy or ["all"], placement or ())))
     study, pool, fleet = where.opened(workload, at, terminal)
-    chosen = strategies_named(strategy or ([fleet.strategy] if fleet else ["all"]))
+    chosen = strategies_named(strategy or ([fleet.strategy] if fleet else ["all"]), placement or ())
     _check_journal(journal, len(chosen))
     tell_first_use(terminal, len(study.jobs) * len(chosen))
     with terminal.progress("simulating", 1.0) as advance:

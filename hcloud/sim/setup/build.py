@@ -84,8 +84,8 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
     jobs = job_table(setting, tasks, kinds)
     rules = compose(setting.strategy, setting.shop.large, (column(jobs, "high") // (HALF // SCALE)).tolist())
     speeds = np.ones((1, len(kinds))) if setting.speeds is None else setting.speeds
-    known = np.rint(speeds * FULL_SPEED).astype(np.int64)
-    control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands, known)
+    control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands)
+    control = control._replace(speeds=np.rint(speeds * FULL_SPEED).astype(np.int64))
     for lot in setting.lots:
         open_pool(control, lot.kind, lot.servers)
     series = np.zeros((setting.samples, 4 + 3 * len(kinds)))
