@@ -119,6 +119,7 @@ def unseat(c: Control, number: int) -> int:
     server.tenants -= 1
     server.used -= job.cores
     server.memory -= job.memory
+    c.desk.vacated += 1
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * weight

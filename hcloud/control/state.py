@@ -49,7 +49,8 @@ class Job:
     then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
     waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
     elsewhere. ``platform`` is its row of the speeds of types, ``looks`` how many servers were looked at for it, and
-    where choices are audited ``better`` of the ``among`` servers with room ranked before the one that was taken.
+    ``tried`` when it last fitted nowhere (one more
+    than the desk's ``vacated``, 0: never), where choices are audited ``better`` of the ``among`` servers with room ranked before the one that was taken.
     """
 
     ask: int
@@ -77,6 +78,7 @@ class Job:
     opened: float
     platform: int
     looks: int
+    tried: int
     better: int
     among: int
 
@@ -150,13 +152,16 @@ class Candidate:
 
 class Desk:
     """The rest: reserved servers (``own``), thousandths of their vCPUs (``pool``), of the ``narrowest`` server that is
-    shared and ``used`` of them, the queue, the
-    next free slot, block and serial number, commands not yet read, the queued job known to fit nowhere (plus one), the
-    queue's length a period ago, the jobs followed elsewhere and the servers ``freed`` since the reserve was looked at
-    for them, when those who wait were ``counted``, mappings that had no quality sample, whether a table was too short,
-    the soft limit, when the queue last held a job, when a job last came, mean seconds between jobs; for the search by
-    rank: how many servers each roster lists, how often was searched, the state of the draws, by how many points each of
-    the conditions of a filter is relaxed and which resource it is about."""
+    shared and ``used`` of them, the queue, the next free slot, block and serial number, commands not yet read, the
+    queued job known to fit nowhere (plus one), the queue's length a period ago, the jobs followed elsewhere and the
+    servers ``freed`` since the reserve was looked at for them, when those who wait were ``counted``, mappings that had
+    no quality sample, whether a table was too short, the soft limit, when the queue last held a job, when a job last
+    came, mean seconds between jobs.
+
+    For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, the state of
+    the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed, and which
+    resource it is about.
+    """
 
     own: int
     pool: int
@@ -181,6 +186,7 @@ class Desk:
     last_arrival: float
     mean_gap: float
     freed_servers: Annotated[Ints, FREED]
+    vacated: int
     searches: int
     first_stream: int
     second_stream: int

@@ -17,7 +17,7 @@ from hcloud.policy.rules import Rules
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
-_NO_LOOKS = (0, 0, 0, 0)
+_NO_LOOKS = (0, 0, 0, 0, 0)
 """Of a job that came: its row of speeds, servers looked at for it, and what an audit found."""
 R = TypeVar("R")
 

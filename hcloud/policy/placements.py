@@ -14,14 +14,19 @@ _ORDERS = {"best-fit": codes.BEST_FIT, "least-loaded": codes.LEAST_LOADED, "firs
 
 
 class Placement(Rule):
-    """What every placement has to say of the pressure of tenants and of servers that start."""
+    """What every placement has to say: whether jobs may be put on a server that starts."""
 
-    violation_tolerance: float = number("points of pressure", 0, 100, "tolerance")
-    tenant_pressure: str = choice("host-share", "full", feeds="full_pressure", on="full")
     join_starting: bool = switch("join_starting")
 
 
-class Greedy(Placement, of="placement", name="greedy"):
+class Considerate(Placement):
+    """A placement that looks at what jobs on one server do to each other."""
+
+    violation_tolerance: float = number("points of pressure", 0, 100, "tolerance")
+    tenant_pressure: str = choice("host-share", "full", feeds="full_pressure", on="full")
+
+
+class Greedy(Considerate, of="placement", name="greedy"):
     """The first in an order of the servers on which nobody would suffer."""
 
     order: str = choice(*_ORDERS)
@@ -46,11 +51,11 @@ class NoInterference(
     """The server with room whose type suits the job best, whoever runs there (Paragon §5)."""
 
 
-class Ideal(Placement, of="placement", name="ideal", ranking=codes.BY_FIT):
+class Ideal(Considerate, of="placement", name="ideal", ranking=codes.BY_FIT):
     """The best server, chosen with full knowledge at once: what the others are measured by (Tarcil §7.6)."""
 
 
-class Paragon(Placement, of="placement", name="paragon", ranking=codes.FILTERED):
+class Paragon(Considerate, of="placement", name="paragon", ranking=codes.FILTERED):
     """The servers that bear the job and that it bears; of these the best platform, then the closest fit
     (Paragon §3.2)."""
 
@@ -62,7 +67,7 @@ class NoHeterogeneity(Paragon, of="placement", name="no-heterogeneity", ranking=
     """Any of the servers that bear the job and that it bears, whatever their type (Paragon §5)."""
 
 
-class Sampled(Placement):
+class Sampled(Rule):
     """A placement that looks at a sample of the servers, chosen by chance."""
 
     candidates: int = count("candidates a vCPU", 1, MOST_CANDIDATES, "candidates")
@@ -72,22 +77,24 @@ class Sampled(Placement):
         return {"most_candidates": MOST_CANDIDATES, **super().numbers(known)}
 
 
-class Random(Sampled, of="placement", name="random", ranking=codes.BY_CHANCE, interference_is_full=0):
+class Random(Placement, Sampled, of="placement", name="random", ranking=codes.BY_CHANCE, interference_is_full=0):
     """The first server with room that chance draws."""
 
 
-class PowerOfTwo(Sampled, of="placement", name="power-of-two", ranking=codes.BY_LOAD, interference_is_full=0):
+class PowerOfTwo(
+    Placement, Sampled, of="placement", name="power-of-two", ranking=codes.BY_LOAD, interference_is_full=0
+):
     """The less loaded of two servers that chance draws."""
 
 
-class ParagonSampled(Sampled, of="placement", name="paragon-sampled", ranking=codes.BY_COLOCATION):
+class ParagonSampled(Considerate, Sampled, of="placement", name="paragon-sampled", ranking=codes.BY_COLOCATION):
     """The server of a sample with the best quality of colocation; of those that harm nobody the best platform first
     (Paragon §3.3)."""
 
     formula: str = choice("fixed", "printed", feeds="printed_formula", on="printed")
 
 
-class Tarcil(Sampled, of="placement", name="tarcil", ranking=codes.BY_MATCH):
+class Tarcil(Considerate, Sampled, of="placement", name="tarcil", ranking=codes.BY_MATCH):
     """The resource unit of a sample that fits what the job needs most closely, on a platform that suits it (Tarcil
     §7.3)."""
 
