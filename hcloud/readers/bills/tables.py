@@ -17,6 +17,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import json as arrow_json
 from pyarrow import parquet
 
+from hcloud.address_space import is_bounded
 from hcloud.errors import InputError, Problem
 from hcloud.model.json_text import parsed
 from hcloud.readers.bills.lines import BillFormat, PlaceError, plain
@@ -27,10 +28,12 @@ from hcloud.readers.workloads.delimited import Header, header_names
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
 
-ROWS = 3 << 15
-_BLOCK = 2 << 20
+_BLOCK, _ROWS = 2 << 20, 3 << 15
+"""Read at a time: bytes of a file of text, of which Arrow reads 32 ahead, and rows of Parquet."""
+_NARROW_BLOCK, _NARROW_ROWS = 1 << 19, 1 << 15
+"""The same where the address space is bounded: a quarter slower."""
 _PAGE = 1 << 16
-"""Bytes read at a time, of a file of text and of a column of Parquet."""
+"""Bytes read at a time of a column of Parquet."""
 _NULLS = ["", "NULL", "null", "Null", "None"]
 _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
@@ -199,7 +202,7 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
         with reader:
             stream = arrow_csv.open_csv(
                 reader,
-                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, skip_rows=file.skip),
+                read_options=arrow_csv.ReadOptions(use_threads=False, block_size=_block(), skip_rows=file.skip),
                 parse_options=arrow_csv.ParseOptions(delimiter=file.delimiter),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=types,
@@ -226,6 +229,10 @@ def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
         raise InputError(
             f"{file.name}: holds NUL bytes or lone carriage returns", hint="export it again as CSV (UTF-8)"
         )
+
+
+def _block() -> int:
+    return _NARROW_BLOCK if is_bounded() else _BLOCK
 
 
 def _ends_a_line(path: Path) -> bool:
@@ -260,7 +267,8 @@ def _parquet(file: BillFile) -> Iterator[pa.RecordBatch]:
             file.source.path, read_dictionary=coded, pre_buffer=False, buffer_size=_PAGE
         ) as stored:
             total, done = max(stored.metadata.num_rows, 1), 0
-            for batch in stored.iter_batches(ROWS, columns=list(dict.fromkeys(file.names.values())), use_threads=False):
+            rows = _NARROW_ROWS if is_bounded() else _ROWS
+            for batch in stored.iter_batches(rows, columns=list(dict.fromkeys(file.names.values())), use_threads=False):
                 done += batch.num_rows
                 file.share = done / total
                 yield _from_paths(file, batch)
@@ -280,7 +288,7 @@ def _json_lines(file: BillFile) -> Iterator[pa.RecordBatch]:
     reader, rows = file.source.open(), 0
     try:
         with reader:
-            for batch in arrow_json.open_json(reader, arrow_json.ReadOptions(block_size=_BLOCK), options):
+            for batch in arrow_json.open_json(reader, arrow_json.ReadOptions(block_size=_block()), options):
                 file.share = min(reader.raw.taken / max(file.source.size, 1), 1.0)
                 yield _from_paths(file, batch)
                 rows += batch.num_rows
