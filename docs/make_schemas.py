@@ -23,6 +23,7 @@ from hcloud.views.measuring import documents as measuring
 from hcloud.views.prices import documents as prices
 from hcloud.views.reports import documents as reports
 from hcloud.views.studies import documents as studies
+from hcloud.views.studies import placement_documents
 from hcloud.views.tools import documents as tools
 from hcloud.views.workloads import bill_documents
 from hcloud.views.workloads import documents as workloads
@@ -42,6 +43,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "operating": (live.OperatingDocument,),
     "orphans": (live.OrphansDocument,),
     "outcome": (live.OutcomeDocument,),
+    "placement-size": (placement_documents.PlacementSizeDocument,),
     "price-changes": (prices.PriceChangesDocument,),
     "price-check": (prices.PriceCheckDocument,),
     "price-intake": (prices.IntakeDocument,),

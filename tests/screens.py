@@ -187,6 +187,8 @@ SCREENS = (
     ),
     _plain("strategy-list", "strategy", "list", *AT),
     _plain("strategy-show", "strategy", "show", "HM", *AT),
+    _plain("placement-size", "placement", "size", "--busy", "0.6", "--units", "1000", *AT),
+    _plain("placement-size-md", "placement", "size", "--quality", "0.8", "-o", "md", *AT, as_json=False),
 )
 OPERATE = tuple(f"operate {verb}" for verb in ("run", "status", "explain", "cancel", "drain", "stop", "replan"))
 SLURM = tuple(f"slurm {verb}" for verb in ("config", "check", "resume", "suspend", "resume-failed"))

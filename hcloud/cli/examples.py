@@ -71,6 +71,7 @@ EXAMPLES: Mapping[str, str] = {
     "pricing refresh": "hcloud pricing refresh --provider azure --region eastus",
     "strategy list": "hcloud strategy list",
     "strategy show": "hcloud strategy show HM",
+    "placement size": "hcloud placement size --quality 0.9 --miss 1e-3 --busy 0.6",
     "reproduce": "hcloud reproduce hcloud",
     "fake up": "hcloud fake up aws",
     "fake wait": "hcloud fake wait 30d",

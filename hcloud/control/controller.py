@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
 from hcloud.control.search import could_take, find_idle, has_capacity, reserved_for
@@ -312,7 +314,7 @@ def _move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
     return True
 
 
-def reclassify(c: Control, number: int, vector: Ints, performance: float, now: float) -> None:
+def reclassify(c: Control, number: int, vector: Annotated[Ints, RESOURCES], performance: float, now: float) -> None:
     """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that
     follows. Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may
     be moved for the old estimate's sake."""

@@ -9,7 +9,7 @@ from simulating import changed, excerpt, setting_of, tasks_in, with_spot, world_
 from hcloud.control.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import ENTRIES, SIMULATE, compiled, plain
+from hcloud.sim.kernels.compiled import ENTRIES, SIMULATE, compiled, is_first_use, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.run import run
@@ -96,6 +96,7 @@ def test_entries_are_loaded_with_all_that_they_call() -> None:
     tasks = tasks_in(setting, excerpt(60))
     outcome = run(setting, tasks, journal=True)
     setup, kernels = setup_of_run(outcome), compiled()
+    assert not any(map(is_first_use, ENTRIES)), "the other process failed"
     assert kernels[SIMULATE](world_of(setting, tasks), len(tasks) + 1)
     session = ControlSession(setup, kernels)
     for event in JournalReader(outcome, setup).entries():

@@ -29,6 +29,7 @@ LISTS = {
     "profile-compare": "lines", "classify": "applications", "workload-validate": "files",
     "workload-show-bill": "kinds", "plan-bill": "kinds", "pricing-list": "offers",
     "pricing-show": "offers", "pricing-import": "sources", "strategy-list": "strategies", "strategy-show": "mechanisms",
+    "placement-size": "sizes",
 }  # fmt: skip
 """What of each document the rows are."""
 OTHERS = {

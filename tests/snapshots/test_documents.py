@@ -66,6 +66,7 @@ PRINTED = {
     "pricing refresh": "price-intake",
     "strategy list": "strategies",
     "strategy show": "strategy",
+    "placement size": "placement-size",
 }
 """The published schema of what a verb prints."""
 OTHERS = {

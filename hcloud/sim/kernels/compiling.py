@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
-from typing import IO, Any, get_args, get_origin, get_type_hints
+from typing import IO, Annotated, Any, get_args, get_origin, get_type_hints
 
 import numba
 import numpy as np
@@ -152,13 +152,16 @@ def arguments(function: FunctionType) -> tuple[Any, ...]:
 
 
 def _example(hint: Any) -> Any:
-    """A value of an annotated type; arrays that are no column of a table have two dimensions."""
+    """A value of an annotated type; arrays have two dimensions, those of a stated length one."""
     if hint in (int, float, bool):
         return hint()
     if get_origin(hint) is tuple:
         return tuple(map(_example, get_args(hint)))
     if get_origin(hint) is Table:
         return table(get_args(hint)[0], 1)
+    if get_origin(hint) is Annotated:
+        array, length = get_args(hint)
+        return np.zeros(length, np.int64 if array == Ints else np.float64)
     if hint in (Ints, Reals):
         return np.zeros((1, 1), np.int64 if hint == Ints else np.float64)
     fields = get_type_hints(hint, include_extras=True)

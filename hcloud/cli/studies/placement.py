@@ -1,0 +1,72 @@
+"""``hcloud placement``: what a placement in a large pool promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, Now
+from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
+from hcloud.cli.main import session
+
+app = typer.Typer(
+    help="How many servers of a large pool to look at for each job: size",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class PromiseFormat(StrEnum):
+    """How a promise is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    MD = "md"
+    CSV = "csv"
+
+
+@dataclass(frozen=True)
+class PromisePrinted(FormOfResult, TimeOfResult):
+    """How a promise is printed."""
+
+    output: Annotated[PromiseFormat, typer.Option("--output", "-o", help="What to print.")] = PromiseFormat.TABLE
+    json_: AsJson = False
+    now: Now = None
+
+
+@app.callback()
+def placement() -> None:
+    """How many servers of a large pool to look at for each job: size."""
+
+
+@app.command()
+@grouped
+def size(
+    ctx: typer.Context,
+    *,
+    quality: Annotated[float, typer.Option(help="The rank to reach among the servers, 0.9 for the best tenth.")] = 0.9,
+    miss: Annotated[float, typer.Option(help="The share of decisions that may miss it.")] = 1e-3,
+    busy: Annotated[float | None, typer.Option(help="The share of servers that is busy.")] = None,
+    units: Annotated[int | None, typer.Option(help="How many servers there are, for exact figures.")] = None,
+    shown: PromisePrinted,
+) -> None:
+    """How many servers to look at so that the one taken is among the best, and what fewer promise.
+
+    The servers looked at are drawn at random, and the best of them is taken.
+    """
+    from hcloud.planning.strategies.promised import PromiseRequest, promised
+    from hcloud.views.studies.placement import promise_markdown, show_promise
+    from hcloud.views.studies.placement_documents import PlacementSizeDocument
+
+    terminal, at = session(ctx).terminal, shown.at
+    found = promised(PromiseRequest(quality, miss, busy, units))
+    shown.tell(
+        terminal,
+        lambda: PlacementSizeDocument.of(found, at),
+        lambda: show_promise(found, terminal),
+        md=lambda: promise_markdown(found),
+    )

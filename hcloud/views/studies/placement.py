@@ -1,0 +1,134 @@
+"""What a number of candidates promises, in one sentence and two small tables, on a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from hcloud.planning.strategies.promised import AllSampled, PromisedPlacement
+from hcloud.policy.promise import LOOKS_A_CANDIDATE
+from hcloud.units import counted
+from hcloud.views.console import Terminal
+from hcloud.views.escaped import Written
+from hcloud.views.lines import point
+from hcloud.views.markdown import markdown
+from hcloud.views.page.parts import PageSection
+from hcloud.views.tables import Figures
+
+_PARTS = {0.5: "half", 0.75: "quarter", 0.8: "fifth", 0.9: "tenth"}
+_DIGITS = 6
+_LONGEST = 6
+"""Digits of the decisions that a probability is told as a number of; a longer one is a percentage."""
+
+
+def show_promise(found: PromisedPlacement, terminal: Terminal) -> None:
+    """The sentence, the candidates that other promises take, what fewer candidates promise, and what busy servers
+    change."""
+    terminal.show(headline(found), "", _sizes(found))
+    if found.fewer:
+        terminal.show("", _fewer(found))
+    if notes := tuple(_notes(found)):
+        terminal.show("", *map(point, notes))
+
+
+def promise_markdown(found: PromisedPlacement) -> Written:
+    """The same for a ticket."""
+    tables = (_sizes(found), *((_fewer(found),) if found.fewer else ()))
+    return markdown(
+        [
+            PageSection("How many servers to look at", (headline(found), *_notes(found))),
+            *(PageSection(table.title, tables=(table,)) for table in tables),
+        ]
+    )
+
+
+def headline(found: PromisedPlacement) -> str:
+    """The promise in plain words."""
+    size, asked = found.size, found.asked
+    missed, of = _of(asked.miss)
+    sure = f"at least {of - missed:,} of {of:,} decisions" if of else f"all decisions but a share of {asked.miss:.2g}"
+    return (
+        f"With {counted(size.candidates, 'candidate')} the server taken is among the best {_part(asked.quality)} of"
+        f" those free in {sure}; its rank is {_rank(size.mean_rank)} on average (1 is the best, 0 the worst)."
+    )
+
+
+def _of(chance: float) -> tuple[int, int]:
+    """A probability as so many of 10, 100, 1,000 and so on; of none where that would be a long number."""
+    sign, digits, exponent = Decimal(repr(chance)).as_tuple()
+    assert not sign
+    assert isinstance(exponent, int)
+    return (int("".join(map(str, digits))), 10**-exponent) if 0 < -exponent <= _LONGEST else (0, 0)
+
+
+def _part(quality: float) -> str:
+    return _PARTS.get(quality) or _percent(1 - quality)
+
+
+def _percent(share: float) -> str:
+    return f"{round(share * 100, _DIGITS):g}%"
+
+
+def _sizes(found: PromisedPlacement) -> Figures:
+    misses = tuple(dict.fromkeys(size.miss for size in found.sizes))
+    rows = []
+    for quality in dict.fromkeys(size.quality for size in found.sizes):
+        told = [_candidates(found, size.candidates) for size in found.sizes if size.quality == quality]
+        rows.append([f"{quality:g}: the best {_part(quality)}", *told])
+    title = "Candidates for a quality that is missed in at most"
+    return Figures(("quality", *map(_seldom, misses)), rows, frozenset(range(1, len(misses) + 1)), title)
+
+
+def _candidates(found: PromisedPlacement, candidates: int) -> str:
+    return "all" if found.free is not None and candidates > found.free else f"{candidates:,}"
+
+
+def _seldom(miss: float) -> str:
+    times, of = _of(miss)
+    return f"{times:,} in {of:,}" if of else f"{miss:.2g}"
+
+
+def _fewer(found: PromisedPlacement) -> Figures:
+    asked = found.asked
+    names = ("candidates", f"quality in all but {_seldom(asked.miss)}", f"{asked.quality:g} missed in", "mean rank")
+    rows = [
+        [f"{p.candidates:,}", _rank(p.quality), f"{p.miss * 100:.2g}%", _rank(p.mean_rank)]
+        for p in (*found.fewer, found.size)
+    ]
+    title, numbers = "What fewer candidates promise", frozenset(range(len(names)))
+    return Figures(names, rows, numbers, title, bold=frozenset({len(rows) - 1}))
+
+
+def _rank(rank: float) -> str:
+    return f"{rank:.3f}"
+
+
+def _notes(found: PromisedPlacement) -> Iterator[str]:
+    asked, free, among_all = found.asked, found.free_sampled, found.all_sampled
+    if asked.busy is not None and free is not None and among_all is not None:
+        share, candidates = _percent(asked.busy), found.size.candidates
+        yield (
+            f"With {share} of the servers busy and the free ones sampled (over: free), the promise stays; to find"
+            f" {counted(candidates, 'free candidate')} takes {free.looks:,.0f} looks on average."
+        )
+        if free.found < candidates - 0.5:
+            yield (
+                f"At most {LOOKS_A_CANDIDATE} looks a candidate are made: {LOOKS_A_CANDIDATE * candidates:,} looks find"
+                f" {free.found:,.0f} free servers on average, which promise less."
+            )
+        yield _among_all(found, share, among_all)
+    if any(_candidates(found, size.candidates) == "all" for size in found.sizes):
+        yield "all: more candidates than free servers; looking at every server is cheaper and finds the best."
+    there = "" if found.free is None else f" The figures are exact for {counted(found.free, 'free server')}."
+    yield f"The promise is about ranks: it holds whatever makes one server better than another.{there}"
+
+
+def _among_all(found: PromisedPlacement, share: str, sampled: AllSampled) -> str:
+    quality, best = found.asked.quality, _part(found.asked.quality)
+    told = f"With {share} of the servers busy and all of them sampled (over: all), a busy server is a miss:"
+    if sampled.candidates is None:
+        return f"{told} no number of candidates promises the best {best}, since none of it is free."
+    return (
+        f"{told} {counted(sampled.candidates, 'candidate')} promise the best {best} of all servers (the law with"
+        f" {sampled.quality:.4g} in place of {quality:g})."
+    )
