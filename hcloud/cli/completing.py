@@ -16,7 +16,7 @@ SCENARIOS = tuple(
     f"scenario:{name}"
     for name in (
         "static", "low-variability", "high-variability",
-        "local-40", "local-40-medium", "local-40-phases", "local-40-oversubscribed",
+        "local-40", "local-40-medium", "local-40-bell", "local-40-phases", "local-40-oversubscribed",
         "ec2-1000", "ec2-1000-high", "ec2-1000-oversubscribed",
         "tarcil-110", "tarcil-110-mixed", "tarcil-110-durations",
         "tarcil-200-short", "tarcil-200-medium", "tarcil-200-long", "tarcil-400", "fleet-10000",

@@ -147,6 +147,9 @@ def test_arrivals_are_those_of_the_texts(book: ClusterBook) -> None:
     assert set(np.diff(made(book, "local-40").jobs.submit)) == {10.0}
     gaps = np.diff(made(book, "local-40-medium").jobs.submit)
     assert 0.8 < gaps.std() < 1.2
+    bell = made(book, "local-40-bell").jobs.submit
+    assert bell[-1] <= 1770
+    assert np.mean(np.abs(bell - np.median(bell)) < 300) == pytest.approx(0.68, abs=0.1)
     burst = made(book, "ec2-1000-oversubscribed").jobs.submit
     assert len(burst) == 8500
     assert np.count_nonzero((burst >= 3749) & (burst <= 3849)) == pytest.approx(1101, abs=1)

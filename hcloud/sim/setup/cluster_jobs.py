@@ -22,6 +22,8 @@ _OTHERS = (0.1, 0.8)
 """Points of an application's largest entry, half of the batch applications tolerant, and the others' part of it: ours,
 as of the jobs of policies/clouds/paper.yaml."""
 MOST = 99
+_WITHIN = 6.0
+"""Ours: standard deviations of bell-shaped arrivals in the time in which jobs come."""
 MEMORY = ("llcbw", "llc", "membw", "memcap")
 CPU = ("l1i", "l1d", "llc", "cpu", "tlb")
 MEMORY_GROUPED = 32
@@ -81,13 +83,15 @@ class Burst:
 
 @dataclass(frozen=True, slots=True)
 class Arrivals:
-    """When jobs come: ``gap`` seconds apart (with a normal ``spread``), and in a burst beside; with a gap of None at
-    random, so often that the usual load comes of the usual lengths."""
+    """When jobs come: ``gap`` seconds apart (with a normal ``spread``), and in a burst beside; with ``bell`` as many in
+    the same time, most of them in its middle; with a gap of None at random, so often that the usual load comes of the
+    usual lengths."""
 
     jobs: int
     gap: float | None = None
     spread: float = 0.0
     burst: Burst | None = None
+    bell: bool = False
 
     @property
     def count(self) -> int:
@@ -155,6 +159,10 @@ def submissions(recipe: ClusterRecipe, cluster: Cluster, seed: int) -> tuple[Flo
     if arrivals.gap is None:
         span = arrivals.jobs * _cores_seconds(recipe) / (recipe.load * cluster.vcpus)
         return np.sort(chance.random(arrivals.jobs)) * span, span
+    if arrivals.bell:
+        window = arrivals.gap * (arrivals.jobs - 1)
+        times = np.sort(window * np.clip(0.5 + chance.standard_normal(arrivals.jobs) / _WITHIN, 0.0, 1.0))
+        return times - times[0], float(times[-1] - times[0])
     gaps = arrivals.gap + arrivals.spread * chance.standard_normal(arrivals.jobs)
     times = np.cumsum(np.maximum(gaps, 0.0)) - gaps[0]
     if arrivals.burst is not None:
@@ -271,6 +279,7 @@ RECIPES = {
     for recipe in (
         _local("local-40", Arrivals(178, 10.0), 0.5),
         _local("local-40-medium", Arrivals(178, 10.0, 1.0), 0.95),
+        _local("local-40-bell", Arrivals(178, 10.0, bell=True), 0.95),
         _local("local-40-phases", Arrivals(178, 10.0), 0.95, phases=True),
         _local("local-40-oversubscribed", Arrivals(178, 1.0), 1.05, threads=True),
         _ec2("ec2-1000", Arrivals(2500, 1.0), 0.5),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import UsageError
+from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.cluster import Cluster
 from hcloud.model.workload import Jobs, Modelled, Provenance, Window
 from hcloud.planning.forecasting.window import window_of
@@ -38,6 +39,8 @@ _PREFERENCE = 0.15
 as fast as others, only the jobs on the few best could keep 95 %."""
 _TOLERANCE_SPREAD = 15.0
 """Ours: points by which what an application tolerates lies around 99 less what it causes, where both are known."""
+_CLASSIFIED = 6.5
+"""Points by which the truth of an application lies around what is known of it, as where strategies classify it."""
 _STEPS = 50
 _NEAR = 1e-6
 """vCPUs; a peak may miss a load by the largest job besides, since a job runs whole."""
@@ -60,9 +63,9 @@ _STATED = {
 class ClusterScenario:
     """Jobs and the cluster they run on. ``platform_speeds`` [row, type] are the speeds of types relative to the best
     for a job (1.0), in the order of ``types``; ``platform_row`` is each job's row. ``causes`` and ``tolerates`` are
-    points [application, resource] that each application presses on and bears; ``tolerance_assumed`` says that the
-    latter are but 99 less the former. ``load`` is the vCPUs needed over those there are, ``checks`` what the sources
-    state beside what was generated."""
+    points [application, resource] that each application is known to press on and bear; ``tolerance_assumed`` says that
+    the latter are but 99 less the former. ``load`` is the vCPUs needed over those there are, ``checks`` what the
+    sources state beside what was generated."""
 
     name: str
     cluster: Cluster
@@ -171,6 +174,7 @@ def _jobs(recipe: ClusterRecipe, cluster: Cluster, seed: int, drawn: _Drawn) -> 
         app.astype(np.int32), found.names, np.full(len(submit), -1, np.int32), (),
         Provenance(f"scenario:{recipe.name}", "scenario", f"seed {seed}{at_load}", len(submit), modelled=rules),
         vectors={name: tuple(vector) for name, vector in zip(found.names, found.causes.tolist(), strict=True)},
+        vector_errors=dict.fromkeys(found.names, (_CLASSIFIED,) * len(RESOURCES)),
     )  # fmt: skip
 
 
@@ -198,11 +202,11 @@ def _checks(
         yield ScenarioCheck("vCPUs of all servers", vcpus, cluster.vcpus, 0.001)
     yield ScenarioCheck("jobs", recipe.arrivals.count, len(jobs), 0.0)
     yield ScenarioCheck("vCPUs needed over those there are", wanted, needed, 0.02)
-    if recipe.arrivals.gap is not None:
+    if recipe.arrivals.gap is not None and not recipe.arrivals.bell:
         usual = recipe.arrivals.burst.after if recipe.arrivals.burst else len(jobs)
         gap = float(np.diff(jobs.submit[:usual]).mean())
         yield ScenarioCheck("mean inter-arrival seconds", recipe.arrivals.gap, gap, 0.03)
-    elif is_usual:
+    elif is_usual and recipe.steady:
         yield ScenarioCheck("mean duration seconds", recipe.mean_seconds, float(jobs.duration.mean()), 0.05)
     if not recipe.phases:  # they choose applications by what these press on
         for at, group in enumerate(recipe.groups):
