@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 ROWS = 500_000
 ACCOUNTS, MACHINES, HOURS = 40, 3000, 744
@@ -24,6 +24,18 @@ def write_report(path: Path, rows: int, seed: int = 1) -> None:
         table = _report(rng, min(ROWS, rows - first), first)
         writer = writer or parquet.ParquetWriter(path, table.schema, compression="snappy")
         writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def write_as_text(path: Path, report: Path) -> None:
+    """The same as CSV."""
+    stored, writer = parquet.ParquetFile(report), None
+    for batch in stored.iter_batches(ROWS):
+        plain = [c.dictionary_decode() if isinstance(c, pa.DictionaryArray) else c for c in batch.columns]
+        lines = pa.record_batch(plain, batch.schema.names)
+        writer = writer or csv.CSVWriter(path, lines.schema)
+        writer.write(lines)
     if writer is not None:
         writer.close()
 

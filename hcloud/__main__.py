@@ -20,6 +20,9 @@ def main() -> None:
         sys.stdout.write(f"hcloud {__version__}\n")
         return
     gc.set_threshold(*COLLECTED_EVERY)
+    from hcloud.address_space import fit_into_bounds
+
+    fit_into_bounds()
     from hcloud.cli.main import INTERRUPTED_EXIT, run
 
     code = run(sys.argv[1:])

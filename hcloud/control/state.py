@@ -48,9 +48,9 @@ class Job:
     ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue. It ``asked`` for a place
     then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
     waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
-    elsewhere. ``platform`` is its row of the speeds of types, ``looks`` how many servers were looked at for it, and
-    ``tried`` when it last fitted nowhere (one more
-    than the desk's ``vacated``, 0: never), where choices are audited ``better`` of the ``among`` servers with room ranked before the one that was taken.
+    elsewhere. ``platform`` is its row of the speeds of types, ``looks`` how many servers were looked at for it,
+    ``tried`` when it last fitted nowhere (one more than the desk's ``vacated``, 0: never); where choices are audited
+    ``better`` of the ``among`` units with room ranked before the one that was taken.
     """
 
     ask: int
