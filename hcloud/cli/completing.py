@@ -12,7 +12,16 @@ from hcloud.model.json_text import parsed
 
 YAML, JSON, TABLES = (".yaml", ".yml"), (".json",), (".csv", ".parquet", ".swf", ".tsv", ".txt", ".gz")
 PICTURES = (".png", ".svg", ".html")
-SCENARIOS = ("scenario:static", "scenario:low-variability", "scenario:high-variability")
+SCENARIOS = tuple(
+    f"scenario:{name}"
+    for name in (
+        "static", "low-variability", "high-variability",
+        "local-40", "local-40-medium", "local-40-bell", "local-40-phases", "local-40-oversubscribed",
+        "ec2-1000", "ec2-1000-high", "ec2-1000-oversubscribed",
+        "tarcil-110", "tarcil-110-mixed", "tarcil-110-durations",
+        "tarcil-200-short", "tarcil-200-medium", "tarcil-200-long", "tarcil-400", "fleet-10000",
+    )
+)  # fmt: skip
 CLOUDS = tuple(sorted(known.CLOUDS))
 RENTED_FROM = (*CLOUDS, "local", "fake", *(f"fake:{name}" for name in CLOUDS))
 LARGEST = 64 << 20

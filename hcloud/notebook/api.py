@@ -34,6 +34,8 @@ from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_uns
 from hcloud.usecases.workloads.sources import as_configured
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hcloud.notebook.inputs import Demand, Frame
     from hcloud.usecases.progress import Progress
 
@@ -167,32 +169,38 @@ def simulate(
     unprofiled: bool = False,
     drop_unplaceable: bool = False,
     profiles: str | Path | None = None,
+    load: float | Sequence[float] | None = None,
     seed: int | None = None,
     now: str | datetime | None = None,
 ) -> SimulationResult:
     """What each strategy would have cost and done: ``hcloud simulate``, and over several ``seeds`` ``hcloud compare``.
 
     ``demand`` as in :func:`plan`; or a plan, or its file, to simulate its own fleet. ``strategies`` are SR, OdF, OdM,
-    HF, HM, HC or files, else the first five (of a plan its own); ``pool`` is a number of reserved servers, ``vcpus``
-    the size of one, ``price_ratio`` on-demand over reserved price.
+    HF, HM, HC or files, else the first five (of a plan its own, on a scenario's own cluster SR); ``pool`` is a number
+    of reserved servers, ``vcpus`` the size of one, ``price_ratio`` on-demand over reserved price, ``load`` the vCPUs
+    needed over those of a scenario's own cluster.
 
     Raises InputError and UsageError as :func:`plan` does, EvidenceError for a job that fits no instance type.
 
     >>> hcloud.simulate("trace.csv", ["HM", "SR"], provider="aws").to_frame("float")
     """
     from hcloud.notebook.fleets import FleetRequest, names_plan, open_fleet
+    from hcloud.usecases.studies.clusters import checked_loads, refuse_beside_a_cluster
+    from hcloud.usecases.studies.loads import CompareRequest, compare_at_loads
     from hcloud.usecases.studies.simulate import compare, strategies_named
-    from hcloud.usecases.studies.simulation import SimulationRequest, open_study, study_of
+    from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study, study_of
 
     at, how, chosen = time_of(now), Reading(format, columns, options, decimal), names(strategies)
+    loads = () if load is None else checked_loads([load] if isinstance(load, int | float) else load)
+    beside = {
+        "format": format, "columns": columns, "options": options, "decimal": decimal, "provider": provider,
+        "region": region,
+        "families": families, "vcpus": vcpus, "profiles": profiles, "window": window, "price_ratio": price_ratio,
+        "pool": pool,
+    }  # fmt: skip
     if isinstance(demand, PlanResult) or names_plan(demand):
-        beside = {
-            "format": format, "columns": columns, "options": options, "decimal": decimal, "provider": provider,
-            "region": region,
-            "families": families, "vcpus": vcpus, "profiles": profiles, "window": window, "price_ratio": price_ratio,
-            "pool": pool,
-        }  # fmt: skip
-        own = open_fleet(demand, FleetRequest(config, cloud_model, seed, not unprofiled, beside), at)
+        request = FleetRequest(config, cloud_model, seed, not unprofiled, {**beside, "load": loads})
+        own = open_fleet(demand, request, at)
         rules = strategies_named(chosen or [own.fleet.strategy])
         return in_background(
             lambda progress: SimulationResult(compare(own.study, rules, seeds, progress, own.fleet.servers), at)
@@ -209,15 +217,17 @@ def simulate(
         profiles=folder(profiles),
     )
     loaded = configured(found, config, flags)
-    asked = SimulationRequest(cloud_model, price_ratio, not unprofiled, drop_unplaceable)
-    compared = strategies_named(chosen or ["all"])
+    asked = SimulationRequest(cloud_model, price_ratio, not unprofiled, drop_unplaceable, loads[0] if loads else None)
+    if (scenario := clustered(loaded)) is not None:
+        refuse_beside_a_cluster(scenario, [*beside.items()])
+    compared = strategies_named(chosen or (["all"] if scenario is None else ["SR"]))
 
     def work(progress: Progress) -> SimulationResult:
         if isinstance(found, DemandResult):
             study = study_of(as_configured(loaded, found.whole), loaded, asked, at.date())
         else:
             study = open_study(loaded, asked, at.date())
-        return SimulationResult(compare(study, compared, seeds, progress, pool), at)
+        return SimulationResult(compare_at_loads(study, compared, CompareRequest(seeds, pool, loads), progress), at)
 
     return in_background(work)
 

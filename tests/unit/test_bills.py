@@ -255,8 +255,8 @@ def test_jobs_are_no_bill(tmp_path: Path) -> None:
 def test_a_month_that_was_delivered_twice_is_an_error(tmp_path: Path) -> None:
     header, *lines = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
     (tmp_path / "a.csv").write_text(header + "".join(lines))
-    (tmp_path / "b.csv").write_text(header + "".join(lines[2:]))
-    with pytest.raises(InputError, match=r"b\.csv: 32 of its lines are in .*a\.csv too: a month"):
+    (tmp_path / "b.csv").write_text(header + "".join(lines[2:]).replace("0.0683000000", "0.0700000000"))
+    with pytest.raises(InputError, match=r"b\.csv: 31 of its lines are in .*a\.csv too: a month"):
         read_bill(tmp_path)
 
 
@@ -310,7 +310,7 @@ def test_of_a_month_that_was_delivered_again_the_newest_is_read(tmp_path: Path) 
 def test_of_two_deliveries_without_a_manifest_above_none_is_chosen(tmp_path: Path) -> None:
     content = (CASES / "cur_legacy.csv").read_text()
     delivered(tmp_path, "0f1e2d3c", "".join(content.splitlines(keepends=True)[:30]))
-    delivered(tmp_path, "9a8b7c6d", content)
+    delivered(tmp_path, "9a8b7c6d", content.replace("0.0683000000", "0.0700000000"))
     with pytest.raises(InputError, match="a month that was delivered twice"):
         read_bill(tmp_path)
 
@@ -381,7 +381,7 @@ def test_machines_that_differ_in_name_only_are_one_sort_of_line(tmp_path: Path) 
     path.write_text(header + "".join(line.replace('""VMName"": null', f'""VMName"": ""vm-{n}""') for n in range(200)))
     bill = read_bill(path)
     assert bill.usage[0].hours.tolist() == [200] * 24
-    batch = next(batches(opened(open_source(path), AZURE)))
+    batch = next(batches(opened(open_source(path), AZURE, AZURE.name)))
     assert len(cells_of(AZURE, batch).sorts) == 1
 
 

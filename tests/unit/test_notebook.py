@@ -286,3 +286,12 @@ def test_an_interrupted_call_leaves_nothing_behind(tmp_path: Path) -> None:
     empty.mkdir()
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], cwd=empty, check=True, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("['MainThread'] []\n", "")
+
+
+def test_the_cluster_of_a_scenario_at_several_loads() -> None:
+    found = hcloud.simulate("scenario:local-40", load=[0.3, 0.8])
+    assert list(found.to_frame()["name"]) == ["SR at 0.3", "SR at 0.8"]
+    assert set(found.to_frame()["reserved_servers"]) == {40}
+    for wrong in ({"pool": 3}, {"load": 1.6}, {"strategies": "HM"}):
+        with pytest.raises(errors.UsageError):
+            hcloud.simulate("scenario:local-40", **wrong)

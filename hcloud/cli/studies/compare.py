@@ -52,29 +52,30 @@ def compare(
     shown: ComparisonPrinted,
 ) -> None:
     """Cost and quality of the strategies with intervals over seeds, and which strategies are Pareto-optimal."""
-    from hcloud.usecases.studies.simulate import compare as run_all
+    from hcloud.usecases.studies.loads import CompareRequest, compare_at_loads
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view
     from hcloud.views.studies.documents import SimulationDocument
 
     terminal, at = session(ctx).terminal, shown.at
-    study, pool, fleet = where.opened(workload, at, terminal)
-    chosen = strategies_named(strategy or (fleet.rivals if fleet else None) or ["all"])
-    tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds)
+    found = where.opened(workload, at, terminal)
+    study, pool, fleet, loads = found
+    chosen = strategies_named(strategy or (fleet.rivals if fleet else None) or found.usual)
+    tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds * max(len(loads), 1))
     with terminal.progress("simulating", 1.0) as advance:
-        comparison = interruptible(lambda: run_all(study, chosen, seeds, advance, pool))
+        comparison = interruptible(lambda: compare_at_loads(study, chosen, CompareRequest(seeds, pool, loads), advance))
     where.drawn(comparison, terminal)
 
     def page() -> Written:
         from hcloud.views.page.render import render
         from hcloud.views.studies.simulation_page import comparison_page
 
-        return render(comparison_page(comparison, at))
+        return render(comparison_page(comparison, at, loads))
 
     shown.tell(
         terminal,
         lambda: SimulationDocument.of(comparison, at),
-        lambda: view.show_comparison(comparison, terminal),
+        lambda: view.show_comparison(comparison, terminal, loads),
         html=page,
     )
     if not any(c.is_compared for c in comparison.strategies):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
 
 from hcloud.cli.flags import (
     CloudModel,
@@ -40,11 +42,20 @@ if TYPE_CHECKING:
 
 
 class SimulatedWorkload(NamedTuple):
-    """What is simulated, with how many reserved servers (None: each strategy's own rule); the fleet of a plan."""
+    """What is simulated, with how many reserved servers (None: each strategy's own rule); the fleet of a plan; the
+    loads of a scenario's own cluster (none: its own), the first of which the study has."""
 
     study: Study
     pool: int | None
     fleet: PlannedFleet | None
+    loads: tuple[float, ...] = ()
+
+    @property
+    def usual(self) -> list[str]:
+        """The strategies where none is named: those that need nothing but what there is."""
+        if self.fleet is not None:
+            return [self.fleet.strategy]
+        return ["all"] if self.study.cluster is None else ["SR"]
 
 
 @dataclass(frozen=True)
@@ -69,20 +80,27 @@ class SimulationFlags:
     profiles: Profiles = None
     seed: FirstSeed = None
     picture: Picture = None
+    load: Annotated[
+        str | None,
+        typer.Option(help="vCPUs needed over those of the scenario's own cluster, by how long jobs run: 0.5,0.8."),
+    ] = None
 
     def opened(self, workload: str | None, at: datetime, terminal: Terminal) -> SimulatedWorkload:
         """What flags and configuration ask for, with what is to be said of it beforehand."""
+        from hcloud.usecases.studies.clusters import parse_loads
+
         if self.picture is not None:
             from hcloud.views.pictures import check_picture
 
             check_picture(self.picture)
+        loads = parse_loads(self.load)
         if is_plan(workload):
             found = self._planned(Path(str(workload)), at)
             _tell_fleet(found, terminal)
             return SimulatedWorkload(found.study, found.fleet.servers, found.fleet)
-        study = self._traced(workload, at)
+        study = self._traced(workload, at, loads[0] if loads else None)
         _tell_study(study, terminal, named=bool(self.cloud or self.provider))
-        return SimulatedWorkload(study, self.pool, None)
+        return SimulatedWorkload(study, self.pool, None, loads)
 
     def drawn(self, comparison: StrategyComparison, terminal: Terminal) -> None:
         """The picture, where one is asked for."""
@@ -105,15 +123,15 @@ class SimulationFlags:
                 ("--columns", self.columns), ("--decimal", self.decimal), ("--provider", self.provider),
                 ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus),
                 ("--profiles", self.profiles), ("--window", self.window), ("--price-ratio", self.price_ratio),
-                ("--pool", self.pool),
+                ("--pool", self.pool), ("--load", self.load),
             ]
         )  # fmt: skip
         found = open_planned(plan, with_cloud(load_config(self.file), self.cloud), at.date())
         return as_asked(found, self.seed, profiled=not self.unprofiled)
 
-    def _traced(self, workload: str | None, at: datetime) -> Study:
+    def _traced(self, workload: str | None, at: datetime, load: float | None) -> Study:
         from hcloud.readers.configuration.config import load_config
-        from hcloud.usecases.studies.simulation import SimulationRequest, open_study
+        from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study
         from hcloud.usecases.workloads.sources import Flags, with_flags
 
         flags = Flags(
@@ -128,8 +146,25 @@ class SimulationFlags:
             seed=self.seed,
             profiles=self.profiles,
         )
-        asked = SimulationRequest(self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable)
-        return open_study(with_flags(load_config(self.file), flags), asked, at.date())
+        asked = SimulationRequest(self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable, load)
+        loaded = with_flags(load_config(self.file), flags)
+        if (name := clustered(loaded)) is not None:
+            self._refuse_beside(name)
+        return open_study(loaded, asked, at.date())
+
+    def _refuse_beside(self, cluster: str) -> None:
+        """UsageError for flags that say what the scenario's own cluster says."""
+        from hcloud.usecases.studies.clusters import refuse_beside_a_cluster
+
+        refuse_beside_a_cluster(
+            cluster,
+            [
+                ("--format", self.workload_format), ("--set", self.keys), ("--columns", self.columns),
+                ("--decimal", self.decimal), ("--window", self.window), ("--provider", self.provider),
+                ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus), ("--pool", self.pool),
+                ("--price-ratio", self.price_ratio), ("--profiles", self.profiles),
+            ],
+        )  # fmt: skip
 
 
 def is_plan(workload: str | None) -> bool:
@@ -141,10 +176,22 @@ def is_plan(workload: str | None) -> bool:
     return is_plan_file(Path(workload))
 
 
+def brings_servers(workload: str | None) -> bool:
+    """Whether what is to be simulated says itself on which servers: a plan, or a scenario with a cluster."""
+    from hcloud.usecases.workloads.scenarios import has_cluster
+    from hcloud.usecases.workloads.sources import SCENARIO_PREFIX
+
+    return is_plan(workload) or has_cluster((workload or "").removeprefix(SCENARIO_PREFIX))
+
+
 def _tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
     """Say in which cloud a trace is run where none was ``named``, and whose jobs were fitted to a profile or not."""
     from hcloud.planning.forecasting.needs import KEY
 
+    if study.cluster is not None:
+        from hcloud.usecases.studies.clusters import told_of
+
+        terminal.note(told_of(study.cluster, study.shop))
     if not named and study.scenario is None and study.cloud.name == "paper":
         terminal.note("simulated with the cloud and the prices of the HCloud study; --provider takes today's")
     for rule in study.jobs.provenance.modelled:

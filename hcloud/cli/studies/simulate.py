@@ -11,7 +11,7 @@ from hcloud.cli.flags import JobTrace, Strategies
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
-from hcloud.cli.studies.flags import SimulationFlags, is_plan
+from hcloud.cli.studies.flags import SimulationFlags, brings_servers
 from hcloud.errors import UsageError
 from hcloud.usecases.interruptible import interruptible
 
@@ -32,19 +32,21 @@ def simulate(
     shown: Printed,
 ) -> None:
     """Performance, waiting, use of capacity and cost of each strategy on your own trace, before anything is bought."""
-    from hcloud.usecases.studies.simulate import compare, strategies_named
+    from hcloud.usecases.studies.loads import CompareRequest, compare_at_loads
+    from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view
     from hcloud.views.studies.documents import SimulationDocument
 
     terminal, at = session(ctx).terminal, shown.at
-    if not is_plan(workload):
+    if strategy or not brings_servers(workload):
         _check_journal(journal, len(strategies_named(strategy or ["all"])))
-    study, pool, fleet = where.opened(workload, at, terminal)
-    chosen = strategies_named(strategy or ([fleet.strategy] if fleet else ["all"]))
-    _check_journal(journal, len(chosen))
-    tell_first_use(terminal, len(study.jobs) * len(chosen))
+    found = where.opened(workload, at, terminal)
+    study, pool, _, loads = found
+    chosen = strategies_named(strategy or found.usual)
+    _check_journal(journal, len(chosen) * max(len(loads), 1))
+    tell_first_use(terminal, len(study.jobs) * len(chosen) * max(len(loads), 1))
     with terminal.progress("simulating", 1.0) as advance:
-        comparison = interruptible(lambda: compare(study, chosen, 1, advance, pool))
+        comparison = interruptible(lambda: compare_at_loads(study, chosen, CompareRequest(1, pool, loads), advance))
     if journal is not None:
         from hcloud.usecases.studies.journal import journal_run
 

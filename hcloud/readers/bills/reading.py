@@ -9,18 +9,21 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hcloud.errors import InputError
 from hcloud.model.bill import Bill
 from hcloud.readers.bills.adding import BillSums
-from hcloud.readers.bills.cells import cells_of
+from hcloud.readers.bills.cells import Cells, cells_of
+from hcloud.readers.bills.exports import AccountDays, rank
 from hcloud.readers.bills.files import HINT, Delivery, delivery, format_of, is_bill
 from hcloud.readers.bills.lines import PlaceError, Texts
 from hcloud.readers.bills.options import CURRENCY, BillOptions
-from hcloud.readers.bills.result import BillOrigin, bill_of
+from hcloud.readers.bills.result import BillOrigin, PricedLines, bill_of
 from hcloud.readers.bills.tables import BillFile, batches, opened
-from hcloud.readers.bills.twice import SeenLines
+from hcloud.readers.bills.twice import SeenLines, SharedLines
 from hcloud.readers.workloads.source import open_source
+from hcloud.units import cents
 
 __all__ = ["is_bill", "read_bill"]
 Progress = Callable[[float], None]
@@ -31,28 +34,47 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
     read. ``progress`` hears the share read so far."""
     rates = {CURRENCY: Decimal(1), **(options or BillOptions()).rates}
     found = delivery(path)
-    sums, files, names = BillSums(), list[BillFile](), list[str]()
-    seen = SeenLines(sum(one.stat().st_size for one in found.files))
-    for number, one in enumerate(found.files):
+    files = _opened(found)
+    seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
+    read = _Reading(rates).of(files, seen, progress)
+    if len(shared := seen.shared()):
+        if seen.sampled:
+            shared = _every_line(files).shared()
+        read = _Reading(rates, SharedLines(shared)).of(files, None, progress)
+    if not read.sums.totals:
+        raise InputError(f"{path}: no rows; the bill has only a header")
+    digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
+    labels = dict.fromkeys(file.label for file in files)
+    origin = BillOrigin(path.name, " and ".join(labels), digest, len(files), rates)
+    return bill_of(read.sums, origin, {**_said(files, found), **read.said()})
+
+
+def _opened(found: Delivery) -> list[BillFile]:
+    """The files, each once; of several exports that which says most first."""
+    files = list[BillFile]()
+    for one in found.files:
         source = open_source(one)
         known = format_of(source)
         if known is None:
             raise InputError(f"{one}: is no bill that is known", hint=HINT)
-        file = opened(source, known[0], told_apart=len(found.files) > 1)
-        if _is_twice(file, files, found):
-            continue
-        _take(file, sums, seen, rates, _shared(progress, number, len(found.files)))
-        files.append(file)
-        names.append(known[1])
-    seen.check()
-    if not sums.totals:
-        raise InputError(f"{path}: no rows; the bill has only a header")
-    if len(several := dict.fromkeys(names)) > 1:
-        told = f"files of {' and '.join(several)}, added up: they must not be of the same account and month"
-        found.said[told] = len(files)
-    digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
-    origin = BillOrigin(path.name, " and ".join(dict.fromkeys(names)), digest, len(files), rates)
-    return bill_of(sums, origin, _said(files, found))
+        file = opened(source, *known, told_apart=len(found.files) > 1)
+        if not _is_twice(file, files, found):
+            files.append(file)
+    return sorted(files, key=lambda file: rank(file.label))
+
+
+def _are_priced(files: list[BillFile]) -> bool:
+    return all(any("cost" in name for name in file.form.identity) for file in files)
+
+
+def _every_line(files: list[BillFile]) -> SeenLines:
+    """The lines of all files, whatever their hour."""
+    seen = SeenLines(0, priced=_are_priced(files))
+    for file in files:
+        for batch in batches(file):
+            hours = np.zeros(batch.num_rows, np.int64)
+            seen.take(file.name, batch, hours, hours)
+    return seen
 
 
 def _shared(progress: Progress | None, number: int, files: int) -> Progress:
@@ -66,42 +88,87 @@ def _shared(progress: Progress | None, number: int, files: int) -> Progress:
 
 
 def _is_twice(file: BillFile, files: list[BillFile], found: Delivery) -> bool:
-    """Whether the same file was read already, under another name."""
+    """Whether the same file is there already, under another name."""
     same = [other for other in files if other.source.size == file.source.size]
-    if not same:
-        return False
-    digest = file.source.digest()
-    if not any(other.digest == digest for other in same):
+    if not same or file.source.digest() not in {other.source.digest() for other in same}:
         return False
     told = "files that are there twice, under another name (read once)"
     found.said[told] = found.said.get(told, 0) + 1
     return True
 
 
-def _take(file: BillFile, sums: BillSums, seen: SeenLines, rates: dict[str, Decimal], progress: Progress) -> None:
-    rows = 0
+class _Reading:
+    """What is read of a bill: the sums of its lines, and of those that are left out as other lines say the same."""
 
-    def check(texts: Texts) -> None:
+    def __init__(self, rates: dict[str, Decimal], shared: SharedLines | None = None) -> None:
+        self.sums, self.rates, self.shared = BillSums(), rates, shared
+        self.left_out: dict[str, BillSums] = {}
+        self.days = AccountDays()
+
+    def of(self, files: list[BillFile], seen: SeenLines | None, progress: Progress | None) -> _Reading:
+        """The same after all lines of the files; ``seen`` notes these."""
+        several = len({file.label for file in files}) > 1
+        for number, file in enumerate(files):
+            self._take(file, seen, _shared(progress, number, len(files)), several=several)
+        return self
+
+    def said(self) -> dict[str, int]:
+        """How many lines are left out and why, with what they cost."""
+        priced, told = PricedLines(self.rates), dict[str, int]()
+        for why, sums in self.left_out.items():
+            cost = cents(priced.of(sums.totals, "cost", "credit"))
+            told[f"{why} (${cost:,} left out)"] = sum(total.rows for total in sums.totals)
+        return told
+
+    def _take(self, file: BillFile, seen: SeenLines | None, progress: Progress, *, several: bool) -> None:
+        rows = 0
+        try:
+            for batch in batches(file):
+                if not batch.num_rows:
+                    continue
+                cells = cells_of(file.form, batch)
+                if seen is not None:
+                    seen.take(file.name, batch, cells.start, cells.span)
+                self._add(file, batch, cells, several=several)
+                rows += int(np.count_nonzero(cells.counted)) if cells.counted is not None else batch.num_rows
+                progress(file.share)
+        except PlaceError as error:
+            raise file.error_at(rows + error.row, error.column, error.value, error.allowed) from None
+        except MemoryError:
+            raise
+        except pa.ArrowException as error:
+            raise InputError(f"{file.name}: after line {rows + 1}: {str(error).splitlines()[0][:200]}") from error
+
+    def _add(self, file: BillFile, batch: pa.RecordBatch, cells: Cells, *, several: bool) -> None:
+        there = np.zeros(batch.num_rows, np.bool_)
+        if several:
+            there, others = self.days.read_elsewhere(file.label, file.form, cells)
+            self._leave_out(file, batch, there, f"lines of {file.label} of accounts and days that {others} has too")
+        if self.shared is not None:
+            twice = self.shared.in_an_earlier_file(file.name, batch) & ~there
+            self._leave_out(file, batch, twice, "lines that another file has too, counted once")
+            there |= twice
+        if not there.any():
+            self.sums.take(file.form, cells, self._check)
+        elif not there.all():
+            self._take_some(self.sums, file, batch, ~there)
+
+    def _leave_out(self, file: BillFile, batch: pa.RecordBatch, rows: NDArray[np.bool_], why: str) -> None:
+        if rows.any():
+            self._take_some(self.left_out.setdefault(why, BillSums()), file, batch, rows)
+
+    def _take_some(self, sums: BillSums, file: BillFile, batch: pa.RecordBatch, rows: NDArray[np.bool_]) -> None:
+        try:
+            sums.take(file.form, cells_of(file.form, batch.filter(pa.array(rows))), self._check)
+        except PlaceError as error:
+            row = int(np.flatnonzero(rows)[error.row])
+            raise PlaceError(row, error.column, error.value, error.allowed) from None
+
+    def _check(self, texts: Texts) -> None:
         currency = texts["currency"].strip().upper()
-        if currency and currency not in rates:
+        if currency and currency not in self.rates:
             allowed = f"US dollars; say what one {currency} is worth with --set rate_{currency}=1.08"
             raise PlaceError(0, "currency", f"is {currency}", allowed)
-
-    try:
-        for batch in batches(file):
-            if not batch.num_rows:
-                continue
-            cells = cells_of(file.form, batch)
-            sums.take(file.form, cells, check)
-            seen.take(file.name, batch, cells.start)
-            rows += int(np.count_nonzero(cells.counted)) if cells.counted is not None else batch.num_rows
-            progress(file.share)
-    except PlaceError as error:
-        raise file.error_at(rows + error.row, error.column, error.value, error.allowed) from None
-    except MemoryError:
-        raise
-    except pa.ArrowException as error:
-        raise InputError(f"{file.name}: after line {rows + 1}: {str(error).splitlines()[0][:200]}") from error
 
 
 def _said(files: list[BillFile], found: Delivery) -> dict[str, int]:

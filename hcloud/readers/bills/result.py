@@ -41,7 +41,7 @@ class BillOrigin:
     rates: Mapping[str, Decimal]
 
 
-class _Priced:
+class PricedLines:
     """Sums of money in US dollars."""
 
     def __init__(self, rates: Mapping[str, Decimal]) -> None:
@@ -61,14 +61,14 @@ class _Priced:
         return sum((self.of([t], role) if role else _billed(self, t) for t, role in parts), Decimal(0))
 
 
-def _billed(priced: _Priced, total: LineTotal) -> Decimal:
+def _billed(priced: PricedLines, total: LineTotal) -> Decimal:
     """What a line was billed at, where it has no amortised cost: nothing of what a commitment paid for."""
     return Decimal(0) if total.line.holding is not None else priced.of([total], "cost")
 
 
 def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill:
     """The bill of all lines that were added up."""
-    priced = _Priced(origin.rates)
+    priced = PricedLines(origin.rates)
     hours = _Hours(sums)
     kinds = _by_kind(sums)
     fees = _fees(sums.totals, priced)
@@ -89,7 +89,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
     )
 
 
-def _lines(totals: list[LineTotal], priced: _Priced) -> dict[LineKind, LineSum]:
+def _lines(totals: list[LineTotal], priced: PricedLines) -> dict[LineKind, LineSum]:
     kinds = {kind: [t for t in totals if t.line.kind is kind] for kind in LineKind}
     return {kind: LineSum(sum(t.rows for t in of), priced.of(of, "cost", "credit")) for kind, of in kinds.items() if of}
 
@@ -144,7 +144,7 @@ def _by_kind(sums: BillSums) -> dict[UsageKind, _OfKind]:
 _Fees = Mapping[PurchaseOption | None, tuple[Decimal, Decimal]]
 
 
-def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: _Priced, fees: _Fees) -> BilledUsage:
+def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: PricedLines, fees: _Fees) -> BilledUsage:
     places, of = there.places, there.totals
     used = [t for t in of if t.line.stream is not Stream.SPOT]
     rows = [row for (stream, _), row in places.items() if stream is Stream.HOURS]
@@ -164,7 +164,7 @@ def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: _Priced, fees
     )
 
 
-def _fees(totals: list[LineTotal], priced: _Priced) -> _Fees:
+def _fees(totals: list[LineTotal], priced: PricedLines) -> _Fees:
     """The fees of commitments that the bill spreads over no usage (Google), and what was taken off for them."""
     off = [t for t in totals if t.line.stream is Stream.COVERED]
     fees = [t for t in totals if t.line.holding is not None and t.line.fee]
@@ -177,7 +177,7 @@ def _fees(totals: list[LineTotal], priced: _Priced) -> _Fees:
     }
 
 
-def _share(of: list[LineTotal], priced: _Priced, fees: _Fees) -> Decimal:
+def _share(of: list[LineTotal], priced: PricedLines, fees: _Fees) -> Decimal:
     """The share of those fees that a kind bears: in proportion to what was taken off its lines."""
     shares = Decimal(0)
     for option, (paid, off) in fees.items():
@@ -199,7 +199,7 @@ def _covered(places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: 
     return {option: _sum(hours.values, rows) for option, rows in sorted(covered.items())}
 
 
-def _commitments(totals: list[LineTotal], priced: _Priced) -> tuple[BilledCommitment, ...]:
+def _commitments(totals: list[LineTotal], priced: PricedLines) -> tuple[BilledCommitment, ...]:
     by_id: dict[str, list[LineTotal]] = {}
     for total in totals:
         if total.line.holding is not None and total.line.holding.id:
@@ -207,7 +207,7 @@ def _commitments(totals: list[LineTotal], priced: _Priced) -> tuple[BilledCommit
     return tuple(_commitment(of, priced) for _, of in sorted(by_id.items()))
 
 
-def _commitment(of: list[LineTotal], priced: _Priced) -> BilledCommitment:
+def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
     of = sorted(of, key=lambda t: not t.line.fee)
     held = _merged([t.line.holding for t in of if t.line.holding is not None])
     fees, uses = [t for t in of if t.line.fee], [t for t in of if t.line.use]

@@ -23,7 +23,7 @@ from hcloud.model.json_text import parsed
 from hcloud.readers.bills.lines import BillFormat, PlaceError, plain
 from hcloud.readers.bills.money import AmountError, numbers_of
 from hcloud.readers.bills.stored import column_at, is_text
-from hcloud.readers.bills.twice import IDENTITY
+from hcloud.readers.bills.twice import IDENTITY, OWNER
 from hcloud.readers.workloads.delimited import Header, header_names
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
@@ -38,6 +38,13 @@ _NULLS = ["", "NULL", "null", "Null", "None"]
 _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
 CUT = "files whose last line has no line end (it may be cut off)"
+_OWNERS = frozenset(
+    {
+        "lineitemresourceid", "resourceid", "resourceglobalname", "resourcename", "reservationreservationarn",
+        "savingsplansavingsplanarn", "commitmentdiscountid", "reservationid", "benefitid",
+    }
+)  # fmt: skip
+"""Columns that name the resource or the commitment that a line is of."""
 JSON = "{"
 """In place of what separates columns, in files of a JSON object a line."""
 
@@ -48,6 +55,8 @@ class BillFile:
 
     source: TraceFile
     form: BillFormat
+    label: str
+    """The format with its version."""
     names: Mapping[str, str]
     """The columns of the file by the role they have; parts of one role are numbered (``quantity``, ``quantity 2``)."""
     delimiter: str = ","
@@ -114,7 +123,7 @@ def _leaves(schema: pa.Schema) -> Iterator[str]:
             yield column.name
 
 
-def opened(source: TraceFile, form: BillFormat, *, told_apart: bool = False) -> BillFile:
+def opened(source: TraceFile, form: BillFormat, label: str, *, told_apart: bool = False) -> BillFile:
     """The file with the columns found that the format reads, those that tell its lines apart only where asked for;
     InputError where one is missing or there twice."""
     header = schema_names(source)
@@ -125,7 +134,7 @@ def opened(source: TraceFile, form: BillFormat, *, told_apart: bool = False) -> 
     for name in names:
         by_plain.setdefault(plain(name), []).append(name)
     if header.delimiter == JSON:
-        return BillFile(source, form, form.paths, JSON)
+        return BillFile(source, form, label, form.paths, JSON)
     found, problems = dict[str, str](), []
     for role, called in _wanted(form).items():
         known = [c for c in called if c in by_plain]
@@ -141,9 +150,11 @@ def opened(source: TraceFile, form: BillFormat, *, told_apart: bool = False) -> 
     if told_apart:
         known = [by_plain[name][0] for name in form.identity if name in by_plain]
         found.update({f"{IDENTITY}{number}": name for number, name in enumerate(known)})
+        owners = [name for name in known if plain(name) in _OWNERS]
+        found.update({f"{OWNER}{number}": name for number, name in enumerate(owners)})
     if problems:
         raise InputError(f"{source.name}: the columns are not those of {form.name}", problems)
-    return BillFile(source, form, found, header.delimiter, header.skip)
+    return BillFile(source, form, label, found, header.delimiter, header.skip)
 
 
 def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:

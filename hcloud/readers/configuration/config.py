@@ -68,7 +68,7 @@ class WorkloadSection(Section):
     """What ran: a file, or a generated scenario; ``options`` are its reader's keys, ``window`` is what of it counts."""
 
     path: Path | None = setting(None, "a trace or a history; relative to this file")
-    scenario: str | None = setting(None, "a generated one instead: static, low-variability or high-variability")
+    scenario: str | None = setting(None, "a generated one instead: static, high-variability, local-40, ...")
     format: str = setting("auto", "format of the file; auto: by its content; all: 'hcloud workload --help'")
     options: dict[str, str | float | bool] = Field(
         default_factory=dict, description="keys for the format, as {default_cores: 2}; all: 'hcloud workload --help'"

@@ -14,6 +14,7 @@ import numpy as np
 from hcloud.errors import FileError, InputError
 from hcloud.model.workload import Demand, Modelled, Provenance, Workload
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
+from hcloud.readers.workloads.alike import counted_once
 from hcloud.readers.workloads.commands import with_options
 from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -48,7 +49,8 @@ def read_folder(
             progress(number / len(known))
     _refuse_copies([source for source, _ in known], found)
     left_out = Counter({"files of no series": len(unknown), "folders in the folder": len(others)})
-    return _sum(folder, found, +left_out, options)
+    once, twice = counted_once(found)
+    return _sum(folder, once, +left_out, Counter(twice), options)
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
@@ -111,7 +113,9 @@ def _refuse_copies(sources: Sequence[TraceFile], found: Sequence[Demand]) -> Non
             )
 
 
-def _sum(folder: Path, found: Sequence[Demand], left_out: Counter[str], options: WorkloadOptions) -> Demand:
+def _sum(
+    folder: Path, found: Sequence[Demand], left_out: Counter[str], repaired: Counter[str], options: WorkloadOptions
+) -> Demand:
     """All demands on steps of the commonest length, from the first to the last."""
     step = Counter(demand.step_seconds for demand in found).most_common(1)[0][0]
     first = min(demand.start for demand in found)
@@ -120,7 +124,7 @@ def _sum(folder: Path, found: Sequence[Demand], left_out: Counter[str], options:
     if grid.count > options.max_rows:
         raise InputError(f"{folder}: {grid.count:,} steps of {step} s, more than {options.max_rows:,} (max_rows)")
     cores, memory, batch = np.zeros(grid.count), np.zeros(grid.count), np.zeros(grid.count)
-    rules, repaired = dict[Modelled, None](), Counter[str]()
+    rules = dict[Modelled, None]()
     for demand in found:
         begin: Floats = demand.start + demand.step_seconds * np.arange(len(demand), dtype=np.float64)
         end: Floats = begin + demand.step_seconds

@@ -113,7 +113,7 @@ def fitting_shop(book: PriceBook, wanted: ShopChoice, jobs: Jobs, *, one_shape: 
         fitting = [t for t in sold if t.shape.vcpus >= wanted.large_vcpus] or sold[-1:]
     if not fitting:
         raise _unknown(wanted)
-    offers = {t.shape.name: _reserved(book, t.on_demand, wanted.price_ratio) for t in fitting}
+    offers = {t.shape.name: commitment_of(book, t.on_demand, wanted.price_ratio) for t in fitting}
     priced = [Priced(t.shape, o.effective_hourly) for t in fitting if (o := offers[t.shape.name]) is not None]
     if not priced:
         raise _no_commitment(fitting[0].on_demand)
@@ -156,7 +156,7 @@ def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Job
             break
         alike.append(larger)
     rest = (t for t in sold if t not in alike and any(_is_size_of(t.shape, other) for other in beside))
-    types = _in_order((*alike, *rest))
+    types = in_order((*alike, *rest))
     commitment = reserved or _by_ratio(on_demand, 1.0)
     return Shop(
         types,
@@ -189,7 +189,7 @@ def open_shop(book: PriceBook, wanted: ShopChoice) -> Shop:
     if large is None:
         raise _unknown(wanted)
     cheapest = types[large]
-    reserved = _reserved(book, cheapest.on_demand, wanted.price_ratio)
+    reserved = commitment_of(book, cheapest.on_demand, wanted.price_ratio)
     if reserved is None:
         raise _no_commitment(cheapest.on_demand)
     series = cheapest.shape.family
@@ -222,10 +222,11 @@ def _rentables(book: PriceBook, wanted: ShopChoice) -> tuple[Rentable, ...]:
         if key in book.offers:
             spot = book.offers.get(replace(key, option=PurchaseOption.SPOT))
             found.append(Rentable(shape, book.offers[key], spot))
-    return _in_order(found)
+    return in_order(found)
 
 
-def _in_order(found: Iterable[Rentable]) -> tuple[Rentable, ...]:
+def in_order(found: Iterable[Rentable]) -> tuple[Rentable, ...]:
+    """Types by rising size, then price."""
     return tuple(sorted(found, key=lambda r: (r.shape.vcpus, r.on_demand.hourly, r.shape.name)))
 
 
@@ -241,7 +242,7 @@ def _by_ratio(on_demand: Offer, ratio: float) -> Offer:
     return Offer(key, Decimal(0), upfront, Origin(on_demand.origin.source, on_demand.origin.day, note))
 
 
-def _reserved(book: PriceBook, on_demand: Offer, ratio: float | None) -> Offer | None:
+def commitment_of(book: PriceBook, on_demand: Offer, ratio: float | None) -> Offer | None:
     """The commitment of a type at a stated ratio of prices, else the provider's own for a year, all upfront where that
     is sold; None where there is none."""
     if ratio is not None:

@@ -20,6 +20,7 @@ from hcloud.sim.outcomes.comparison import (
 from hcloud.sim.outcomes.measure import Measures, batch_performance, measure, service_tails
 from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.scenarios import RECIPES, self_check
+from hcloud.usecases.studies.clusters import check_rents
 from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
 
 
@@ -38,6 +39,8 @@ def compare(
 ) -> StrategyComparison:
     """Every strategy at so many seeds from the study's own on: of a scenario other seeds are other jobs, too. Those
     that reserve have ``pool`` servers, or what their own rule says."""
+    if study.cluster is not None:
+        check_rents(study.cluster, study.shop, strategies)
     runs: list[list[Measures]] = [[] for _ in strategies]
     firsts: list[Simulated] = []
     chosen = tuple(range(study.seed, study.seed + seeds))
@@ -53,6 +56,7 @@ def compare(
     told = zip(strategies, runs, firsts, strict=True)
     made = [ComparedStrategy(s.name, tuple(r), f, dropped=study.dropped) for s, r, f in told]
     checks = self_check(study.scenario, study.jobs) if study.scenario in RECIPES else ()
+    checks = checks if study.cluster is None else study.cluster.checks
     name, shop = study.jobs.provenance.name, study.shop
     large = shop.types[shop.large].shape.name
     return StrategyComparison(

@@ -23,11 +23,13 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, unplaceable
+from hcloud.sim.setup.clusters import ClusterScenario
 from hcloud.sim.setup.fitting import Room, held_by_some, work_share
 from hcloud.sim.setup.prepare import Tasks, origin, tasks_of
-from hcloud.sim.setup.scenarios import scenario
 from hcloud.sim.setup.shop import Shop, ShopChoice, SmallerReserve, fitting_shop, open_shop, shop_for
 from hcloud.units import counted
+from hcloud.usecases.studies.clusters import check_rents, open_cluster, refuse_load
+from hcloud.usecases.workloads.scenarios import has_cluster, scenario_jobs, scenario_on_cluster
 from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
 
 PAPER = "paper"
@@ -40,12 +42,14 @@ _STEP = 60
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
     """What the user says about a simulation besides workload and market: the cloud model, the price of on-demand over
-    reserved (None: from the book), whether jobs are profiled first, and whether those that fit no type are dropped."""
+    reserved (None: from the book), whether jobs are profiled first, whether those that fit no type are dropped, and
+    the load of a scenario's own cluster (None: as the scenario says)."""
 
     cloud: str | None = None
     price_ratio: float | None = None
     profiled: bool = True
     drop_unplaceable: bool = False
+    load: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,8 @@ class Study:
     """A workload, the cloud it runs in, what that cloud sells, and whether jobs are profiled first; ``scenario`` names
     the generated scenario, if it is one, so that other seeds can be drawn; ``seed`` is the first. Use and dollars are
     those of the ``window``, of all of the run where it is None; jobs that fit no type are an error unless they are to
-    be dropped. Servers of other types may be reserved ``beside`` those of the large one."""
+    be dropped. Servers of other types may be reserved ``beside`` those of the large one. A scenario that is jobs on a
+    ``cluster`` is run on that."""
 
     jobs: Jobs
     cloud: CloudModel
@@ -65,6 +70,7 @@ class Study:
     drop_unplaceable: bool = False
     dropped: Dropped = NOTHING_DROPPED
     beside: tuple[SmallerReserve, ...] = ()
+    cluster: ClusterScenario | None = None
 
 
 def open_study(
@@ -75,11 +81,37 @@ def open_study(
     With the cloud ``paper`` (the default unless a market is configured or named) the types and the price ratio are the
     thesis'. Raises UsageError for a demand series, which has no jobs, or where nothing is left to simulate.
     """
+    if (name := clustered(loaded)) is not None:
+        return _on_cluster(name, loaded, asked)
     return study_of(open_workload(loaded, progress), loaded, asked, today)
 
 
+def clustered(loaded: Loaded) -> str | None:
+    """The scenario with a cluster that is named, if one is."""
+    name = loaded.config.workload.scenario
+    return name if has_cluster(name) else None
+
+
+def _on_cluster(name: str, loaded: Loaded, asked: SimulationRequest) -> Study:
+    """A scenario on its own cluster, whole and without other prices."""
+    section = loaded.config
+    if section.workload.window is not None:
+        raise UsageError(f"workload.window: scenario:{name} is simulated whole", hint="leave the window out")
+    seed = section.planning.seed
+    ground = open_cluster(name, asked.cloud or PAPER, seed, asked.load)
+    found = ground.found
+    return Study(
+        found.jobs, ground.cloud, ground.shop, asked.profiled, seed, name, found.window, asked.drop_unplaceable,
+        beside=ground.beside, cluster=found,
+    )  # fmt: skip
+
+
 def study_of(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: date) -> Study:
-    """The same of a workload that was read."""
+    """The same of a workload that was read; what was read of a scenario with a cluster is drawn again with it."""
+    if (name := clustered(loaded)) is not None:
+        return _on_cluster(name, loaded, asked)
+    if asked.load is not None:
+        raise refuse_load(jobs.provenance.name)
     if not isinstance(jobs, Jobs):
         raise UsageError(
             "a demand series cannot be simulated: it holds no jobs",
@@ -147,9 +179,23 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
 
 def with_seed(study: Study, seed: int) -> Study:
     """The same study at another seed: a scenario's jobs are drawn anew, a trace stays as it is."""
-    jobs = study.jobs if study.scenario is None else scenario(study.scenario, seed)
+    if study.cluster is not None:
+        return on_cluster_of(study, scenario_on_cluster(study.cluster.name, seed, study.cluster.load), seed)
+    jobs = study.jobs if study.scenario is None else scenario_jobs(study.scenario, seed)
     window = study.window if jobs is study.jobs or study.window is None else window_of(jobs)
     return replace(study, jobs=jobs, seed=seed, window=window)
+
+
+def at_load(study: Study, load: float) -> Study:
+    """The same scenario on its cluster at another load."""
+    if study.cluster is None:
+        raise refuse_load(study.jobs.provenance.name)
+    return on_cluster_of(study, scenario_on_cluster(study.cluster.name, study.seed, load), study.seed)
+
+
+def on_cluster_of(study: Study, drawn: ClusterScenario, seed: int) -> Study:
+    """A study with a scenario that was drawn anew for the same cluster."""
+    return replace(study, jobs=drawn.jobs, cluster=drawn, seed=seed, window=drawn.window)
 
 
 def strategy_for(study: Study, strategy: Strategy) -> Strategy:
@@ -169,6 +215,8 @@ def pool_for(study: Study, strategy: Strategy, step: int = _STEP) -> int:
     rule = rule_of(strategy, "reserved")
     if not isinstance(rule, Reservation):
         return 0
+    if study.cluster is not None:
+        return study.cluster.cluster.largest.servers
     large = study.shop.types[study.shop.large].shape
     window = study.window
     demand = demand_of(study.jobs, step) if window is None else demand_within(study.jobs, step, window)
@@ -184,6 +232,8 @@ def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Se
     """A strategy in the study, with its own reserve unless ``pool`` states another; servers of other types that the
     study reserves stand beside a reserve."""
     informed = strategy_for(study, strategy)
+    if study.cluster is not None:
+        check_rents(study.cluster, study.shop, [strategy])
     servers = pool_for(study, informed) if pool is None else pool
     beside = study.beside if servers else ()
     shop = shop_for(study.shop, informed, beside)

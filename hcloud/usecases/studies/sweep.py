@@ -16,6 +16,7 @@ from hcloud.readers.strategies import NAMES, load_strategy
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, Dropped
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.sweep import Cell, Sweep
+from hcloud.sim.setup.cluster_shop import OWN
 from hcloud.sim.setup.grid import Changes, SweepGrid, WhatIfBatch, parse_grid
 from hcloud.store.sweep_rows import RowFile, SweepRow, open_rows
 from hcloud.units import counted
@@ -55,7 +56,8 @@ class Prepared:
         names = tuple(dict.fromkeys(name for cell in cells for name in cell.figures))
         workload = self.bench.study.jobs.provenance.name
         key, cloud = self.bench.study.shop.reserved.key, self.bench.study.cloud.name
-        place = f"{key.provider} {key.region}, {key.instance_type} reserved, cloud {cloud}"
+        region = key.region if key.region == OWN else f"{key.provider} {key.region}"
+        place = f"{region}, {key.instance_type} reserved, cloud {cloud}"
         notes = (*self.notes, *_left_out(cells, self.bench.study.dropped))
         return Sweep(self.grid, workload, self.bench.digest, names, cells, notes, place)
 

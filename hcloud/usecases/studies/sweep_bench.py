@@ -22,6 +22,7 @@ from hcloud.sim.setup.shop import RESERVE, PricingModel
 from hcloud.sim.setup.variation import varied_cloud, varied_strategy
 from hcloud.store.sweep_rows import Figure, SweepRow
 from hcloud.units import plain, rate
+from hcloud.usecases.studies.clusters import check_rents
 from hcloud.usecases.studies.simulation import (
     Study,
     check_placeable,
@@ -68,6 +69,10 @@ class SweepBench:
         if any(c.key == "pricing" and c.value == "gce" for c in changes) and self.study.shop.sustained is None:
             family = self.study.shop.types[self.study.shop.large].shape.family
             raise UsageError(f"pricing=gce: {family} has no discount by use", hint="n1 of gcp has one")
+        if self.study.cluster is not None:
+            check_rents(self.study.cluster, self.study.shop, [self.strategies[strategy]])
+            if any(c.key == "pool" for c in changes):
+                raise UsageError(f"pool: scenario:{self.study.scenario} has its own servers", hint="vary other keys")
         if any(c.key == "pool" for c in changes) and not self.strategies[strategy].follows("reserved"):
             raise UsageError(f"{strategy} reserves nothing, so there is no pool to vary")
         varied, cloud = varied_strategy(self.strategies[strategy], changes), varied_cloud(self.study.cloud, changes)

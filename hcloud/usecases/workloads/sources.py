@@ -57,9 +57,9 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
             hint="hcloud plan TRACE.csv, or workload.path in hcloud.yaml, or 'hcloud plan scenario:high-variability'",
         )
     if section.scenario is not None:
-        from hcloud.sim.setup.scenarios import scenario
+        from hcloud.usecases.workloads.scenarios import scenario_jobs
 
-        return scenario(section.scenario, loaded.config.planning.seed)
+        return scenario_jobs(section.scenario, loaded.config.planning.seed)
     from hcloud.usecases.workloads.billed import demand_in_bill, is_bill_named
 
     if is_bill_named(loaded):

@@ -56,9 +56,9 @@ def open_request(request: WorkloadRequest, progress: Callable[[float], None] | N
 
 def _read(request: WorkloadRequest, progress: Callable[[float], None] | None) -> Workload:
     if request.name.startswith(SCENARIO_PREFIX):
-        from hcloud.sim.setup.scenarios import scenario
+        from hcloud.usecases.workloads.scenarios import scenario_jobs
 
-        return scenario(request.name.removeprefix(SCENARIO_PREFIX), request.seed)
+        return scenario_jobs(request.name.removeprefix(SCENARIO_PREFIX), request.seed)
     from hcloud.readers.workloads.options import WorkloadOptions, with_keys
     from hcloud.usecases.workloads.journals import read_trace
 

@@ -128,7 +128,9 @@ def _among_all(found: PromisedPlacement, share: str, sampled: AllSampled) -> str
     told = f"With {share} of the servers busy and all of them sampled (over: all), a busy server is a miss:"
     if sampled.candidates is None:
         return f"{told} no number of candidates promises the best {best}, since none of it is free."
+    units = found.asked.units
+    many = f", more than the {counted(units, 'server')}" if units is not None and sampled.candidates > units else ""
     return (
-        f"{told} {counted(sampled.candidates, 'candidate')} promise the best {best} of all servers (the law with"
+        f"{told} {counted(sampled.candidates, 'candidate')}{many} promise the best {best} of all servers (the law with"
         f" {sampled.quality:.4g} in place of {quality:g})."
     )

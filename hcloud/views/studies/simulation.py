@@ -16,6 +16,7 @@ from hcloud.sim.outcomes.comparison import (
     kept_qos,
 )
 from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.setup.cluster_shop import OWN
 from hcloud.units import counted
 from hcloud.views.lines import point
 from hcloud.views.tables import Figures
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _NONE = "-"
+_NAMED_TYPES = 4
 _NOT_PACKED = "these figures include starts and idle instances; those of 'hcloud plan' without a strategy do not"
 Row = tuple[str, Callable[["Measures"], str]]
 
@@ -46,8 +48,9 @@ def show_simulation(comparison: StrategyComparison, terminal: Terminal) -> None:
     _notes(comparison, terminal)
 
 
-def show_comparison(comparison: StrategyComparison, terminal: Terminal) -> None:
-    """The figures that decide between strategies, with intervals over the seeds."""
+def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: Sequence[float] = ()) -> None:
+    """The figures that decide between strategies, with intervals over the seeds. At several ``loads`` no strategy is
+    the best of all: they did different work."""
     terminal.show(_headline(comparison), "")
     lines: list[tuple[str, Callable[[Measures], float], int]] = [
         ("$ an hour", dollars_per_hour, 2),
@@ -70,8 +73,15 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal) -> None:
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
     )
-    said = f"{about}; Pareto-optimal: no other strategy is both cheaper and better"
-    terminal.show(point(said))
+    same = " at the same load" if len(loads) > 1 else ""
+    terminal.show(point(f"{about}; Pareto-optimal: no other strategy{same} is both cheaper and better"))
+    if not same:
+        _show_best(comparison, terminal)
+    _show_checks(comparison, terminal)
+    _notes(comparison, terminal)
+
+
+def _show_best(comparison: StrategyComparison, terminal: Terminal) -> None:
     best = [c for c in comparison.strategies if c.on_front]
     cheapest = min(best, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
     terminal.show(
@@ -79,17 +89,17 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal) -> None:
         if cheapest is None
         else f"· cheapest Pareto-optimal strategy: {cheapest.name}"
     )
-    _show_checks(comparison, terminal)
-    _notes(comparison, terminal)
 
 
 def _headline(comparison: StrategyComparison) -> str:
     key = comparison.shop.reserved.key
-    reserved = " + ".join((comparison.shop.types[comparison.shop.large].shape.name, *comparison.beside))
+    names = (comparison.shop.types[comparison.shop.large].shape.name, *comparison.beside)
+    reserved = " + ".join(names) if len(names) <= _NAMED_TYPES else f"{names[0]} and {len(names) - 1} other types"
+    place = key.region if key.region == OWN else f"{key.provider} {key.region}"
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
     return (
         f"{comparison.workload}: {comparison.jobs:,} jobs · cloud {comparison.cloud} ·"
-        f" {key.provider} {key.region}, {reserved} reserved · {informed}"
+        f" {place}, {reserved} reserved · {informed}"
     )
 
 

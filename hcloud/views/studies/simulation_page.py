@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -49,9 +49,9 @@ QUALITY = (
 )
 
 
-def comparison_page(comparison: StrategyComparison, at: datetime) -> Page:
-    """The page of a comparison."""
-    lead = tuple(_lead(comparison))
+def comparison_page(comparison: StrategyComparison, at: datetime, loads: Sequence[float] = ()) -> Page:
+    """The page of a comparison; at several ``loads`` no strategy is the best of all."""
+    lead = (*(_best(comparison) if len(loads) <= 1 else ()), *_lead(comparison))
     quality = tuple(made.figure() for measure in QUALITY if (made := _picture(comparison, measure)) is not None)
     cost_drawn = _picture(comparison, DOLLARS)
     named = "; ".join(f"{name}: {title}" for name, title in titles(c.name for c in comparison.strategies))
@@ -72,8 +72,8 @@ def comparison_page(comparison: StrategyComparison, at: datetime) -> Page:
     return Page(f"Strategies for {comparison.workload}", lead, sections, foot=foot)
 
 
-def _lead(comparison: StrategyComparison) -> Iterator[str]:
-    """The cheapest on the front, what was simulated, the window that counts, and who left out too much of the work."""
+def _best(comparison: StrategyComparison) -> Iterator[str]:
+    """The cheapest on the front."""
     front = [c for c in comparison.strategies if c.on_front]
     best = min(front, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
     if best is not None:
@@ -82,6 +82,10 @@ def _lead(comparison: StrategyComparison) -> Iterator[str]:
             f"{best.name} is the cheapest strategy that no other beats in both: ${cost:,.2f} an hour of work, and"
             f" {kept:.1%} of jobs keep 95% of their performance."
         )
+
+
+def _lead(comparison: StrategyComparison) -> Iterator[str]:
+    """What was simulated, the window that counts, and who left out too much of the work."""
     yield (
         f"{comparison.jobs:,} jobs of {comparison.workload}, simulated in the cloud {comparison.cloud} with"
         f" {counted(len(comparison.seeds), 'seed')}."

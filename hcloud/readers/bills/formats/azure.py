@@ -154,5 +154,5 @@ AZURE = BillFormat(
     meaning=_meaning,
     label=_label,
     resource=("resourceid", "instanceid", "instancename"),
-    identity=("date", "resourceid", "meterid", "quantity", "pricingmodel"),
+    identity=("date", "resourceid", "meterid", "quantity", "pricingmodel", "reservationid", "benefitid"),
 )

@@ -184,5 +184,7 @@ CUR = BillFormat(
         "lineitemusageaccountid",
         "lineitemusageamount",
         "lineitemunblendedcost",
+        "reservationreservationarn",
+        "savingsplansavingsplanarn",
     ),
 )

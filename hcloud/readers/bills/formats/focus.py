@@ -249,6 +249,15 @@ FOCUS = BillFormat(
     meaning=_meaning,
     label=_label,
     resource=("resourceid",),
-    identity=("resourceid", "chargeperiodstart", "skupriceid", "chargedescription", "subaccountid", "billedcost"),
+    identity=(
+        "resourceid",
+        "chargeperiodstart",
+        "skupriceid",
+        "chargedescription",
+        "subaccountid",
+        "billedcost",
+        "consumedquantity",
+        "commitmentdiscountid",
+    ),
     maps={"price_details": _DETAILS, "sku": _DETAILS},
 )

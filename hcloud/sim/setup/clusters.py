@@ -1,0 +1,224 @@
+"""Scenarios that are jobs and a cluster: the servers, the jobs on them, and how fast each type runs which job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import UsageError
+from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.running.cluster import Cluster
+from hcloud.model.workload import Jobs, Modelled, Provenance, Window
+from hcloud.planning.forecasting.window import window_of
+from hcloud.sim.setup.cluster_jobs import (
+    MEMORY_GROUPED,
+    MOST,
+    RECIPES,
+    Applications,
+    ClusterRecipe,
+    applications_of_jobs,
+    of_each,
+    peak,
+    stretched,
+    submissions,
+)
+from hcloud.sim.setup.scenarios import ScenarioCheck
+from hcloud.sim.setup.streams import stream
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+    from hcloud.policy.records import Ints, Reals
+
+CLUSTER_SCENARIOS = tuple(RECIPES)
+MOST_LOAD = 1.5
+_PREFERENCE = 0.15
+"""Ours: types differ by so much, for each application in another order. With one order for all, and servers three times
+as fast as others, only the jobs on the few best could keep 95 %."""
+_TOLERANCE_SPREAD = 15.0
+"""Ours: points by which what an application tolerates lies around 99 less what it causes, where both are known."""
+_CLASSIFIED = 6.5
+"""Points by which the truth of an application lies around what is known of it, as where strategies classify it."""
+_STEPS = 50
+_NEAR = 1e-6
+"""vCPUs; a peak may miss a load by the largest job besides, since a job runs whole."""
+_LONGEST = 1e9
+_RARE = 3.3
+"""Standard deviations by which chance alone misses a share once in a thousand times."""
+_STATED = {
+    "local-40": (40, 178),
+    "ec2-1000": (1000, 7355),
+    "tarcil-110": (100, 800),
+    "tarcil-110-mixed": (100, 0),
+    "tarcil-200": (200, 0),
+    "tarcil-400": (400, 4178),
+    "fleet-10000": (10_000, 80_000),
+}
+"""Servers and vCPUs as the sources count them; 0 where they do not."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterScenario:
+    """Jobs and the cluster they run on. ``platform_speeds`` [row, type] are the speeds of types relative to the best
+    for a job (1.0), in the order of ``types``; ``platform_row`` is each job's row. ``causes`` and ``tolerates`` are
+    points [application, resource] that each application is known to press on and bear; ``tolerance_assumed`` says that
+    the latter are but 99 less the former. ``load`` is the vCPUs needed over those there are, ``checks`` what the
+    sources state beside what was generated."""
+
+    name: str
+    cluster: Cluster
+    jobs: Jobs
+    load: float
+    types: tuple[str, ...]
+    platform_speeds: Reals
+    platform_row: Ints
+    causes: Ints
+    tolerates: Ints
+    tolerance_assumed: bool
+    checks: tuple[ScenarioCheck, ...]
+
+    @property
+    def window(self) -> Window | None:
+        """What of the run counts: of a steady stream the time in which jobs come, else all of it."""
+        return window_of(self.jobs) if RECIPES[self.name].steady else None
+
+    def speeds_of(self, types: Sequence[str]) -> Reals:
+        """The speeds of types in another order; UsageError for one that the cluster does not have."""
+        lacking = [name for name in types if name not in self.types]
+        if lacking:
+            raise UsageError(f"scenario:{self.name}: no speed is known of {', '.join(lacking)}")
+        found: Reals = self.platform_speeds[:, [self.types.index(name) for name in types]]
+        return np.ascontiguousarray(found)
+
+
+def cluster_scenario(name: str, cluster: Cluster, seed: int = 42, load: float | None = None) -> ClusterScenario:
+    """The jobs of a scenario on its cluster; the same name, seed and load give the same bits.
+
+    The ``load`` (None: the scenario's own) changes how long jobs run and nothing else. Raises UsageError for one that
+    these jobs cannot have.
+    """
+    recipe = RECIPES[name]
+    found = Applications.drawn(recipe, seed)
+    app = applications_of_jobs(recipe, found, seed)
+    submit, span = submissions(recipe, cluster, seed)
+    groups, chance = found.group[app], stream(seed, f"{name}: sizes")
+    cores = of_each(recipe, groups, lambda g, n: chance.choice(g.vcpus, n).astype(np.float64))
+    chance = stream(seed, f"{name}: lengths")
+    lengths = of_each(recipe, groups, lambda g, n: g.lengths.drawn(chance, n))
+    level = _Level(recipe, cluster, submit, cores, span)
+    wanted = recipe.load if load is None else load
+    load = None if wanted == recipe.load else load
+    seconds = level.fitted(lengths, wanted)
+    jobs = _jobs(recipe, cluster, seed, (submit, seconds, cores, app, found, load))
+    tolerates = _tolerated(recipe, found.causes, seed)
+    return ClusterScenario(
+        name, cluster, jobs, wanted, tuple(t.name for t in cluster.types),
+        _speeds(recipe, len(found.names), cluster, seed), app, found.causes, tolerates, not recipe.tolerance_apart,
+        tuple(_checks(recipe, cluster, jobs, groups, (wanted, level.of(seconds), load is None))),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Level:
+    """How much of a cluster jobs need."""
+
+    recipe: ClusterRecipe
+    cluster: Cluster
+    submit: Floats
+    cores: Floats
+    span: float
+
+    def of(self, seconds: Floats) -> float:
+        """The vCPUs needed over those there are."""
+        if self.recipe.steady:
+            return float(seconds @ self.cores) / self.span / self.cluster.vcpus
+        return peak(self.submit, seconds, self.cores) / self.cluster.vcpus
+
+    def fitted(self, lengths: Floats, load: float) -> Floats:
+        """The lengths, stretched until the load is as wanted: of a peak the least stretch that reaches it."""
+        if self.recipe.steady:
+            return lengths * (load / self.of(lengths))
+        limits, low, high = self.recipe.limits, 0.0, 1.0
+        while high < _LONGEST and self.of(stretched(lengths, high, limits)) < load:
+            high *= 2
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            enough = self.of(stretched(lengths, middle, limits)) >= load
+            low, high = (low, middle) if enough else (middle, high)
+        made = stretched(lengths, high, limits)
+        if abs(self.of(made) - load) * self.cluster.vcpus > self.cores.max() + _NEAR:
+            raise self._unreachable(lengths, load)
+        return made
+
+    def _unreachable(self, lengths: Floats, load: float) -> UsageError:
+        least, most = (self.of(stretched(lengths, factor, self.recipe.limits)) for factor in (0.0, _LONGEST))
+        return UsageError(
+            f"--load {load:g}: the {len(lengths):,} jobs of scenario:{self.recipe.name} cannot need that much of"
+            f" {self.cluster.vcpus:,} vCPUs, however long they run",
+            hint=f"a load from {np.ceil(least * 100) / 100:g} to {np.floor(most * 100) / 100:g} is possible",
+        )
+
+
+_Drawn = tuple["Floats", "Floats", "Floats", "Ints", Applications, float | None]
+
+
+def _jobs(recipe: ClusterRecipe, cluster: Cluster, seed: int, drawn: _Drawn) -> Jobs:
+    submit, seconds, cores, app, found, load = drawn
+    per_vcpu = np.floor(cluster.gib_per_vcpu * MEMORY_GROUPED) / MEMORY_GROUPED
+    kinds = np.array([int(group.kind) for group in recipe.groups], np.int8)
+    at_load = "" if load is None else f", load {load:g}"
+    rules = (Modelled("memory", f"{per_vcpu:g} GiB per vCPU: what every server has", "fixed"),)
+    return Jobs(
+        submit, seconds, cores, cores * per_vcpu, np.zeros(len(submit)), kinds[found.group[app]],
+        app.astype(np.int32), found.names, np.full(len(submit), -1, np.int32), (),
+        Provenance(f"scenario:{recipe.name}", "scenario", f"seed {seed}{at_load}", len(submit), modelled=rules),
+        vectors={name: tuple(vector) for name, vector in zip(found.names, found.causes.tolist(), strict=True)},
+        vector_errors=dict.fromkeys(found.names, (_CLASSIFIED,) * len(RESOURCES)),
+    )  # fmt: skip
+
+
+def _speeds(recipe: ClusterRecipe, apps: int, cluster: Cluster, seed: int) -> Reals:
+    """Each application's own speeds on the types, the best of them 1.0."""
+    chance = stream(seed, f"{recipe.name}: platforms")
+    drawn = 1 + _PREFERENCE * (2 * chance.random((apps, len(cluster.types))) - 1)
+    made: Reals = drawn / drawn.max(axis=1, keepdims=True)
+    return made
+
+
+def _tolerated(recipe: ClusterRecipe, causes: Ints, seed: int) -> Ints:
+    spread = _TOLERANCE_SPREAD if recipe.tolerance_apart else 0.0
+    apart = spread * stream(seed, f"{recipe.name}: tolerance").standard_normal(causes.shape)
+    return np.clip(np.rint(MOST - causes + apart), 0, MOST).astype(np.int64)
+
+
+def _checks(
+    recipe: ClusterRecipe, cluster: Cluster, jobs: Jobs, groups: Ints, level: tuple[float, float, bool]
+) -> Iterator[ScenarioCheck]:
+    """What the sources state beside what was generated."""
+    (wanted, needed, is_usual), (servers, vcpus) = level, _STATED[cluster.name]
+    yield ScenarioCheck("servers", servers, cluster.servers, 0.0)
+    if vcpus:
+        yield ScenarioCheck("vCPUs of all servers", vcpus, cluster.vcpus, 0.001)
+    yield ScenarioCheck("jobs", recipe.arrivals.count, len(jobs), 0.0)
+    yield ScenarioCheck("vCPUs needed over those there are", wanted, needed, 0.02)
+    if recipe.arrivals.gap is not None and not recipe.arrivals.bell:
+        usual = recipe.arrivals.burst.after if recipe.arrivals.burst else len(jobs)
+        gap = float(np.diff(jobs.submit[:usual]).mean())
+        yield ScenarioCheck("mean inter-arrival seconds", recipe.arrivals.gap, gap, 0.03)
+    elif is_usual and recipe.steady:
+        yield ScenarioCheck("mean duration seconds", recipe.mean_seconds, float(jobs.duration.mean()), 0.05)
+    if not recipe.phases:  # they choose applications by what these press on
+        for at, group in enumerate(recipe.groups):
+            share, got = _share(recipe, at), float((groups == at).mean())
+            by_chance = _RARE * np.sqrt((1 - share) / share / len(jobs))
+            yield ScenarioCheck(f"share of {group.name} jobs", share, got, float(by_chance))
+
+
+def _share(recipe: ClusterRecipe, at: int) -> float:
+    """The part of the jobs that a group has, of those that come once each and of the rest."""
+    count, apps = recipe.arrivals.count, sum(g.apps for g in recipe.groups)
+    first = min(apps, count) if recipe.once_each else 0
+    group = recipe.groups[at]
+    return (first * group.apps / apps + (count - first) * group.share) / count

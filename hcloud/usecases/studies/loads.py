@@ -1,0 +1,45 @@
+"""Strategies over one scenario at several loads of its cluster, put into one comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from hcloud.model.running.strategy import Strategy
+from hcloud.sim.outcomes.comparison import StrategyComparison
+from hcloud.usecases.studies.simulate import compare
+from hcloud.usecases.studies.simulation import Study, at_load
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRequest:
+    """How often and on what: the number of seeds, the reserved servers (None: each strategy's own rule), and the loads
+    of the scenario's own cluster (none: that of the study)."""
+
+    seeds: int
+    pool: int | None = None
+    loads: tuple[float, ...] = ()
+
+
+def compare_at_loads(
+    study: Study, strategies: Sequence[Strategy], asked: CompareRequest, advance: Callable[[float], None]
+) -> StrategyComparison:
+    """Every strategy at every load; with several loads each is named with its own, and is compared with the others at
+    that load only."""
+    if len(asked.loads) <= 1:
+        return compare(study, strategies, asked.seeds, advance, asked.pool)
+    found = []
+    for at, load in enumerate(asked.loads):
+        loaded = study if at == 0 else at_load(study, load)
+
+        def told(done: float, before: int = at) -> None:
+            advance((before + done) / len(asked.loads))
+
+        found.append(compare(loaded, strategies, asked.seeds, told, asked.pool))
+    named = [
+        replace(one, name=f"{one.name} at {load:g}")
+        for load, made in zip(asked.loads, found, strict=True)
+        for one in made.strategies
+    ]
+    checks = tuple(dict.fromkeys(check for made in found for check in made.checks))
+    return replace(found[0], strategies=tuple(named), checks=checks)

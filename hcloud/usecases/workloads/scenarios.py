@@ -1,0 +1,32 @@
+"""Generated scenarios by name: jobs alone, or jobs with the cluster that they run on."""
+
+from __future__ import annotations
+
+from hcloud.errors import UsageError, did_you_mean
+from hcloud.model.workload import Jobs
+from hcloud.readers.clusters import load_clusters
+from hcloud.sim.setup.cluster_jobs import RECIPES as ON_CLUSTERS
+from hcloud.sim.setup.clusters import ClusterScenario, cluster_scenario
+from hcloud.sim.setup.scenarios import RECIPES, scenario
+
+SCENARIO_NAMES = (*RECIPES, *ON_CLUSTERS)
+
+
+def has_cluster(name: str | None) -> bool:
+    """Whether a scenario of this name comes with a cluster."""
+    return name in ON_CLUSTERS
+
+
+def scenario_on_cluster(name: str, seed: int, load: float | None = None) -> ClusterScenario:
+    """A scenario with its cluster, at a load of its own or another."""
+    return cluster_scenario(name, load_clusters().clusters[ON_CLUSTERS[name].cluster], seed, load)
+
+
+def scenario_jobs(name: str, seed: int) -> Jobs:
+    """The jobs of any scenario; UsageError for a name that is none."""
+    if name in RECIPES:
+        return scenario(name, seed)
+    if name in ON_CLUSTERS:
+        return scenario_on_cluster(name, seed).jobs
+    close, listed = did_you_mean(name, SCENARIO_NAMES), ", ".join(SCENARIO_NAMES)
+    raise UsageError(f"{name!r} is not a scenario{close}", hint=f"scenarios: {listed}")

@@ -1,0 +1,97 @@
+"""Scenarios with a cluster on the command line: exactly its servers, several loads, and what cannot be asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import run
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+def test_a_cluster_is_run_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "scenario:local-40"]) == 0
+    told = capsys.readouterr()
+    assert "178 jobs · cloud paper · own servers, X5670 and 9 other types reserved" in told.out
+    assert "40 servers of 10 types, 178 vCPUs, not sold by anybody; priced at $0.0218 a" in told.err
+    assert run(["simulate", "scenario:local-40", "--json", *NOW]) == 0
+    (only,) = json.loads(capsys.readouterr().out)["strategies"]
+    assert only["name"] == "SR"
+    assert only["runs"][0]["reserved_servers"] == 40
+    assert float(only["runs"][0]["reserved_cost"]) > 0
+
+
+def test_loads_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "scenario:local-40", "--load", "0.3,0.8", "--seeds", "2", *NOW]
+    assert run(words) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "SR at 0.3 SR at 0.8" in told
+    assert "no other strategy at the same load is both cheaper and better" in told
+    assert "cheapest" not in told
+    assert "vCPUs needed over those there are 0.30" in told
+    assert "vCPUs needed over those there are 0.80" in told
+    assert run([*words, "--json"]) == 0
+    low, high = json.loads(capsys.readouterr().out)["strategies"]
+    assert low["name"] == "SR at 0.3"
+    assert low["runs"][0]["batch_performance"]["count"] == high["runs"][0]["batch_performance"]["count"] == 178
+    assert low["runs"][0]["completion_seconds"]["mean"] < high["runs"][0]["completion_seconds"]["mean"]
+    assert run([*words, "-o", "html"]) == 0
+    assert "cheapest strategy" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("simulate scenario:local-4", "did you mean local-40"),
+        ("simulate scenario:local-40 --load 1.6", "--load 1.6: vCPUs needed over those there are"),
+        ("simulate scenario:local-40 --load 0", "up to 1.5"),
+        ("simulate scenario:local-40 --load nan", "--load nan"),
+        ("simulate scenario:local-40 --load much", "--load much: not numbers"),
+        ("compare scenario:local-40 --load 0.5,0.5", "the same load twice"),
+        ("compare scenario:local-40 --load 1.2", "a load from 0.07 to 1 is possible"),
+        ("simulate scenario:static --load 0.5", "scenario:static comes without a cluster"),
+        ("simulate trace.csv --load 0.5", "its jobs run as long as they ran"),
+        ("simulate scenario:local-40 --pool 3 --provider aws", "--provider, --pool: scenario:local-40 has its own"),
+        ("simulate scenario:local-40 --window 1h", "--window: scenario:local-40 has its own"),
+        ("simulate scenario:local-40 -s HM", "40 servers that nobody sells: HM cannot rent more"),
+        ("simulate scenario:local-40 -s SR --load 0.5,0.8 --journal j.jsonl", "--journal is of one run"),
+        ("sweep scenario:local-40 --strategy SR --vary pool=2", "scenario:local-40 has its own servers"),
+    ],
+)
+def test_what_cannot_be_asked(
+    words: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("trace.csv").write_text("id,submit,duration,cores,memory\na,0,3600,2,4\n", encoding="utf-8")
+    assert run(words.split()) == 64
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert why in " ".join(told.err.split())
+
+
+def test_the_journal_of_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["simulate", "scenario:local-40", "--journal", "j.jsonl"]) == 0
+    assert run(["explain", "--job", "5", "j.jsonl"]) == 0
+    assert "ran on reserved server" in capsys.readouterr().out
+
+
+def test_a_sweep_leaves_out_what_would_rent(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sweep", "scenario:local-40", "--vary", "placement.violation_tolerance=0,5", "--workers", "1"]) == 0
+    told = capsys.readouterr()
+    assert "HM is left out: scenario:local-40 is a cluster" in " ".join(told.err.split())
+    assert "own servers, X5670 reserved" in told.out
+    assert "aws own servers" not in told.out
+
+
+def test_other_verbs_take_the_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["workload", "show", "scenario:local-40-oversubscribed"]) == 0
+    assert "178" in capsys.readouterr().out
+    target = tmp_path / "jobs.csv"
+    assert run(["workload", "convert", "scenario:local-40", "--to", str(target)]) == 0
+    assert len(target.read_text(encoding="utf-8").splitlines()) == 179
