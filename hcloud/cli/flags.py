@@ -21,6 +21,9 @@ Placements = Annotated[
         "--placement", help="Which server of a pool: greedy, least-loaded, power-of-two, tarcil ... (all: all)."
     ),
 ]
+Audit = Annotated[
+    bool, typer.Option("--audit", help="Rank each server that was taken among all that had room (takes longer).")
+]
 Configuration = Annotated[
     Path | None, typer.Option("--file", "-f", "-c", help="The configuration, else ./hcloud.yaml.")
 ]

@@ -16,9 +16,8 @@ from hcloud.policy.codes import (
     FILTERED_BY_CHANCE,
 )
 from hcloud.policy.colocation import MILLIONTHS, colocation_loss, contention, mismatch, violates
+from hcloud.policy.promise import LOOKS_A_CANDIDATE
 
-_LOOKS_A_CANDIDATE = 8
-"""Ours: so many times the candidates are looked at until that many with room are found; then all are."""
 _UNIT = 1000
 """Thousandths of a vCPU of a resource unit: one core with its share of the memory (Tarcil §7.3.2)."""
 
@@ -51,7 +50,7 @@ def best_of_all(c: Control, job: Job, wanted: Wanted) -> int:
     best = -1
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
-        job.looks += 1
+        c.desk.looks += 1
         if number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1]):
             _rank(c, job, wanted[1], number, 1)
             if best < 0 or _is_before(c, 1, 0):
@@ -67,14 +66,13 @@ def _sample(c: Control, job: Job, wanted: Wanted) -> int:
     As many candidates as there are units, or more, are all servers.
     """
     rules, servers = c.rules, c.desk.listed[wanted[0]]
-    units = max((wanted[1] + _UNIT - 1) // _UNIT, 1)
-    most = min(max(rules.candidates * units, 1), rules.most_candidates, len(c.candidates))
+    most = _draws(c, wanted[1])
     largest = c.kinds[rules.large].cores
     begin_draws(c, job)
     if most * _UNIT >= servers * largest:
         return _take_all(c, job, wanted)
     found, looks = 0, 0
-    while found < most and looks < most * (1 if rules.over_all else _LOOKS_A_CANDIDATE):
+    while found < most and looks < most * (1 if rules.over_all else LOOKS_A_CANDIDATE):
         number = c.rosters[draw(c, servers)].server[wanted[0]]
         server = c.servers[number]
         cores = c.kinds[server.kind].cores
@@ -85,8 +83,14 @@ def _sample(c: Control, job: Job, wanted: Wanted) -> int:
         if free and number != wanted[2] and has_capacity(c, server, job, wanted[1]):
             _rank(c, job, wanted[1], number, found)
             found += 1
-    job.looks += looks
+    c.desk.looks += looks
     return found
+
+
+def _draws(c: Control, cores: int) -> int:
+    """How many candidates are drawn for so many thousandths of a vCPU."""
+    units = max((cores + _UNIT - 1) // _UNIT, 1)
+    return int(min(c.rules.candidates * units, c.rules.most_candidates))
 
 
 def _take_all(c: Control, job: Job, wanted: Wanted) -> int:
@@ -94,7 +98,7 @@ def _take_all(c: Control, job: Job, wanted: Wanted) -> int:
     found = 0
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
-        job.looks += 1
+        c.desk.looks += 1
         if number != wanted[2] and found < len(c.candidates) and has_capacity(c, c.servers[number], job, wanted[1]):
             _rank(c, job, wanted[1], number, found)
             found += 1
@@ -107,7 +111,7 @@ def _first_with_room(c: Control, job: Job, wanted: Wanted) -> int:
     begin = draw(c, servers) if servers > 0 else 0
     for step in range(servers):
         number = c.rosters[(begin + step) % servers].server[wanted[0]]
-        job.looks += 1
+        c.desk.looks += 1
         if number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1]):
             return int(number)
     return -1
@@ -163,3 +167,30 @@ def _best_candidate(c: Control, found: int) -> int:
         one.speed = fastest if one.speed >= enough else one.speed
         best = at if _is_before(c, at, best) else best
     return int(c.candidates[best].server)
+
+
+def audit(c: Control, job: Job, wanted: Wanted, taken: int) -> None:
+    """Rank the server that was taken among all that had room, weighted by their free units. Costs a look at all
+    servers, and changes nothing that is decided."""
+    rules, fastest = c.rules, 0
+    for at in range(c.desk.listed[wanted[0]]):
+        number = c.rosters[at].server[wanted[0]]
+        if number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1]):
+            fastest = max(fastest, c.speeds[job.platform, c.servers[number].kind])
+    better, alike, among = 0, 0, 0
+    for at in range(c.desk.listed[wanted[0]]):
+        number = c.rosters[at].server[wanted[0]]
+        server = c.servers[number]
+        if number == wanted[2] or not has_capacity(c, server, job, wanted[1]):
+            continue
+        units = max((c.kinds[server.kind].cores - server.used) // _UNIT, 1)
+        among += units
+        for place in range(2):
+            _rank(c, job, wanted[1], number if place else taken, place)
+            one = c.candidates[place]
+            one.speed = fastest if one.speed >= fastest * (1.0 - rules.platform_slack) else one.speed
+        better += units if _is_before(c, 1, 0) else 0
+        alike += units if not _is_before(c, 1, 0) and not _is_before(c, 0, 1) else 0
+    row = c.audits[c.desk.audited]
+    row.better, row.alike, row.among, row.candidates = better, alike, among, _draws(c, wanted[1])
+    c.desk.audited += 1

@@ -105,9 +105,9 @@ def nominee(c: Control, number: int) -> int:
 def look(c: Control, number: int, now: float) -> Situation:
     """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
     job = c.jobs[number]
-    searches, looks = c.desk.searches, job.looks  # this look is none of the controller's own
+    searches, looks = c.desk.searches, c.desk.looks  # this look is none of the controller's own
     room = 1 if _reserved_now(c, job, -1) >= 0 else 0
-    c.desk.searches, job.looks = searches, looks
+    c.desk.searches, c.desk.looks = searches, looks
     offered = _offered(c, job.kind, now) if job.kind >= 0 else 0
     return _situation(c, job, room, offered, wait_of(c, cause_of(c, job, room), 0.0))
 

@@ -24,13 +24,13 @@ def best_by_filters(c: Control, job: Job, wanted: Wanted, relaxes: bool) -> int:
     Where none passes, conditions are relaxed one after the other from the last on that held, by 1, 2, 4 ... points.
     After ``most_looks`` it is the one that would do the least harm.
     """
-    most = job.looks + c.rules.most_looks
+    most = c.desk.looks + c.rules.most_looks
     _order_conditions(c, job)
     number = _best_passing(c, job, wanted)
     held = 0
     if not relaxes:
         return number
-    while number < 0 and held < _CONDITIONS and job.looks < most:
+    while number < 0 and held < _CONDITIONS and c.desk.looks < most:
         if _is_passed(c, job, wanted, held + 1):
             held += 1
         elif not _relax(c, job, wanted, (held, most)):
@@ -61,7 +61,7 @@ def _relax(c: Control, job: Job, wanted: Wanted, terms: tuple[int, int]) -> bool
     for back in range(held + 1):
         place = held - 1 - back if back < held else held
         points = c.rules.first_relaxation
-        while points <= _WIDEST and job.looks < most:
+        while points <= _WIDEST and c.desk.looks < most:
             c.desk.relaxed[place] = points
             if _is_passed(c, job, wanted, held + 1):
                 return True
@@ -89,7 +89,7 @@ def _is_passed(c: Control, job: Job, wanted: Wanted, conditions: int) -> bool:
     """Whether any server with room passes so many conditions."""
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
-        job.looks += 1
+        c.desk.looks += 1
         has_room = number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1])
         if has_room and (not c.rules.informed or _passes(c, job, number, wanted[1], conditions)):
             return True
@@ -104,7 +104,7 @@ def _best_passing(c: Control, job: Job, wanted: Wanted) -> int:
     best, fastest, closest, passed = -1, -1, -1, 0
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
-        job.looks += 1
+        c.desk.looks += 1
         if number == wanted[2] or not has_capacity(c, c.servers[number], job, wanted[1]):
             continue
         if c.rules.informed and not _passes(c, job, number, wanted[1], _CONDITIONS):

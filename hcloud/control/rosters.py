@@ -1,5 +1,5 @@
 """Rosters: the reserved servers, and the rented ones that jobs share, each in a row without gaps, so that chance can
-draw from them at once however many there are."""
+draw from them at once however many there are. The greedy placement needs none and keeps none."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hcloud.control.candidates import best_by_ranking, has_capacity, may_join
+from hcloud.control.candidates import audit, best_by_ranking, has_capacity, may_join
 from hcloud.control.filters import best_by_filters
 from hcloud.control.servers import weight_on
 from hcloud.control.state import GRAINS, OWN, SHELF, Control, Job, Server
@@ -99,6 +99,8 @@ def _find_by_rank(c: Control, paid: int, job: Job, wanted: Wanted) -> int:
         number = best_by_filters(c, job, wanted, may_harm)
     else:
         number = best_by_ranking(c, job, wanted)
+    if c.rules.audit and number >= 0 and c.desk.audited < len(c.audits) and ranking != BY_CHANCE:
+        audit(c, job, wanted, number)
     if number < 0 or ranking in (BY_NUMBER, BY_LOAD, BY_CHANCE, BY_PLATFORM) or may_harm:
         return number
     return -1 if excess(c, c.servers[number], job, wanted[1]) > 0 else number

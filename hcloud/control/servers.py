@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hcloud.control.rosters import enrol, roster_of, strike
+from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
 from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
-from hcloud.policy.codes import FIRST_FIT
+from hcloud.policy.codes import FIRST_FIT, GREEDY
 from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
 
 
@@ -17,7 +17,7 @@ def free_cores(c: Control, number: int) -> int:
 
 def is_shared(c: Control, server: Server) -> bool:
     """Whether several jobs may run on a rented server."""
-    return roster_of(c, server) == RENTED
+    return c.rules.shared == 1 and server.paid == RENTED and server.kind == c.rules.large
 
 
 def _shelf_of(c: Control, number: int) -> int:
@@ -68,14 +68,16 @@ def open_server(c: Control, kind: int, paid: int, spin_up: float) -> int:
     server.spin_up, server.deadline = spin_up, -1.0
     server.serial = c.desk.serial
     c.desk.serial += 1
-    enrol(c, number)
+    if c.rules.ranking != GREEDY:
+        enrol(c, number)
     return number
 
 
 def close_server(c: Control, number: int) -> None:
     """Forget a server; its slot is used again."""
     take_off_shelf(c, number)
-    strike(c, number)
+    if c.rules.ranking != GREEDY:
+        strike(c, number)
     c.servers[number].status = DEAD
     c.servers[number].after = c.desk.free + 1
     c.desk.free = number

@@ -48,9 +48,8 @@ class Job:
     ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue. It ``asked`` for a place
     then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
     waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
-    elsewhere. ``platform`` is its row of the speeds of types, ``looks`` how many servers were looked at for it,
-    ``tried`` when it last fitted nowhere (one more than the desk's ``vacated``, 0: never); where choices are audited
-    ``better`` of the ``among`` units with room ranked before the one that was taken.
+    elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the
+    desk's ``vacated``, 0: never).
     """
 
     ask: int
@@ -77,10 +76,7 @@ class Job:
     counted: float
     opened: float
     platform: int
-    looks: int
     tried: int
-    better: int
-    among: int
 
 
 class Server:
@@ -150,6 +146,16 @@ class Candidate:
     low: int
 
 
+class AuditedChoice:
+    """A choice that was ranked: ``better`` of the ``among`` units with room came before the one that was taken,
+    ``alike`` were as it, and so many ``candidates`` were to be drawn (0: all were looked at)."""
+
+    better: int
+    alike: int
+    among: int
+    candidates: int
+
+
 class Desk:
     """The rest: reserved servers (``own``), thousandths of their vCPUs (``pool``), of the ``narrowest`` server that is
     shared and ``used`` of them, the queue, the next free slot, block and serial number, commands not yet read, the
@@ -158,7 +164,8 @@ class Desk:
     no quality sample, whether a table was too short, the soft limit, when the queue last held a job, when a job last
     came, mean seconds between jobs.
 
-    For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, the state of
+    For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, how many
+    servers were looked at (``looks``) and choices ``audited``, the state of
     the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed, and which
     resource it is about.
     """
@@ -188,6 +195,8 @@ class Desk:
     freed_servers: Annotated[Ints, FREED]
     vacated: int
     searches: int
+    looks: int
+    audited: int
     first_stream: int
     second_stream: int
     listed: Annotated[Ints, 2]
@@ -223,6 +232,7 @@ class Control(NamedTuple):
     blocks: Table[ShelfBlock]
     rosters: Table[RosterRow]
     candidates: Table[Candidate]
+    audits: Table[AuditedChoice]
     speeds: Ints
     desk: Desk
     commands: Table[Command]
@@ -253,6 +263,7 @@ def new_control(
         table(ShelfBlock, servers),
         table(RosterRow, servers),
         table(Candidate, rules.most_candidates + 2),
+        table(AuditedChoice, len(jobs) if rules.audit else 0),
         np.full((1, count), FULL_SPEED, np.int64),
         table(Desk, 1)[0],
         table(Command, commands),

@@ -17,8 +17,8 @@ from hcloud.policy.rules import Rules
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
-_NO_LOOKS = (0, 0, 0, 0, 0)
-"""Of a job that came: its row of speeds, servers looked at for it, and what an audit found."""
+_UNTRIED = (0, 0)
+"""Of a job that came: its row of speeds, and when it last fitted nowhere."""
 R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
@@ -116,7 +116,7 @@ class ControlTables:
         restartable = int(event.restartable and self._setup.rules.spot)
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
         word = int(event.movable), int(event.restartable)
-        self._jobs[row] = (*given, *word, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0, *_NO_LOOKS)
+        self._jobs[row] = (*given, *word, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0, *_UNTRIED)
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
 

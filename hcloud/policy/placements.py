@@ -67,8 +67,18 @@ class NoHeterogeneity(Paragon, of="placement", name="no-heterogeneity", ranking=
     """Any of the servers that bear the job and that it bears, whatever their type (Paragon §5)."""
 
 
-class Sampled(Rule):
-    """A placement that looks at a sample of the servers, chosen by chance."""
+class Sampled(Placement):
+    """A placement that looks at a sample of the servers, chosen by chance: so many a decision."""
+
+    candidates: int = count("candidates a decision", 1, MOST_CANDIDATES, "candidates")
+    over: str = choice("free", "all", feeds="over_all", on="all")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        return {**super().numbers(known), "most_candidates": self.candidates}
+
+
+class SampledUnits(Considerate):
+    """One that looks at so many candidates for each vCPU of a job."""
 
     candidates: int = count("candidates a vCPU", 1, MOST_CANDIDATES, "candidates")
     over: str = choice("free", "all", feeds="over_all", on="all")
@@ -77,24 +87,22 @@ class Sampled(Rule):
         return {"most_candidates": MOST_CANDIDATES, **super().numbers(known)}
 
 
-class Random(Placement, Sampled, of="placement", name="random", ranking=codes.BY_CHANCE, interference_is_full=0):
+class Random(Sampled, of="placement", name="random", ranking=codes.BY_CHANCE, interference_is_full=0):
     """The first server with room that chance draws."""
 
 
-class PowerOfTwo(
-    Placement, Sampled, of="placement", name="power-of-two", ranking=codes.BY_LOAD, interference_is_full=0
-):
+class PowerOfTwo(Sampled, of="placement", name="power-of-two", ranking=codes.BY_LOAD, interference_is_full=0):
     """The less loaded of two servers that chance draws."""
 
 
-class ParagonSampled(Considerate, Sampled, of="placement", name="paragon-sampled", ranking=codes.BY_COLOCATION):
+class ParagonSampled(SampledUnits, of="placement", name="paragon-sampled", ranking=codes.BY_COLOCATION):
     """The server of a sample with the best quality of colocation; of those that harm nobody the best platform first
     (Paragon §3.3)."""
 
     formula: str = choice("fixed", "printed", feeds="printed_formula", on="printed")
 
 
-class Tarcil(Considerate, Sampled, of="placement", name="tarcil", ranking=codes.BY_MATCH):
+class Tarcil(SampledUnits, of="placement", name="tarcil", ranking=codes.BY_MATCH):
     """The resource unit of a sample that fits what the job needs most closely, on a platform that suits it (Tarcil
     §7.3)."""
 

@@ -53,8 +53,7 @@ class Rule:
     def __init_subclass__(cls, of: str = "", name: str = "", **sets: float) -> None:
         cls.sets = sets
         own = {attribute: d for attribute, d in vars(cls).items() if isinstance(d, DeclaredKey)}
-        of_bases = (vars(base).get("_declared", {}) for base in reversed(cls.__mro__[1:]))
-        cls._declared = {a: d for declared in (*of_bases, own) for a, d in declared.items()}
+        cls._declared = {**cls._declared, **own}
         cls.keys = tuple(replace(d.key, name=attribute) for attribute, d in cls._declared.items())
         fed = {d.feeds for d in own.values() if d.feeds} | set(sets)
         if unread := fed - set(Rules._fields):

@@ -195,7 +195,7 @@ def test_the_best_of_a_sample_follows_the_exact_law(servers: int, share: float, 
 
 def test_a_roster_lists_what_is_open_and_nothing_else() -> None:
     chance = random.Random(4)
-    made = Pool(rules_of(codes.BY_NUMBER), (3, 5), chance)
+    made = Pool(rules_of(codes.BY_LOAD), (3, 5), chance)
     control, rented = made.control, list[int]()
     for _ in range(400):
         if rented and chance.random() < 0.5:

@@ -65,6 +65,7 @@ def compare(
     tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds * max(len(loads), 1))
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare_at_loads(study, chosen, CompareRequest(seeds, pool, loads), advance))
+    comparison = where.sized(found, chosen, comparison, terminal)
     where.drawn(comparison, terminal)
 
     def page() -> Written:

@@ -43,7 +43,17 @@ SET = KernelSet(
 OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "_map", "rent"}
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
-    | {"_rank", "_passes", "_is_passed", "_best_passing", "draw", "begin_draws", "colocation_loss", "contention"}
+    | {
+        "_rank",
+        "_passes",
+        "_is_passed",
+        "_best_passing",
+        "draw",
+        "begin_draws",
+        "audit",
+        "colocation_loss",
+        "contention",
+    }
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 

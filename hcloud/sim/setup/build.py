@@ -42,7 +42,7 @@ class Setting:
     """All of a run but its jobs: the strategy, the cloud, what it sells, the reserved servers of the large type, the
     seed, how many samples of the record are taken, from when to when (s from the first submission) use and dollars
     count, None for all, the reserved servers of other types, and the speeds [row of jobs, type] of types relative to
-    the fastest (None: all alike)."""
+    the fastest (None: all alike); whether each choice of a server is ranked among all that had room."""
 
     strategy: Strategy
     cloud: CloudModel
@@ -53,6 +53,7 @@ class Setting:
     window: tuple[float, float] | None = None
     beside: tuple[SmallerReserve, ...] = ()
     speeds: Reals | None = None
+    audit: bool = False
 
     @property
     def lots(self) -> tuple[Lot, ...]:
@@ -84,6 +85,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
     jobs = job_table(setting, tasks, kinds)
     rules = compose(setting.strategy, setting.shop.large, (column(jobs, "high") // (HALF // SCALE)).tolist())
     speeds = np.ones((1, len(kinds))) if setting.speeds is None else setting.speeds
+    rules = rules._replace(audit=int(setting.audit))
     control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands)
     control = control._replace(speeds=np.rint(speeds * FULL_SPEED).astype(np.int64))
     for lot in setting.lots:
