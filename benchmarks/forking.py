@@ -24,7 +24,7 @@ from benchmarks.prices_once import read_once
 GUARD = "socket guard: "
 SDKS = {
     "aws": ("boto3", "botocore.config", "hcloud.providers.aws.provider", "benchmarks.naive_loop"),
-    "gcp": ("google.cloud.compute_v1", "google.auth", "hcloud.providers.gcp.provider"),
+    "gcp": ("google.auth", "hcloud.providers.gcp.sdk", "hcloud.providers.gcp.provider"),
     "azure": (
         "azure.identity",
         "azure.mgmt.compute",

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
@@ -105,10 +105,7 @@ class LazyGroup(TyperGroup):
         """The verb's command; a name and a line of help stand in for it while verbs are listed."""
         if self.listing or cmd_name not in VERBS:
             return self.commands.get(cmd_name)
-        module = importlib.import_module(module_of(cmd_name))
-        command = typer.main.get_command(module.app)
-        command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
-        give_examples(command, cmd_name)
+        command = command_of(cmd_name)
         if ctx is not None:
             name_no_type_of_flags(command, ctx)
         if ctx is not None and ctx.resilient_parsing:  # somebody pressed Tab
@@ -127,6 +124,16 @@ class LazyGroup(TyperGroup):
         """The names of verbs (or root options) without importing a single verb."""
         self.listing = True
         return super().shell_complete(ctx, incomplete)
+
+
+@cache  # a notebook runs many
+def command_of(verb: str) -> Any:
+    """A verb with its options and examples."""
+    module = importlib.import_module(module_of(verb))
+    command = typer.main.get_command(module.app)
+    command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
+    give_examples(command, verb)
+    return command
 
 
 def root(

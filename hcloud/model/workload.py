@@ -62,13 +62,15 @@ class WindowRule(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Window:
     """The part of a trace that is evidence of demand, from ``start`` to ``end``, in the trace's seconds; ``first`` and
-    ``last`` are the first submission (or step) and the last end in the trace."""
+    ``last`` are the first begin of a job (or step) and the last end in the trace. ``waited`` are the mean seconds from
+    submission to start where jobs count from their start."""
 
     start: float
     end: float
     first: float
     last: float
     rule: WindowRule
+    waited: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -90,7 +92,8 @@ class Window:
 class Jobs:
     """Jobs as columns of one length, sorted by submit time.
 
-    ``submit`` and ``duration`` in seconds (submit from the trace's own origin), ``cores`` in vCPUs, ``memory`` in GiB,
+    ``submit`` and ``duration`` in seconds (submit from the trace's own origin; ``start`` alike, where the trace says
+    when jobs began to run and some of them waited), ``cores`` in vCPUs, ``memory`` in GiB,
     ``gpus`` in devices, ``kind`` as :class:`JobKind`, ``app`` as index into ``apps`` (-1: none), ``qos`` as index into
     ``qos_classes`` (-1: none). ``vectors`` holds the interference vectors that are known, by application: 0..99 for
     each resource of :data:`hcloud.model.measured.profile.RESOURCES`; ``vector_errors`` the standard deviation of each
@@ -118,15 +121,32 @@ class Jobs:
     recorded_until: float | None = None
     ids: Ids | None = None
     divisible: Kinds | None = None
+    start: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
 
+    @property
+    def begins(self) -> Floats:
+        """When each job begins to use capacity: when it started, else when it was submitted; not sorted."""
+        return self.submit if self.start is None else self.start
+
+    @property
+    def ends(self) -> Floats:
+        """When each job ends."""
+        return self.begins + self.duration
+
+    @property
+    def arriving(self) -> Jobs:
+        """The jobs as they came: a simulation decides itself when they start."""
+        return replace(self, start=None)
+
     def at(self, rows: NDArray[np.intp]) -> Jobs:
         """The jobs of some rows."""
         columns = {name: getattr(self, name)[rows] for name in JOB_COLUMNS}
-        ids = None if self.ids is None else self.ids[rows]
-        return replace(self, **columns, ids=ids, divisible=None if self.divisible is None else self.divisible[rows])
+        known = {name: getattr(self, name) for name in SPARSE_COLUMNS}
+        columns |= {name: column[rows] for name, column in known.items() if column is not None}
+        return replace(self, **columns)
 
     def name(self, row: int) -> str:
         """The trace's own name of a job, or its row where it has none."""
@@ -194,6 +214,8 @@ def job_name(known: bytes | None, row: int) -> str:
     return f"{row}" if known is None else known.decode() or f"row {row}"
 
 
+SPARSE_COLUMNS = ("ids", "divisible", "start")
+"""The columns that a trace may lack."""
 JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit
 FULL_YEAR_SECONDS = 8760 * 3600

@@ -72,6 +72,15 @@ def test_what_cannot_be_asked(
     assert why in " ".join(told.err.split())
 
 
+def test_the_journal_of_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["simulate", "scenario:local-40", "--journal", "j.jsonl"]) == 0
+    assert run(["explain", "--job", "5", "j.jsonl"]) == 0
+    assert "ran on reserved server" in capsys.readouterr().out
+
+
 def test_a_sweep_leaves_out_what_would_rent(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sweep", "scenario:local-40", "--vary", "placement.violation_tolerance=0,5", "--workers", "1"]) == 0
     told = capsys.readouterr()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,8 @@ def test_servers_that_are_sold_have_the_price_of_the_book(book: ClusterBook) -> 
 
 def test_every_scenario_is_offered_and_found() -> None:
     assert tuple(f"scenario:{name}" for name in SCENARIO_NAMES) == SCENARIOS
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "scenarios.md").read_text(encoding="utf-8")
+    assert [name for name in SCENARIO_NAMES if f"`{name}`" not in page] == []
     assert len(scenario_jobs("local-40", 3)) == 178
     with pytest.raises(UsageError, match="did you mean tarcil-400"):
         scenario_jobs("tarcil-40", 3)

@@ -61,7 +61,7 @@ def compare(
     found = where.opened(workload, at, terminal)
     study, pool, fleet, loads = found
     chosen = strategies_named(strategy or (fleet.rivals if fleet else None) or found.usual)
-    tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds)
+    tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds * max(len(loads), 1))
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare_at_loads(study, chosen, CompareRequest(seeds, pool, loads), advance))
     where.drawn(comparison, terminal)

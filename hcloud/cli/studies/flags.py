@@ -176,6 +176,14 @@ def is_plan(workload: str | None) -> bool:
     return is_plan_file(Path(workload))
 
 
+def brings_servers(workload: str | None) -> bool:
+    """Whether what is to be simulated says itself on which servers: a plan, or a scenario with a cluster."""
+    from hcloud.usecases.workloads.scenarios import has_cluster
+    from hcloud.usecases.workloads.sources import SCENARIO_PREFIX
+
+    return is_plan(workload) or has_cluster((workload or "").removeprefix(SCENARIO_PREFIX))
+
+
 def _tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
     """Say in which cloud a trace is run where none was ``named``, and whose jobs were fitted to a profile or not."""
     from hcloud.planning.forecasting.needs import KEY

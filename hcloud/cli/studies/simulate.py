@@ -11,7 +11,7 @@ from hcloud.cli.flags import JobTrace, Strategies
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
-from hcloud.cli.studies.flags import SimulationFlags, is_plan
+from hcloud.cli.studies.flags import SimulationFlags, brings_servers
 from hcloud.errors import UsageError
 from hcloud.usecases.interruptible import interruptible
 
@@ -38,13 +38,13 @@ def simulate(
     from hcloud.views.studies.documents import SimulationDocument
 
     terminal, at = session(ctx).terminal, shown.at
-    if not is_plan(workload):
+    if strategy or not brings_servers(workload):
         _check_journal(journal, len(strategies_named(strategy or ["all"])))
     found = where.opened(workload, at, terminal)
     study, pool, _, loads = found
     chosen = strategies_named(strategy or found.usual)
     _check_journal(journal, len(chosen) * max(len(loads), 1))
-    tell_first_use(terminal, len(study.jobs) * len(chosen))
+    tell_first_use(terminal, len(study.jobs) * len(chosen) * max(len(loads), 1))
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare_at_loads(study, chosen, CompareRequest(1, pool, loads), advance))
     if journal is not None:

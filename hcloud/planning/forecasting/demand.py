@@ -61,14 +61,14 @@ def without_gpu_jobs(workload: Workload) -> Workload:
 def demand_of(workload: Workload, step_seconds: int) -> Demand:
     """The demand in steps of ``step_seconds``, each the exact time-mean of what is in use within the step.
 
-    Jobs count from their submit time for their duration, without waiting. The same jobs in another order give the same
-    bits. A demand series is resampled to a coarser step (or returned as it is); time outside the series counts as no
-    demand, so that the integral is kept.
+    Jobs count from their start to their end; where no start is known, from their submission for their duration. The
+    same jobs in another order give the same bits. A demand series is resampled to a coarser step (or returned as it
+    is); time outside the series counts as no demand, so that the integral is kept.
     """
     if isinstance(workload, Demand):
         return coarser(workload, step_seconds)
     order = canonical_order(workload)
-    begin = workload.submit[order]
+    begin = workload.begins[order]
     end = begin + workload.duration[order]
     cores, memory = workload.cores[order], workload.memory[order]
     grid = (
@@ -120,36 +120,37 @@ def peak_cores(workload: Workload) -> float:
     """The most vCPUs in use at one moment (of a series: in one step); a job that ends makes room at that moment."""
     if isinstance(workload, Demand):
         return float(workload.cores.max(initial=0.0))
-    times = np.concatenate([workload.submit, workload.submit + workload.duration])
+    times = np.concatenate([workload.begins, workload.ends])
     changes = np.concatenate([workload.cores, -workload.cores])
     order = np.lexsort((changes, times))
     return float(np.cumsum(changes[order]).max(initial=0.0))
 
 
 def mean_cores(workload: Workload) -> float:
-    """The mean vCPUs in use from the first submit to the last end (of a series: over its steps)."""
+    """The mean vCPUs in use from the first start to the last end (of a series: over its steps)."""
     if isinstance(workload, Demand):
         return float(workload.cores.mean()) if len(workload) else 0.0
     if not len(workload):
         return 0.0
-    span = float((workload.submit + workload.duration).max() - workload.submit.min())
+    span = float(workload.ends.max() - workload.begins.min())
     return float(np.dot(workload.duration, workload.cores)) / span
 
 
 def canonical_order(jobs: Jobs) -> NDArray[np.intp] | slice:
-    """Rows by submit time, ties by the other figures: sums taken in this order do not depend on the input's order.
+    """Rows by when jobs begin, ties by the other figures: sums taken in this order do not depend on the input's order.
 
     A slice of everything, which copies nothing, where the rows stand in that order already.
     """
-    keys = (jobs.kind, jobs.memory, jobs.cores, jobs.duration, jobs.submit)
-    order = np.argsort(jobs.submit, kind="stable") if (jobs.submit[1:] < jobs.submit[:-1]).any() else None
-    tied = _tied(jobs.submit if order is None else jobs.submit[order])
+    begins = jobs.begins
+    keys = (jobs.kind, jobs.memory, jobs.cores, jobs.duration, begins)
+    order = np.argsort(begins, kind="stable") if (begins[1:] < begins[:-1]).any() else None
+    tied = _tied(begins if order is None else begins[order])
     if order is None and not len(tied):
         return slice(None)
     order = np.arange(len(jobs)) if order is None else order
     rows = order[tied]
-    rows = rows[np.lexsort((jobs.duration[rows], jobs.submit[rows]))]
-    again = _tied(jobs.submit[rows], jobs.duration[rows])  # few of those that begin together end together
+    rows = rows[np.lexsort((jobs.duration[rows], begins[rows]))]
+    again = _tied(begins[rows], jobs.duration[rows])  # few of those that begin together end together
     some = rows[again]
     rows[again] = some[np.lexsort([key[some] for key in keys])]
     order[tied] = rows

@@ -40,9 +40,10 @@ class AskedWindow:
 def window_of(workload: Workload) -> Window:
     """The part of a workload that counts: what is stated, else what its jobs show.
 
-    Before the first job ends the trace only fills, after the last one is submitted it only drains: neither says what is
-    in use. So the window begins a typical gap between submissions before the first end, and ends that gap after the
-    last submission, within the trace. Where most jobs outlast the submissions, or what runs on outside is a major part
+    Jobs begin when they started, where that is known, else when they were submitted. Before the first job ends the
+    trace only fills, after the last one began it only drains: neither says what is in use. So the window begins a
+    typical gap between begins before the first end, and ends that gap after the last begin, within the trace. Where
+    most jobs outlast the begins, or what runs on outside is a major part
     of the demand for longer than the window, the jobs are a list of what stands: then all of the trace counts but for
     ends in which less than a tenth of it runs.
     """
@@ -53,27 +54,39 @@ def window_of(workload: Workload) -> Window:
         return Window(workload.start, end, workload.start, end, WindowRule.WHOLE)
     if not len(workload):
         return Window(0.0, 0.0, 0.0, 0.0, WindowRule.WHOLE)
-    window = window_shown(Course(workload.submit, workload.submit + workload.duration, workload.cores))
+    window = replace(window_shown(Course.of(workload)), waited=_waited(workload))
     recorded = workload.recorded_until
     if recorded is None or recorded <= window.start:
         return window
     return replace(window, end=recorded, rule=WindowRule.TRACE)
 
 
-class Course(NamedTuple):
-    """When jobs came (in this order) and ended, in seconds, and the vCPUs that each took; one job at the least."""
+def _waited(jobs: Jobs) -> float:
+    return 0.0 if jobs.start is None else float((jobs.start - jobs.submit).mean())
 
-    submit: Floats
+
+class Course(NamedTuple):
+    """When jobs began (in this order) and ended, in seconds, and the vCPUs that each took; one job at the least."""
+
+    begins: Floats
     ends: Floats
     cores: Floats
+
+    @classmethod
+    def of(cls, jobs: Jobs) -> Course:
+        """Those of jobs."""
+        if jobs.start is None:
+            return cls(jobs.submit, jobs.ends, jobs.cores)
+        order = np.argsort(jobs.start, kind="stable")
+        return cls(jobs.start[order], jobs.ends[order], jobs.cores[order])
 
 
 def window_shown(course: Course) -> Window:
     """From when to when jobs show what is in use, as :func:`window_of` says."""
-    first, last = float(course.submit[0]), float(course.ends.max())
+    first, last = float(course.begins[0]), float(course.ends.max())
     if _turns_over(course):
         gap = _typical_gap(course)
-        end = min(float(course.submit[-1]) + gap, last)
+        end = min(float(course.begins[-1]) + gap, last)
         start = _begin(first, float(course.ends.min()) - gap, end)
         end = _to_whole_days(start, end)
         if not _outlasted(course, start, end):
@@ -115,7 +128,7 @@ def restricted(workload: Workload, asked: AskedWindow) -> Workload:
     start = known.start if asked.start is None else asked.start
     if asked.last is not None:
         start = max(end - asked.last, known.first)
-    window = Window(start, end, known.first, known.last, WindowRule.ASKED)
+    window = replace(known, start=start, end=end, rule=WindowRule.ASKED)
     if not (start < end and start < known.last and end > known.first):
         raise UsageError(
             f"the window {asked.text} is empty: the trace runs from {known.first:.0f} s to {known.last:.0f} s, over"
@@ -128,19 +141,20 @@ def restricted(workload: Workload, asked: AskedWindow) -> Workload:
 
 
 def _jobs_within(jobs: Jobs, window: Window) -> Jobs:
-    ends = jobs.submit + jobs.duration
-    kept = np.flatnonzero((jobs.submit < window.end) & (ends > window.start))
+    ends = jobs.ends
+    kept = np.flatnonzero((jobs.begins < window.end) & (ends > window.start))
     if not len(kept):
         raise UsageError(f"no job runs in the window from {window.start:.0f} s to {window.end:.0f} s")
     chosen = jobs.at(kept)
-    submit = np.maximum(chosen.submit, window.start)
-    ran_in = int(np.count_nonzero(chosen.submit < window.start))
+    before = chosen.begins < window.start
+    ran_in = int(np.count_nonzero(before))
     gone = len(jobs) - len(kept)
     origin = jobs.provenance
     return replace(
         chosen,
-        submit=submit,
-        duration=np.where(chosen.submit < window.start, ends[kept] - window.start, chosen.duration),
+        submit=np.maximum(chosen.submit, window.start),
+        start=None if chosen.start is None else np.maximum(chosen.start, window.start),
+        duration=np.where(before, ends[kept] - window.start, chosen.duration),
         provenance=replace(
             origin,
             left_out={**origin.left_out, OUTSIDE: gone} if gone else origin.left_out,
@@ -151,19 +165,19 @@ def _jobs_within(jobs: Jobs, window: Window) -> Jobs:
 
 
 def _turns_over(course: Course) -> bool:
-    """Whether jobs come and go within the trace: most vCPUs are free again at the last submission, and most are asked
+    """Whether jobs come and go within the trace: most vCPUs are free again at the last begin, and most are asked
     for after the first end."""
-    submit, ends, cores = course
-    freed, came = float(cores[ends <= submit[-1]].sum()), float(cores[submit >= ends.min()].sum())
+    begins, ends, cores = course
+    freed, came = float(cores[ends <= begins[-1]].sum()), float(cores[begins >= ends.min()].sum())
     return min(freed, came) > TURNED_OVER * float(cores.sum())
 
 
 def _typical_gap(course: Course) -> float:
     """The time between submissions that a random moment lies in: half of the time from the first end to the last
-    submission is in longer gaps. Jobs that come by the hour in bursts have an hour, not the seconds within a burst; a
+    begin is in longer gaps. Jobs that come by the hour in bursts have an hour, not the seconds within a burst; a
     day at the most."""
-    later = course.submit[course.submit >= course.ends.min()]
-    gaps = np.sort(np.diff(later if len(later) > 1 else course.submit))
+    later = course.begins[course.begins >= course.ends.min()]
+    gaps = np.sort(np.diff(later if len(later) > 1 else course.begins))
     past = np.cumsum(gaps)
     return min(float(gaps[int(np.searchsorted(past, past[-1] / 2))]), float(DAY)) if len(gaps) else 0.0
 
@@ -186,23 +200,23 @@ def _to_whole_days(begin: float, end: float) -> float:
 
 def _outlasted(course: Course, start: float, end: float) -> bool:
     """Whether a major part of the window's demand runs on after it, or ran before it, for longer than it lasts."""
-    submit, ends, cores = course
-    inside = np.clip(np.minimum(ends, end) - np.maximum(submit, start), 0.0, None)
+    begins, ends, cores = course
+    inside = np.clip(np.minimum(ends, end) - np.maximum(begins, start), 0.0, None)
     least, longest = MAJOR * float(np.dot(inside, cores)) / (end - start), end - start
-    later = float(cores[(ends > end + longest) & (submit <= end)].sum())
-    earlier = float(cores[(submit <= start - longest) & (ends > start)].sum())
+    later = float(cores[(ends > end + longest) & (begins <= end)].sum())
+    earlier = float(cores[(begins <= start - longest) & (ends > start)].sum())
     return max(later, earlier) >= least
 
 
 def _standing(course: Course, last: float) -> tuple[float, float]:
     """From when and until when at least a tenth of the jobs run that run together: before the first end, and at the
     last submission; from the first submission to the last end where that is too little of the trace."""
-    submit, ends, cores = course
-    begun = np.cumsum(cores[submit < ends.min()])
-    start = float(submit[int(np.argmax(begun >= STILL_RUNNING * begun[-1]))])
-    running = np.flatnonzero(ends > submit[-1])
+    begins, ends, cores = course
+    begun = np.cumsum(cores[begins < ends.min()])
+    start = float(begins[int(np.argmax(begun >= STILL_RUNNING * begun[-1]))])
+    running = np.flatnonzero(ends > begins[-1])
     order = running[np.argsort(ends[running], kind="stable")]
     left = np.cumsum(cores[order][::-1])[::-1]
     end = float(ends[order[int(np.flatnonzero(left >= STILL_RUNNING * left[0])[-1])]])
-    first = float(submit[0])
+    first = float(begins[0])
     return (start, end) if end - start >= LEAST_PART * (last - first) else (first, last)

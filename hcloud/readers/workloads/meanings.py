@@ -72,8 +72,6 @@ def job_columns(names: Iterable[str]) -> dict[str, str]:
     if "submit" not in found:
         time = found.pop("start", None) or meant(names, SERIES).get("timestamp")
         found = {"submit": time, **found} if time is not None else found
-    if "duration" in found:
-        found.pop("start", None)
     order = ["id", "submit", "start", "end", "duration", "cores", "memory", "gpus", "app", "qos"]
     return {mine: found[mine] for mine in order if mine in found}
 

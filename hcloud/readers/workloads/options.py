@@ -21,6 +21,7 @@ MemoryUnit = Literal["auto", "KiB", "MiB"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
+Begin = Literal["start", "submit"]
 CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
 
 
@@ -31,7 +32,8 @@ class WorkloadOptions:
     Any format
         ``default_cores`` vCPUs, ``memory_per_core`` GiB per vCPU and ``default_kind`` fill columns or cells that the
         input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
-        what is read.
+        what is read. ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or
+        from its submission.
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
@@ -68,6 +70,7 @@ class WorkloadOptions:
     default_kind: KindName = "batch"
     extra_columns: ExtraColumns = "refuse"
     max_rows: int = 50_000_000
+    begin: Begin = "start"
     columns: str = ""
     decimal: Decimal = "."
     series_value: SeriesValue = "auto"

@@ -223,14 +223,14 @@ def peak(submit: Floats, seconds: Floats, cores: Floats) -> float:
 _SINGLE, _THREADED, _MIXED, _STORAGE = ("single", "threaded", "mix", "storage")
 
 
-def _paragon(shares: Sequence[float], *, threads: bool, mixes: int) -> tuple[AppGroup, ...]:
+def _paragon(shares: Sequence[float], *, threads: bool, mixes: tuple[int, ...]) -> tuple[AppGroup, ...]:
     """The pool of Paragon and ARQ (§5): 29 single-threaded applications, 22 multithreaded, 350 mixes of four, 25 that
     use storage. Ours: what each presses on, and log-normal lengths."""
     lengths = Lengths(900.0, 0.8)
     return (
         AppGroup(_SINGLE, 29, shares[0], CPU, (1,), lengths),
         AppGroup(_THREADED, 22, shares[1], MEMORY, (1, 2, 3, 4) if threads else (1,), lengths),
-        AppGroup(_MIXED, 350, shares[2], (*CPU, *MEMORY), (mixes,), lengths),
+        AppGroup(_MIXED, 350, shares[2], (*CPU, *MEMORY), mixes, lengths),
         AppGroup(_STORAGE, 25, shares[3], ("disk", "network", "memcap"), (1,), lengths),
     )
 
@@ -240,8 +240,9 @@ _MINUTES = (120.0, 14_400.0)
 
 
 def _local(name: str, arrivals: Arrivals, load: float, *, threads: bool = False, phases: bool = False) -> ClusterRecipe:
-    """178 jobs for 178 cores: one core each, but where more are needed than there are."""
-    groups = _paragon(_POOL, threads=threads, mixes=1)
+    """178 jobs for 178 cores: one core each. Ours: where more are needed than there are, threads hold up to four and
+    mixes one or two."""
+    groups = _paragon(_POOL, threads=threads, mixes=(1, 2) if threads else (1,))
     return ClusterRecipe(
         name, "local-40", groups, arrivals, load, steady=False, limits=_MINUTES, once_each=True, phases=phases,
         tolerance_apart=True,
@@ -250,7 +251,7 @@ def _local(name: str, arrivals: Arrivals, load: float, *, threads: bool = False,
 
 def _ec2(name: str, arrivals: Arrivals, load: float) -> ClusterRecipe:
     """2,500 jobs of one vCPU cannot need half of 7,355. Ours: a mix of four holds four, threads one to four."""
-    groups = _paragon(_ONE_EACH, threads=True, mixes=4)
+    groups = _paragon(_ONE_EACH, threads=True, mixes=(4,))
     return ClusterRecipe(
         name, "ec2-1000", groups, arrivals, load, steady=False, limits=_MINUTES, once_each=True, tolerance_apart=True
     )
@@ -281,7 +282,7 @@ RECIPES = {
         _local("local-40-medium", Arrivals(178, 10.0, 1.0), 0.95),
         _local("local-40-bell", Arrivals(178, 10.0, bell=True), 0.95),
         _local("local-40-phases", Arrivals(178, 10.0), 0.95, phases=True),
-        _local("local-40-oversubscribed", Arrivals(178, 1.0), 1.05, threads=True),
+        _local("local-40-oversubscribed", Arrivals(178, 1.0), 1.2, threads=True),
         _ec2("ec2-1000", Arrivals(2500, 1.0), 0.5),
         _ec2("ec2-1000-high", Arrivals(5000, 1.0), 0.95),
         _ec2("ec2-1000-oversubscribed", Arrivals(7500, 1.0, burst=Burst(3750, 1000, 100.0)), 1.2),

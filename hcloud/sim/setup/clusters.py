@@ -109,6 +109,7 @@ def cluster_scenario(name: str, cluster: Cluster, seed: int = 42, load: float | 
     lengths = of_each(recipe, groups, lambda g, n: g.lengths.drawn(chance, n))
     level = _Level(recipe, cluster, submit, cores, span)
     wanted = recipe.load if load is None else load
+    load = None if wanted == recipe.load else load
     seconds = level.fitted(lengths, wanted)
     jobs = _jobs(recipe, cluster, seed, (submit, seconds, cores, app, found, load))
     tolerates = _tolerated(recipe, found.causes, seed)

@@ -170,8 +170,9 @@ def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) ->
     if not isinstance(workload, Jobs):
         return None
     whole = (_seconds_within(workload, demand) > 0) & ~can_split(workload, divisible)
-    begin, end = workload.submit, workload.submit + workload.duration
-    return RunningJobs(begin, end, workload.cores, workload.memory, whole, workload.name) if whole.any() else None
+    if not whole.any():
+        return None
+    return RunningJobs(workload.begins, workload.ends, workload.cores, workload.memory, whole, workload.name)
 
 
 def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:
@@ -186,7 +187,7 @@ def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:
 def _seconds_within(jobs: Jobs, demand: Demand) -> Floats:
     """How long each job runs within the demand's window."""
     last = demand.start + demand.step_seconds * len(demand)
-    seconds: Floats = np.minimum(jobs.submit + jobs.duration, last) - np.maximum(jobs.submit, demand.start)
+    seconds: Floats = np.minimum(jobs.ends, last) - np.maximum(jobs.begins, demand.start)
     return np.maximum(seconds, 0.0)
 
 

@@ -120,7 +120,7 @@ def study_of(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: da
     if not len(jobs):
         raise UsageError(f"{jobs.provenance.name}: no job to simulate")
     section = loaded.config
-    jobs = settled(jobs, section.planning.divisible)
+    jobs = settled(jobs.arriving, section.planning.divisible)
     shop, cloud = _market(loaded, asked, jobs, today)
     jobs, dropped = _held(jobs, shop, drop=asked.drop_unplaceable)
     return Study(

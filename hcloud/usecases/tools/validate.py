@@ -69,8 +69,8 @@ def _workload(loaded: Loaded, progress: Progress | None) -> CheckResult:
 
 def _extent(workload: Workload) -> str:
     if isinstance(workload, Jobs):
-        last = float((workload.submit + workload.duration).max())
-        return f"{counted(len(workload), 'job')} over {format_span(last - float(workload.submit[0]))}"
+        span = float(workload.ends.max() - workload.begins.min())
+        return f"{counted(len(workload), 'job')} over {format_span(span)}"
     step = format_duration(workload.step_seconds)
     return f"{counted(len(workload), 'step')} of {step}, {float(workload.cores.mean()):,.0f} vCPU on average"
 

@@ -89,8 +89,7 @@ def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:
     window = window_of(workload)
     if isinstance(workload, Demand):
         return _series_summary(workload, window, step_seconds)
-    ends = workload.submit + workload.duration
-    first, last = float(workload.submit.min()), float(ends.max())
+    first, last = float(workload.begins.min()), float(workload.ends.max())
     return Summary(
         provenance=workload.provenance,
         entries=len(workload),
@@ -160,6 +159,7 @@ def _jobs_table(jobs: Jobs) -> pa.Table:
     kinds = pa.DictionaryArray.from_arrays(pa.array(jobs.kind, pa.int8()), pa.array(["batch", "service"]))
     columns = {
         "submit": pa.array(jobs.submit),
+        **({} if jobs.start is None else {"start": pa.array(jobs.start)}),
         "duration": pa.array(jobs.duration),
         "cores": pa.array(jobs.cores),
         "memory": pa.array(jobs.memory),

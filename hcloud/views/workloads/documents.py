@@ -20,6 +20,7 @@ class WindowPart(Part):
     cut_before_seconds: Annotated[Number, From("cut_before")]
     cut_after_seconds: Annotated[Number, From("cut_after")]
     rule: Annotated[Text, choice_of(WindowRule)]
+    waited_seconds: Annotated[Number, From("waited")]
 
 
 class _Modelled(Part):

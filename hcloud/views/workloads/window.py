@@ -17,6 +17,9 @@ _WHY = {
 def window_line(window: Window) -> str:
     """How long the window is, why, and what of the trace lies outside it."""
     said = f"{format_span(window.seconds)}, {_WHY[window.rule]}"
+    if window.waited:
+        said = said.replace("last submission", "last start")
+        said += f"; jobs count from their start, {format_span(window.waited)} after submission on average"
     filling, draining = (" (filling)", " (draining)") if window.rule is WindowRule.ARRIVALS else ("", "")
     cut = [f"the first {format_span(window.cut_before)}{filling}"] if window.cut_before >= 1 else []
     cut += [f"the last {format_span(window.cut_after)}{draining}"] if window.cut_after >= 1 else []

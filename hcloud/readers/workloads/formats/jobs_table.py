@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SCHEMA = (
     Column("id", "identity", required=False),
     Column("submit", "time", high=limits.SUBMIT_SECONDS),
+    Column("start", "time", high=limits.SUBMIT_SECONDS, required=False),
     Column("duration", high=limits.DURATION_SECONDS),
     Column("cores", high=limits.CORES, above=True, required=False),
     Column("memory", high=limits.MEMORY_GIB, required=False),
@@ -34,10 +35,9 @@ SCHEMA = (
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
-_UNTIL = (
-    Column("start", "time", high=limits.SUBMIT_SECONDS, required=False),
-    Column("end", "time", high=limits.SUBMIT_SECONDS),
-)
+_UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
+AT_ONCE = "jobs count from submission; recorded starts are not used"
+NO_START = "without a start: counted from its submission"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
 
 
@@ -46,7 +46,7 @@ def job_schema(stored: Collection[str], called: Collection[str]) -> tuple[Column
     duration, a job runs from its start (else its submission) to its end."""
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
-        return tuple(column for column in SCHEMA if column.name != "duration") + _UNTIL
+        return (*(column for column in SCHEMA if column.name != "duration"), _UNTIL)
     return SCHEMA
 
 
@@ -80,6 +80,7 @@ class Draft:
     qos_classes: tuple[str, ...] = ()
     ids: Ids | None = None
     divisible: Kinds | None = None
+    start: Floats | None = None
     rows: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
@@ -100,7 +101,19 @@ class Draft:
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Keep these rows in this order, a column at a time so that only one copy exists at once."""
-        for name in ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos", "ids", "divisible"):
+        for name in (
+            "submit",
+            "duration",
+            "cores",
+            "memory",
+            "gpus",
+            "kind",
+            "app",
+            "qos",
+            "ids",
+            "divisible",
+            "start",
+        ):
             values = getattr(self, name)
             if values is not None:
                 setattr(self, name, values[rows])
@@ -110,6 +123,7 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
     """Jobs of a checked table in our own schema."""
     draft.ids = sink.ids()
     draft.modelled += times_read(sink)
+    draft.start = sink.numbers("start") if sink.has("start") else None
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
@@ -144,6 +158,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
     gpus = _filled(draft, "gpus", np.float64(0.0), "", "0")
     kind = draft.kind if draft.kind is not None else _default_kind(draft, count, options)
     none = np.full(count, -1, np.int32)
+    start = _started(draft, options)
     provenance = Provenance(
         draft.name, draft.format, draft.digest, draft.rows, draft.repaired, draft.left_out, tuple(draft.modelled)
     )
@@ -151,8 +166,22 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         draft.submit, draft.duration, cores, memory, gpus, kind,
         none if draft.app is None else draft.app, draft.apps,
         none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
-        divisible=draft.divisible,
+        divisible=draft.divisible, start=start,
     )  # fmt: skip
+
+
+def _started(draft: Draft, options: WorkloadOptions) -> Floats | None:
+    """When jobs started, where the trace says so and some of them waited; a job without a start did at once."""
+    if draft.start is None:
+        return None
+    start = np.where(np.isnan(draft.start), draft.submit, draft.start)
+    if (start == draft.submit).all():
+        return None
+    if options.begin == "submit":
+        draft.modelled.append(Modelled("start", AT_ONCE, "begin"))
+        return None
+    draft.repair(NO_START, int(np.count_nonzero(np.isnan(draft.start))))
+    return start
 
 
 def _sort(draft: Draft) -> None:

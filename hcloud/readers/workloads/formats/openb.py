@@ -38,7 +38,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     running = np.isnan(deleted) & ~np.isnan(placed)
     draft.repair("running at the end: ends with the trace", int(np.count_nonzero(running)))
     draft.duration = np.where(np.isnan(deleted), last, deleted) - placed
-    draft.ids = sink.ids()
+    draft.start, draft.ids = placed, sink.ids()
     _fill(draft, sink)
     _leave_out(draft, options)
     return finish(draft, options)

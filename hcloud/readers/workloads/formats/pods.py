@@ -90,6 +90,7 @@ def _pod(item: Mapping[str, Any], newest: float, recorder: Recorder) -> Iterator
     yield RecordedJob(
         f"{metadata.get('namespace', 'default')}/{metadata.get('name', '')}",
         start if math.isnan(created) else min(created, start),
+        start,
         max(end - start, 0.0),
         cores,
         memory / _GIB if memory > 0 else math.nan,

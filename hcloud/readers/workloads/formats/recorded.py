@@ -38,6 +38,7 @@ class RecordedJob:
 
     id: str
     submit: float
+    start: float
     duration: float
     cores: float
     memory: float
@@ -113,6 +114,7 @@ class Recorder:
         draft = Draft(
             self._source.name, self._format, self._source.digest(), column("submit"), column("duration"), rows=self.rows
         )
+        draft.start = column("start")
         draft.cores, draft.memory, draft.gpus = column("cores"), column("memory"), column("gpus")
         draft.kind = np.array([job.kind for job in made], np.int8)
         draft.divisible = np.array([1 if job.divisible else -1 for job in made], np.int8)

@@ -117,6 +117,7 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
     yield RecordedJob(
         name.strip(),
         start if math.isnan(submit) else submit,
+        start,
         _duration(cells, start, recorder),
         cores,
         _memory(cells.get("reqmem", ""), tres, cores, nodes),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.model.workload import Jobs, Modelled
+from hcloud.model.workload import Jobs
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError
 from hcloud.readers.workloads.delimited import Progress, read_table
@@ -88,7 +88,8 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     draft.cores = _known(sink, "allocated processors", "requested processors")
     draft.memory = _known(sink, "used memory", "requested memory") / _KIB_PER_GIB * draft.cores
     draft.app, draft.apps = _applications(sink.numbers("application"))
-    draft.modelled.append(Modelled("submit", "jobs begin when submitted; the recorded wait is not used", "fixed"))
+    wait = sink.numbers("wait time")
+    draft.start = np.where(wait >= 0, draft.submit + wait, np.nan)
     draft.keep(draft.duration >= 0, "run time unknown (-1)")
     draft.keep(~np.isnan(draft.cores), "processors unknown (-1 or 0)")
     return finish(draft, options)
