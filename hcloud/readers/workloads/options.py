@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -42,8 +41,8 @@ class WorkloadOptions:
         ``decimal`` is what stands before the decimals of a number.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
-        ``series_cores`` (one machine) and ``cluster_cores`` (a whole cluster) are the vCPUs that 100 %, or a fraction
-        of 1, stands for.
+        ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the
+        vCPUs that 100 %, or a fraction of 1, stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
@@ -77,7 +76,7 @@ class WorkloadOptions:
     columns: str = ""
     decimal: Decimal = "."
     series_value: SeriesValue = "auto"
-    series_cores: float = 8.0
+    series_cores: float | None = None
     cluster_cores: float = 1000.0
     requests_per_core_second: float = 10.0
     step_seconds: int = 300
@@ -124,7 +123,7 @@ def _hint(name: str, known: list[str]) -> str:
 
 
 def _parse(name: str, text: str, kind: object) -> object:
-    if typing.get_origin(kind) is types.UnionType:
+    if kind == Path | None:
         return Path(text)
     if kind is str or typing.get_origin(kind) is Literal:
         return text
