@@ -71,7 +71,7 @@ def quality_among_all(hits: float, units: float) -> float:
     return 1 - hits / units
 
 
-class Ranked(NamedTuple):
+class AuditedDecision(NamedTuple):
     """What an audit notes of one decision: how many of the servers it might have taken are ``better`` than the one it
     took, of how many ``units`` it drew how many ``candidates``, and whether it took any; if not, ``better`` are all
     that were free. So many, itself counted, are ``alike``: between them the law says nothing."""
@@ -83,7 +83,7 @@ class Ranked(NamedTuple):
     alike: int = 1
 
 
-def distance(decisions: Iterable[Ranked]) -> float:
+def distance(decisions: Iterable[AuditedDecision]) -> float:
     """The Kolmogorov distance of observed ranks from the law, 0 where they follow it to the letter.
 
     Each decision spreads its weight evenly over the probabilities that the law gives to its own rank, so that the atom
@@ -105,7 +105,7 @@ def distance(decisions: Iterable[Ranked]) -> float:
     return farthest
 
 
-def _span(decision: Ranked) -> tuple[float, float]:
+def _span(decision: AuditedDecision) -> tuple[float, float]:
     """The probabilities that the law gives to what is worse than the rank of a decision, and to that with it."""
     others = decision.units - decision.better
     high = float((others / decision.units) ** decision.candidates)

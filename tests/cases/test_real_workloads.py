@@ -37,7 +37,7 @@ def traces(shared_data: Path) -> Path:
     ],
 )
 def test_rows(traces: Path, name: str, form: str, rows: int, entries: int, repaired: int, left_out: int) -> None:
-    workload = read_workload(traces / name)
+    workload = read_workload(traces / name, options=WorkloadOptions(series_cores=8.0))
     of = workload.provenance
     got = (of.format, of.rows, len(workload), sum(of.repaired.values()), sum(of.left_out.values()))
     assert got == (form, rows, entries, repaired, left_out)

@@ -274,7 +274,10 @@ def of_series(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here = tmp_path_factory.mktemp("series")
     rows = [f"{300 * i},{30 + i % 40}" for i in range(600)]
     (here / "util.csv").write_text("\n".join(["timestamp,value", *rows]) + "\n", encoding="utf-8")
-    assert run(["plan", str(here / "util.csv"), *NOW, "--out", str(here / "plan.json"), "-q"]) == 0
+    assert (
+        run(["plan", str(here / "util.csv"), *NOW, "--set", "series_cores=8", "--out", str(here / "plan.json"), "-q"])
+        == 0
+    )
     return here / "plan.json"
 
 

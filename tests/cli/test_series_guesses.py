@@ -14,20 +14,23 @@ NOW = ("--now", "2026-11-20T12:00:00Z")
 
 @pytest.mark.parametrize("prefix", ["", "workload.options."])
 def test_guesses_of_a_series_are_warned_of_next_to_short_history_until_they_are_set(
-    tmp_path: Path, prefix: str
+    tmp_path: Path, prefix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [f"{300 * i},{30 + i % 40}" for i in range(600)]
     (tmp_path / "util.csv").write_text("\n".join(["timestamp,value", *rows]) + "\n", encoding="utf-8")
     words = ["plan", str(tmp_path / "util.csv"), "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
-    assert run(words) == 0
-    history, value, cores = load_plan(tmp_path / "plan.json").warnings[:3]
+    assert run(words) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "nothing says how many vCPUs a machine has: the values are percent of one (from the file's name)" in told
+    assert "util.csv --set series_cores=4" in told
+    assert run([*words, "--set", f"{prefix}series_cores=64"]) == 0
+    history, value = load_plan(tmp_path / "plan.json").warnings[:2]
     assert "planning.history_1y" in history
     assert "--set series_value=" in value
-    assert "--set series_cores=" in cores
     assert run([*words, "--set", f"{prefix}series_cores=64", "--set", f"{prefix}series_value=percent"]) == 0
     plan = load_plan(tmp_path / "plan.json")
     assert not any("series_" in warning for warning in plan.warnings)
-    assert "100 % is 64 vCPUs" in str(plan.assumptions)
+    assert "100 % of a series is 64 vCPUs" in str(plan.assumptions)
 
 
 CLUSTER = ("avg_cpu,avg_mem", "0.4,0.3")

@@ -7,10 +7,11 @@ import random
 from bisect import bisect_right
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from hcloud.policy.promise import (
-    Ranked,
+    AuditedDecision,
     below,
     candidates_for,
     chance_at_most,
@@ -85,7 +86,7 @@ def _indices(chance: random.Random, units: int, candidates: int) -> Sequence[int
 def test_ten_thousand_draws_follow_the_law(units: int, candidates: int) -> None:
     """At 64 of 200 the continuous law would be missed by a quarter: the best server alone has that share."""
     found = _indices(random.Random(units), units, candidates)
-    told = distance(Ranked(units - 1 - index, units, candidates) for index in found)
+    told = distance(AuditedDecision(units - 1 - index, units, candidates) for index in found)
     ranks = sorted(found)
     plain = max(abs(bisect_right(ranks, i) / DRAWS - chance_at_most(i, candidates, units)) for i in range(units))
     assert told == pytest.approx(plain, abs=1e-9)
@@ -95,27 +96,30 @@ def test_ten_thousand_draws_follow_the_law(units: int, candidates: int) -> None:
 
 @pytest.mark.parametrize("busy", [0.0, 0.5, 0.8, 0.95])
 @pytest.mark.parametrize("units", [20, 300])
-@pytest.mark.parametrize("over", ["free", "all"])
-def test_draws_at_a_load_follow_the_law_whatever_is_sampled(over: str, units: int, busy: float) -> None:
-    """Other servers are busy at each decision; over all of them a busy one counts as a draw that finds nothing."""
-    chance, candidates, told = random.Random(f"{over} {units} {busy}"), 8, []
-    places = range(units)
-    for _ in range(DRAWS // 10):
-        free = [place for place in places if chance.random() >= busy] or [0]
-        if over == "free":
-            best = max(chance.choices(range(len(free)), k=candidates))
-            told.append(Ranked(len(free) - 1 - best, len(free), candidates))
-            continue
-        drawn = set(chance.choices(places, k=candidates))
-        hit = max(drawn.intersection(free), default=None)
-        better = len(free) if hit is None else sum(place > hit for place in free)
-        told.append(Ranked(better, units, candidates, taken=hit is not None))
-    assert distance(told) < NEAR * math.sqrt(10)
+def test_draws_among_the_free_follow_the_law_at_any_load(units: int, busy: float) -> None:
+    """Other servers are free at each decision, and another number of them."""
+    chance = np.random.default_rng([units, int(100 * busy)])
+    free = np.maximum((chance.random((DRAWS, units)) >= busy).sum(axis=1), 1)
+    best = (chance.random((DRAWS, 8)).max(axis=1) * free).astype(int)
+    told = zip((free - 1 - best).tolist(), free.tolist(), strict=True)
+    assert distance(AuditedDecision(better, among, 8) for better, among in told) < NEAR
+
+
+@pytest.mark.parametrize("busy", [0.0, 0.5, 0.8, 0.95])
+@pytest.mark.parametrize("units", [20, 300])
+def test_draws_among_all_follow_the_law_with_busy_ones_as_misses(units: int, busy: float) -> None:
+    chance = np.random.default_rng([units, int(100 * busy)])
+    free = chance.random((DRAWS, units)) >= busy
+    drawn = chance.integers(0, units, (DRAWS, 8))
+    best = np.where(np.take_along_axis(free, drawn, axis=1), drawn, -1).max(axis=1)
+    better = np.where(np.arange(units) > best[:, None], free, False).sum(axis=1)
+    told = zip(better.tolist(), (best >= 0).tolist(), strict=True)
+    assert distance(AuditedDecision(above, units, 8, taken=taken) for above, taken in told) < NEAR
 
 
 def test_an_audit_sees_worse_and_better_choices_than_promised() -> None:
     chance = random.Random(3)
     found = _indices(chance, 100, 2)
-    assert distance(Ranked(99 - index, 100, 8) for index in found) > 0.4
-    assert distance(Ranked(0, 100, 2) for _ in found) > 0.9
+    assert distance(AuditedDecision(99 - index, 100, 8) for index in found) > 0.4
+    assert distance(AuditedDecision(0, 100, 2) for _ in found) > 0.9
     assert math.isnan(distance([]))

@@ -29,6 +29,15 @@ def test_deciding_each_level_alone_would_cost_half_as_much_again() -> None:
     assert found.purchases == ((0, 0, 1), (0, 5, 1))
 
 
+def test_the_level_of_the_busiest_hours_is_that_of_sorting_them() -> None:
+    chance = np.random.default_rng(5)
+    for most in (1, 2, 5, 50, 1 << 40):
+        for hours in range(1, 40):
+            units = chance.integers(0, most, hours)
+            found = [reserve._exceeded_at_most(units, paid) for paid in range(hours)]
+            assert found == sorted(units.tolist(), reverse=True)
+
+
 def test_a_term_over_the_whole_horizon_needs_no_flow() -> None:
     found = optimal_reserve([3, 1, 2, 2], 1.0, [CommitmentKind("long", 10, 2.5)])
     assert found.method == reserve.CLOSED_FORM

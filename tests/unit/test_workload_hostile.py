@@ -363,7 +363,7 @@ def test_series_values_gaps_and_keys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["nan", "-1", "inf", "1_0", "0x1", "", "100.1"])
 def test_series_values_are_checked(tmp_path: Path, text: str) -> None:
-    error = refusal(write(tmp_path, stamps("00:00,1", f"05:00,{text}")), series_value="percent")
+    error = refusal(write(tmp_path, stamps("00:00,1", f"05:00,{text}")), series_value="percent", series_cores="8")
     assert "line 3, column value" in str(error)
 
 
@@ -382,7 +382,8 @@ def test_series_times_are_checked(tmp_path: Path) -> None:
 
 def test_series_column_names_say_what_they_are(tmp_path: Path) -> None:
     path = write(tmp_path, "timestamp,percent\n0,50\n60,100\n")
-    assert series(path).cores.tolist() == [4, 8]
+    assert series(path, series_cores="8").cores.tolist() == [4, 8]
+    assert "--set series_cores=4" in str(refusal(path).hint)
     with pytest.raises(UsageError, match="column is named percent"):
         series(path, series_value="cores")
     assert "what the values of 'vlue' are" in str(refusal(write(tmp_path, "timestamp,vlue\n0,1\n")))

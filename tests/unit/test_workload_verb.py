@@ -10,6 +10,7 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.options import WorkloadOptions
 
 CASES = Path(__file__).parent.parent / "cases" / "workloads"
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -99,9 +100,11 @@ def test_converted_jobs_are_the_same_jobs(tmp_path: Path, source: str, suffix: s
 
 
 def test_converted_series_keep_every_column(tmp_path: Path) -> None:
+    eight = ("--set", "series_cores=8")
     target = tmp_path / "out.csv"
-    assert run(["-q", "workload", "convert", str(CASES / "cpu_of_one_machine.csv"), "--to", str(target)]) == 0
-    first, second = read_workload(CASES / "cpu_of_one_machine.csv"), read_workload(target)
+    assert run(["-q", "workload", "convert", str(CASES / "cpu_of_one_machine.csv"), "--to", str(target), *eight]) == 0
+    options = WorkloadOptions(series_cores=8.0)
+    first, second = read_workload(CASES / "cpu_of_one_machine.csv", options=options), read_workload(target)
     assert isinstance(first, Demand)
     assert isinstance(second, Demand)
     assert (first.start, first.step_seconds) == (second.start, second.step_seconds)

@@ -113,19 +113,25 @@ def _is_proportional(unit: Candidate, size: Candidate) -> bool:
     if count != int(count) or size.shape.memory_gib != unit.shape.memory_gib * count:
         return False
     pairs = [(unit.on_demand.hourly, size.on_demand.hourly)]
+    alike = _by_terms(size)
     for offer in unit.commitments:
         if not covers_all_sizes(offer.key, unit.shape.family):
             return False
-        same = _same_offer(offer, size)
+        same = alike.get(_terms(offer))
         if same is None or same.remaining is not None or offer.remaining is not None:
             return False
         pairs.append((offer.term_cost, same.term_cost))
     return all(abs(float(its - mine * count)) <= float(mine * count) * ROUNDING for mine, its in pairs)
 
 
-def _same_offer(offer: Offer, size: Candidate) -> Offer | None:
-    key = replace(offer.key, instance_type=size.shape.name)
-    return next((o for o in size.commitments if o.key == key), None)
+def _by_terms(size: Candidate) -> Mapping[tuple[object, ...], Offer]:
+    return {_terms(offer): offer for offer in size.commitments}
+
+
+def _terms(offer: Offer) -> tuple[object, ...]:
+    """Its key but for the type: offers of two sizes that have it in common are one offer in two sizes."""
+    key = offer.key
+    return (key.provider, key.region, key.zone, key.os, key.tenancy, key.option, key.term_years, key.payment)
 
 
 def stated(fleet: Fleet, types: Sequence[Candidate], ladders: Mapping[str, Ladder], forecast: Forecast) -> Fleet:
@@ -150,7 +156,7 @@ def _bought(holding: Holding, ladder: Ladder) -> Iterator[Holding]:
     left = holding.count
     for size, of in _steps(ladder):
         number, left = divmod(left, of)
-        offer = holding.offer if of == 1 else _same_offer(holding.offer, size)
+        offer = holding.offer if of == 1 else _by_terms(size).get(_terms(holding.offer))
         if number and offer:
             yield Holding(offer, number, holding.start_hour)
 

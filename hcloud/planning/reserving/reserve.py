@@ -145,12 +145,21 @@ def _static_plan(units: Ints, price: float, offer: _Offer) -> _Plan:
         paid -= 1
     while (paid + 1) * price <= offer.cost and paid + 1 < hours:
         paid += 1
-    level = int(np.partition(units, hours - 1 - paid)[hours - 1 - paid])
+    level = _exceeded_at_most(units, paid)
     prices = np.where(units > level, price, 0.0)
     rest = max(0.0, offer.cost - price * np.count_nonzero(prices))
     at_level = np.flatnonzero(units == level)
     prices[at_level] = min(price, rest / len(at_level))
     return _Plan(((offer.kind, 0, level),) if level else (), prices, CLOSED_FORM)
+
+
+def _exceeded_at_most(units: Ints, hours: int) -> int:
+    """The least of the demanded units that more are demanded than in so many hours at most."""
+    top = int(units.max())
+    if top > len(units):
+        return int(np.partition(units, len(units) - 1 - hours)[len(units) - 1 - hours])
+    from_the_top = np.cumsum(np.bincount(units)[::-1])  # counted in one pass: a demand has few levels
+    return top - int(np.searchsorted(from_the_top, hours, side="right"))
 
 
 def _flow_plan(units: Ints, price: float, offers: list[_Offer]) -> _Plan:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -33,7 +32,8 @@ class WorkloadOptions:
     Any format
         ``default_cores`` vCPUs, ``memory_per_core`` GiB per vCPU and ``default_kind`` fill columns or cells that the
         input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
-        what is read. ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or
+        what is read. ``vcpus_per_core`` vCPUs stand for each CPU of a job: 2 where a trace counts
+        physical cores. ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or
         from its submission.
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
@@ -41,8 +41,8 @@ class WorkloadOptions:
         ``decimal`` is what stands before the decimals of a number.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
-        ``series_cores`` (one machine) and ``cluster_cores`` (a whole cluster) are the vCPUs that 100 %, or a fraction
-        of 1, stands for.
+        ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the
+        vCPUs that 100 %, or a fraction of 1, stands for.
         ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
@@ -71,11 +71,12 @@ class WorkloadOptions:
     default_kind: KindName = "batch"
     extra_columns: ExtraColumns = "refuse"
     max_rows: int = 50_000_000
+    vcpus_per_core: float = 1.0
     begin: Begin = "start"
     columns: str = ""
     decimal: Decimal = "."
     series_value: SeriesValue = "auto"
-    series_cores: float = 8.0
+    series_cores: float | None = None
     cluster_cores: float = 1000.0
     requests_per_core_second: float = 10.0
     step_seconds: int = 300
@@ -122,7 +123,7 @@ def _hint(name: str, known: list[str]) -> str:
 
 
 def _parse(name: str, text: str, kind: object) -> object:
-    if typing.get_origin(kind) is types.UnionType:
+    if kind == Path | None:
         return Path(text)
     if kind is str or typing.get_origin(kind) is Literal:
         return text

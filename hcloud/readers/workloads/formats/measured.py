@@ -14,7 +14,7 @@ from hcloud.planning.forecasting.demand import TimeGrid
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.commands import plan_command
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.series import SeriesExtras, demand, in_cores
+from hcloud.readers.workloads.formats.series import EXAMPLE_CORES, PARTS, SeriesExtras, demand, in_cores, whole_machine
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
@@ -102,9 +102,8 @@ def _meaning(
     value = options.series_value if asked else said
     why = "as asked" if asked else "as the file says"
     rules = [Modelled("cores", f"a value is {value} ({why})", "fixed" if why == "as the file says" else "series_value")]
-    if value in ("percent", "fraction"):
-        whole = "100 %" if value == "percent" else "a value of 1"
-        rules.append(Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores"))
+    if value in PARTS:
+        rules.append(whole_machine(source, value, why, options))
     if value == "requests":
         rate = f"{options.requests_per_core_second:g} requests per core-second"
         rules.append(Modelled("cores", rate, "requests_per_core_second"))
@@ -117,11 +116,13 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
     most = max(float(series.values.max()) for series in found)
     likely = "fraction" if most <= 1 else "percent" if most <= _HIGHEST["percent"] else "cores"
     named = f"{other.where} ({other.name})" if other.name and other.name != other.where else shown(other.where)
-    keys = {"series_value": likely} | ({} if likely == "cores" else {"series_cores": f"{options.series_cores:g}"})
+    cores = EXAMPLE_CORES if options.series_cores is None else f"{options.series_cores:g}"
+    keys = {"series_value": likely} | ({} if likely == "cores" else {"series_cores": cores})
+    of = "" if likely == "cores" else f" of machines with {cores} vCPUs"
     return InputError(
         f"{source.name}: nothing says what the values of {named} are: vCPUs in use (cores), percent or a fraction "
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",
-        hint=f"if they are {likely} (the largest is {most:g}): {plan_command(source, **keys)}",
+        hint=f"if they are {likely}{of} (the largest is {most:g}): {plan_command(source, **keys)}",
     )
 
 

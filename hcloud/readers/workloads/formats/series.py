@@ -12,6 +12,7 @@ from hcloud.model.workload import Demand, Modelled, Provenance
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
+from hcloud.readers.workloads.commands import plan_command
 from hcloud.readers.workloads.delimited import Progress, header_layout, header_names, read_table
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs_table import times_read
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 FORMAT = "series"
 _HIGH = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
+PARTS = {"percent": "percent", "fraction": "a fraction"}
+"""Values that are a part of a machine, and how that is told."""
+EXAMPLE_CORES = "4"
+"""In the commands that are shown where it is not said."""
 _TIME = Column("timestamp", "time", high=limits.SUBMIT_SECONDS)
 
 
@@ -103,7 +108,8 @@ def demand(
 
 def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> Floats:
     """Values as vCPUs: a part of a machine, or requests within a step at so many a core-second."""
-    if value in ("percent", "fraction"):
+    if value in PARTS:
+        assert options.series_cores is not None, "asked for with the meaning"
         return means / _HIGH[value] * options.series_cores
     if value == "requests":
         return means / step / options.requests_per_core_second
@@ -116,13 +122,23 @@ def meaning_of(source: TraceFile, options: WorkloadOptions) -> Meaning:
     column = next((n for n in names if n in _HIGH), "value")
     value, why = _settle(column, source.path.name.lower(), options)
     rules = [] if column in _HIGH else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
-    if value in ("percent", "fraction"):
-        whole = "100 %" if value == "percent" else "a value of 1"
-        rules.append(Modelled("cores", f"{whole} is {options.series_cores:g} vCPUs", "series_cores"))
+    if value in PARTS:
+        rules.append(whole_machine(source, value, why, options))
     if value == "requests":
         rate = f"{options.requests_per_core_second:g} requests per core-second"
         rules.append(Modelled("cores", rate, "requests_per_core_second"))
     return Meaning(column, value, tuple(rules))
+
+
+def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOptions) -> Modelled:
+    """How many vCPUs a machine in full use has; InputError where nobody says: the demand would be any multiple."""
+    if options.series_cores is None:
+        raise InputError(
+            f"{source.name}: nothing says how many vCPUs a machine has: the values are {PARTS[value]} of one ({why})",
+            hint=f"for machines of {EXAMPLE_CORES} vCPUs: {plan_command(source, series_cores=EXAMPLE_CORES)}",
+        )
+    whole = "100 %" if value == "percent" else "a value of 1"
+    return Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")
 
 
 def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]:
