@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hcloud.policy.promise import Ranked, distance
+from hcloud.policy.promise import AuditedDecision, distance
 from hcloud.policy.records import Reals, column
 from hcloud.sim.run import RunOutcome
 
@@ -72,5 +72,5 @@ def _audited(outcome: RunOutcome) -> Audit | None:
     better, alike, among, draws = (column(rows, n)[:count] for n in ("better", "alike", "among", "candidates"))
     rank = 1 - (better + (alike - 1) / 2) / np.maximum(among - 1, 1)
     told = zip(better.tolist(), among.tolist(), draws.tolist(), alike.tolist(), strict=True)
-    apart = distance(Ranked(b, n, d, alike=a) for b, n, d, a in told) if draws.all() else math.nan
+    apart = distance(AuditedDecision(b, n, d, alike=a) for b, n, d, a in told) if draws.all() else math.nan
     return Audit(count, float(rank.mean()), apart)
