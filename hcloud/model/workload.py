@@ -160,7 +160,8 @@ class Summary:
     """A workload in figures, with its demand in steps fit to be drawn; ``kinds`` counts jobs (none for a series).
 
     Means, peak and batch share are those of ``counted``, the window that counts in the steps a plan takes;
-    ``peak_at_once`` is the most vCPUs of the whole trace at one moment (of a series: in one step).
+    ``peak_at_once`` is the most vCPUs of the whole trace at one moment (of a series: in one step), ``outlier`` what to
+    say of one job that is much of it.
     """
 
     provenance: Provenance
@@ -174,6 +175,7 @@ class Summary:
     core_hours: float
     gpus: float
     demand: Demand
+    outlier: str = ""
 
     @property
     def mean_cores(self) -> float:

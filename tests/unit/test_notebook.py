@@ -295,3 +295,14 @@ def test_the_cluster_of_a_scenario_at_several_loads() -> None:
     for wrong in ({"pool": 3}, {"load": 1.6}, {"strategies": "HM"}):
         with pytest.raises(errors.UsageError):
             hcloud.simulate("scenario:local-40", **wrong)
+
+
+def test_a_frame_with_a_time_zone_in_one_column_only_is_refused() -> None:
+    times = pd.to_datetime(pd.Series(["2026-11-01T08:00:00", "2026-11-01T09:00:00"]))
+    frame = pd.DataFrame({"submit": times.dt.tz_localize("Europe/Berlin"), "end": times + pd.Timedelta(hours=2)})
+    with pytest.raises(
+        errors.UsageError, match=r"submit of the DataFrame has a time zone \(Europe/Berlin\) and end has none"
+    ):
+        hcloud.read(frame)
+    frame["end"] = frame["end"].dt.tz_localize("Europe/Berlin")
+    assert hcloud.read(frame).to_frame()["duration"].tolist() == [7200.0, 7200.0]

@@ -114,3 +114,18 @@ def test_memory_of_jobs_in_another_unit(tmp_path: Path, form: str, unit: str, gi
     found = read_workload(path, options=options)
     assert isinstance(found, Jobs)
     assert found.memory.tolist() == [gib]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_times_of_which_some_have_a_zone_and_others_none_are_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"jobs{suffix}"
+    if suffix == ".csv":
+        path.write_text("submit,end\n2026-11-01T10:00:00+02:00,2026-11-01T12:00:00\n", encoding="utf-8")
+    else:
+        zoned = pa.array([1_793_520_000], pa.timestamp("s", "Europe/Berlin"))
+        naive = pa.array([1_793_527_200], pa.timestamp("s"))
+        parquet.write_table(pa.table({"submit": zoned, "end": naive}), path)
+    with pytest.raises(InputError, match=r"column submit have a time zone .* and those of end have none"):
+        read_workload(path)
+    path.with_suffix(".csv").write_text("submit,end\n2026-11-01T10:00:00Z,2026-11-01T12:00:00\n", encoding="utf-8")
+    assert len(read_workload(path.with_suffix(".csv"))) == 1

@@ -22,6 +22,7 @@ from hcloud.readers.workloads.meanings import SERIES, is_jobs, job_columns, mean
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
+_UTC = re.compile(r"(Z|z|[+-]00(:?00)?)$")
 _LONGEST_BLOCK = 1 << 19
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
 """The line that tells Excel how columns are separated."""
@@ -151,7 +152,29 @@ def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: s
         return columns
     cells = [cell for column, cell in zip(columns, first, strict=True) if column.sort == "time"]
     ticks = max((ticks_of(cell.strip()) for cell in cells), default=0.0)
+    _check_zones(source, columns, first)
     return tuple(_settled(column, cell, ticks) for column, cell in zip(columns, first, strict=True))
+
+
+def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:
+    """InputError where one column of times is in a zone other than UTC and another says none: hours may lie between."""
+    times = [
+        (c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time" and _DATE.match(cell)
+    ]
+    elsewhere = [(c, cell) for c, cell in times if _has_zone(cell) and not _UTC.search(cell)]
+    naive = [c for c, cell in times if not _has_zone(cell)]
+    if elsewhere and naive:
+        column, cell = elsewhere[0]
+        raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
+
+
+def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
+    """The refusal of times of which some have a zone and others none."""
+    column, told = zoned
+    return InputError(
+        f"{file}: the times of column {column} have a time zone ({told}) and those of {naive} have none",
+        hint="write both in one zone, or both without one (read as UTC)",
+    )
 
 
 def _settled(column: Column, cell: str, ticks: float) -> Column:

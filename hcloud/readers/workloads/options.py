@@ -32,7 +32,8 @@ class WorkloadOptions:
     Any format
         ``default_cores`` vCPUs, ``memory_per_core`` GiB per vCPU and ``default_kind`` fill columns or cells that the
         input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
-        what is read. ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or
+        what is read. ``vcpus_per_core`` vCPUs stand for each CPU of a job: 2 where a trace counts
+        physical cores. ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or
         from its submission.
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
@@ -70,6 +71,7 @@ class WorkloadOptions:
     default_kind: KindName = "batch"
     extra_columns: ExtraColumns = "refuse"
     max_rows: int = 50_000_000
+    vcpus_per_core: float = 1.0
     begin: Begin = "start"
     columns: str = ""
     decimal: Decimal = "."

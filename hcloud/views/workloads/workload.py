@@ -28,7 +28,7 @@ def show_summary(summary: Summary, terminal: Terminal) -> None:
     terminal.show(plain_of(summary_figures(summary), ("value",)), "")
     for table in treatment(summary.provenance):
         terminal.show(plain_of(table, ("reason", "rule")), "")
-    if said := odd_times(summary.span_seconds):
+    for said in filter(None, (summary.outlier, odd_times(summary.span_seconds))):
         terminal.warn(said)
     chart, width = chart_of(summary), terminal.out.width
     terminal.show(Text(terminal_legend(chart, width)))

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError, ticks_of
-from hcloud.readers.workloads.delimited import Progress, check_header, renamed
+from hcloud.readers.workloads.delimited import Progress, check_header, mixed_zones, renamed
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs_table import LENGTH, Draft, durations, from_sink, job_schema
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
@@ -78,6 +78,7 @@ def read_columns(
         raise InputError(f"{source.name}: no rows")
     stored = [c.in_file for c in columns]
     kinds = [_target(source, c, file.schema_arrow.field(c.in_file).type) for c in columns]
+    _check_zones(source.name, columns, kinds)
     settled = _settled(file, columns, kinds)
     sink = Sink(settled, options.max_rows, source.name)
     sink.reserve(total)
@@ -106,6 +107,14 @@ def _settled(file: parquet.ParquetFile, columns: tuple[Column, ...], kinds: list
         c if not number else c.in_numbers(ticks) if c.sort == "time" else replace(c, sort="number")
         for c, number in zip(columns, numbers, strict=True)
     )
+
+
+def _check_zones(file: str, columns: tuple[Column, ...], kinds: list[pa.DataType]) -> None:
+    times = [(c.in_file, kind.tz or "") for c, kind in zip(columns, kinds, strict=True) if pa.types.is_timestamp(kind)]
+    elsewhere = [(name, zone) for name, zone in times if zone and zone.upper() not in ("UTC", "Z", "+00:00", "ETC/UTC")]
+    naive = [name for name, zone in times if not zone]
+    if elsewhere and naive:
+        raise mixed_zones(file, elsewhere[0], naive[0])
 
 
 def _is_finite(value: object) -> bool:
