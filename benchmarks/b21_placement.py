@@ -144,7 +144,9 @@ def main() -> int:
             taken = decisions(placement, servers)
             p50, p99 = np.quantile(taken, (0.5, 0.99))
             late |= placement == "tarcil" and float(p50) > 1_000
-            print(f"b21.{placement} {servers:,} servers p50 {p50:,.0f} us, p99 {p99:,.0f} us | limit 20,000", flush=True)
+            print(
+                f"b21.{placement} {servers:,} servers p50 {p50:,.0f} us, p99 {p99:,.0f} us | limit 20,000", flush=True
+            )
     pool_of_10_000()
     theirs, ours = peer(100_000, 1_600)
     print(f"b21.power-of-two {ours * 1e6:.2f} us a task | peer {theirs * 1e6:.1f} (SimPy) | ratio {theirs / ours:.0f}")
