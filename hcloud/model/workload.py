@@ -37,7 +37,8 @@ class Modelled:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a workload came from and what was done to it; ``repaired`` and ``left_out`` count rows by reason."""
+    """Where a workload came from and what was done to it; ``repaired`` and ``left_out`` count rows by reason.
+    ``machines`` is how many series a measured demand is the sum of, 0 for all else."""
 
     name: str
     format: str
@@ -46,6 +47,7 @@ class Provenance:
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     modelled: tuple[Modelled, ...] = ()
+    machines: int = 0
 
 
 class WindowRule(StrEnum):

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
 
@@ -100,6 +100,20 @@ def test_a_time_in_another_unit_than_the_first_is_refused(tmp_path: Path) -> Non
     with pytest.raises(InputError) as caught:
         jobs(path)
     assert caught.value.problems[0].where == "line 3, column submit"
+
+
+@pytest.mark.parametrize(("unit", "gib"), [("MiB", 2.0), ("GiB", 2048.0), ("KiB", 2048 / 2**20), ("auto", 2048.0)])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_memory_of_jobs_in_another_unit(tmp_path: Path, form: str, unit: str, gib: float) -> None:
+    path = tmp_path / f"jobs.{form}"
+    if form == "csv":
+        path.write_text("submit,duration,mem\n0,10,2048\n")
+    else:
+        parquet.write_table(pa.table({"submit": [0.0], "duration": [10.0], "mem": [2048.0]}), path)
+    options = with_keys(WorkloadOptions(columns="memory=mem"), {"memory_unit": unit})
+    found = read_workload(path, options=options)
+    assert isinstance(found, Jobs)
+    assert found.memory.tolist() == [gib]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

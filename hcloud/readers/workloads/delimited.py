@@ -14,11 +14,11 @@ from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError, ticks_of
-from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.commands import jobs_advice, plan_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.locate import TableLayout, duplicates, locate
-from hcloud.readers.workloads.meanings import SERIES, as_option, is_jobs, job_columns, meant
+from hcloud.readers.workloads.meanings import SERIES, is_jobs, job_columns, meant
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
@@ -213,16 +213,18 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
         return
     error = findings.error(f"{source.name}: the header does not fit")
     if missing:
-        error.hint = _which_columns(source, usual if jobs else {}, missing)
+        error.hint = _which_columns(source, usual if jobs else {}, missing, names)
+    elif jobs and any(usual.get(name) not in (None, name) for name in allowed):
+        error.hint = jobs_advice(source, usual, names)
     elif len(set(names)) == len(names):
         error.hint = f"columns that are not needed can be skipped: {plan_command(source, extra_columns='ignore')}"
     raise error
 
 
-def _which_columns(source: TraceFile, usual: Mapping[str, str], missing: list[str]) -> str:
+def _which_columns(source: TraceFile, usual: Mapping[str, str], missing: list[str], names: list[str]) -> str:
     """What to say so that columns of other names are read."""
     if is_jobs(usual):
-        return f"read it with: {plan_command(source, columns=as_option(usual))}"
+        return jobs_advice(source, usual, names)
     told = f"say which columns hold {' and '.join(missing)}: --columns {missing[0]}=NAME,..."
     return told + ("; in place of a duration an end may be given" if "duration" in missing else "")
 

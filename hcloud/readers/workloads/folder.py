@@ -144,5 +144,6 @@ def _sum(
         dict(repaired),
         dict(left_out),
         (*rules, Modelled("cores", f"the sum of {counted(len(found), 'file')}, one a machine", "fixed")),
+        machines=sum(demand.provenance.machines or 1 for demand in found if demand.cores.any()),
     )
     return Demand(grid.start, grid.step, cores, memory, np.minimum(batch, cores), provenance)

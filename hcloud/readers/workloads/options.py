@@ -17,7 +17,7 @@ ExtraColumns = Literal["refuse", "ignore"]
 GpuRows = Literal["leave-out", "demand"]
 SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
 Decimal = Literal[".", ","]
-MemoryUnit = Literal["auto", "KiB", "MiB"]
+MemoryUnit = Literal["auto", "KiB", "MiB", "GiB"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
@@ -38,7 +38,7 @@ class WorkloadOptions:
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
-        ``decimal`` is what stands before the decimals of a number.
+        ``decimal`` is what stands before the decimals of a number. ``memory_unit`` of jobs is GiB unless it is said.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
         ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the

@@ -39,6 +39,8 @@ def summary_figures(summary: Summary) -> Figures:
     """What a workload is in figures."""
     of = summary.provenance
     rows = [("format", of.format), ("rows read", f"{of.rows:,}")]
+    if of.machines:
+        rows.append(("machines", f"{of.machines:,}, added up"))
     if summary.kinds:
         counts = ", ".join(_of_kind(kind, count) for kind, count in summary.kinds.items())
         rows.append(("jobs", f"{summary.entries:,} ({counts})"))

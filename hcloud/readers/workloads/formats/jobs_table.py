@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,19 +35,23 @@ SCHEMA = (
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
+IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20}
+"""Of each unit of memory; jobs have GiB unless it is said."""
 _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 NO_START = "without a start: counted from its submission"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
 
 
-def job_schema(stored: Collection[str], called: Collection[str]) -> tuple[Column, ...]:
+def job_schema(stored: Collection[str], called: Collection[str], options: WorkloadOptions) -> tuple[Column, ...]:
     """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
     duration, a job runs from its start (else its submission) to its end."""
+    high = limits.MEMORY_GIB * IN_A_GIB[options.memory_unit]
+    schema = tuple(replace(column, high=high) if column.name == "memory" else column for column in SCHEMA)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
-        return (*(column for column in SCHEMA if column.name != "duration"), _UNTIL)
-    return SCHEMA
+        return (*(column for column in schema if column.name != "duration"), _UNTIL)
+    return schema
 
 
 def durations(sink: Sink) -> tuple[Floats, NDArray[np.intp]]:
@@ -127,6 +131,9 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
+    if draft.memory is not None and IN_A_GIB[options.memory_unit] > 1:
+        draft.memory = draft.memory / IN_A_GIB[options.memory_unit]
+        draft.modelled.append(Modelled("memory", f"read as {options.memory_unit}", "memory_unit"))
     if sink.has("kind"):
         draft.kind = _kinds(sink, draft, options)
     if sink.has("app"):

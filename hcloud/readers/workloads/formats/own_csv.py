@@ -17,7 +17,7 @@ FORMAT = "jobs-csv"
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a comma, semicolon or tab separated file with a header."""
     called = called_columns(options.columns)
-    known = job_schema(header_names(source).names, called)
+    known = job_schema(header_names(source).names, called, options)
     extra = options.extra_columns == "ignore" or bool(called)
     layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
     table = read_table(source, layout, options.max_rows, progress)

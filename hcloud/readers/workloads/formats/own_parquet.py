@@ -33,7 +33,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     called = called_columns(options.columns)
     with opened(source) as file:
         names = file.schema_arrow.names
-        known = job_schema(names, called)
+        known = job_schema(names, called, options)
         ours = renamed(source.name, names, called, known) if called else names
         check_header(source, ours, known, ignore_extra=options.extra_columns == "ignore" or bool(called))
         columns = tuple(replace(c, stored=called.get(c.name, "")) for c in known if c.name in ours)
