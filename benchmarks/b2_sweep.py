@@ -57,7 +57,7 @@ def prepared(jobs: Jobs, keys: tuple[str, ...], many: int) -> Prepared:
     """The grid of some keys and soft limits, 1,000 what-ifs of HM unless ``many`` is less."""
     loaded = with_flags(load_config(None), Flags(workload="scenario:static"))
     soft = ",".join(SOFT.split(",")[: max(many // 100, 1)])
-    request = SweepRequest((*keys, f"limits.soft_start={soft}"), ("HM",), 1)
+    request = SweepRequest((*keys, f"limits.soft_start={soft}"), ("HM",), seeds=1)
     return prepare(loaded, NOW, request, jobs)
 
 

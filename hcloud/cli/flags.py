@@ -15,6 +15,15 @@ JobTrace = Annotated[
 Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM (all of these: all), HC, a file.")
 ]
+Placements = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--placement", help="Which server of a pool: greedy, least-loaded, power-of-two, tarcil ... (all: all)."
+    ),
+]
+Audit = Annotated[
+    bool, typer.Option("--audit", help="Rank each server that was taken among all that had room (takes longer).")
+]
 Configuration = Annotated[
     Path | None, typer.Option("--file", "-f", "-c", help="The configuration, else ./hcloud.yaml.")
 ]

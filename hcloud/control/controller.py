@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from hcloud.control.candidates import has_capacity
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
-from hcloud.control.search import could_take, find_idle, has_capacity, reserved_for
+from hcloud.control.search import could_take, find_idle, is_strict, reserved_for
 from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
 from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,
     FROM_QUEUE,
+    GREEDY,
     INTERRUPTED,
     LARGE,
     MISCLASSIFIED,
@@ -66,6 +68,7 @@ def enlist(c: Control, kind: int) -> int:
     c.servers[number].status = UP
     c.desk.own += 1
     c.desk.pool += cores
+    c.desk.vacated += 1
     c.desk.narrowest = min(c.desk.narrowest, cores)
     reshelve(c, number)
     return number
@@ -75,7 +78,7 @@ def arrive(c: Control, number: int, now: float) -> None:
     """A job came: reserved, on demand, spot, queued, or refused where nothing rented or reserved can hold it."""
     _note_gap(c, now)
     job = c.jobs[number]
-    job.server, job.asked = -1, now
+    job.server, job.asked, job.tried = -1, now, 0
     if job.kind < 0:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
         return
@@ -102,7 +105,9 @@ def nominee(c: Control, number: int) -> int:
 def look(c: Control, number: int, now: float) -> Situation:
     """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
     job = c.jobs[number]
+    searches, looks = c.desk.searches, c.desk.looks  # this look is none of the controller's own
     room = 1 if _reserved_now(c, job, -1) >= 0 else 0
+    c.desk.searches, c.desk.looks = searches, looks
     offered = _offered(c, job.kind, now) if job.kind >= 0 else 0
     return _situation(c, job, room, offered, wait_of(c, cause_of(c, job, room), 0.0))
 
@@ -250,9 +255,25 @@ def _place_for_queued(c: Control, number: int, freed: int) -> int:
     job = c.jobs[number]
     if c.desk.blocked == number + 1 and freed >= 0:
         return freed if could_take(c, freed, job) else -1
+    if c.rules.ranking != GREEDY:
+        return _ranked_for_queued(c, job, freed)
     found = reserved_for(c, job, -1)
     if found < 0:
         c.desk.blocked = number + 1
+    return found
+
+
+def _ranked_for_queued(c: Control, job: Job, freed: int) -> int:
+    """The same by rank: where all were looked at in vain, and one server alone has had room since, only that one is.
+    Where a reserve in which somebody would suffer is full, a sample may have missed one that is not."""
+    since = c.desk.vacated + 1 - job.tried
+    if since == 0:
+        return -1
+    if since == 1 and freed >= 0 and job.tried > 0:
+        found = freed if could_take(c, freed, job) else -1
+    else:
+        found = reserved_for(c, job, -1)
+    job.tried = c.desk.vacated + 1 if found < 0 and not is_strict(c) else 0
     return found
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from hcloud.control.candidates import audit, best_by_ranking, has_capacity, may_join
+from hcloud.control.filters import best_by_filters
 from hcloud.control.servers import weight_on
-from hcloud.control.state import GRAINS, OWN, SHELF, STARTING, UP, Control, Job, Server
-from hcloud.policy.codes import FIRST_FIT, LEAST_LOADED
+from hcloud.control.state import GRAINS, OWN, SHELF, Control, Job, Server
+from hcloud.policy.codes import (
+    BY_CHANCE,
+    BY_LOAD,
+    BY_NUMBER,
+    BY_PLATFORM,
+    FILTERED,
+    FILTERED_BY_CHANCE,
+    FIRST_FIT,
+    GREEDY,
+    LEAST_LOADED,
+)
 from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import UNTOUCHED, least_pressed, violation, violation_in
 from hcloud.policy.quality import reaches
-
-
-def has_capacity(c: Control, server: Server, job: Job, cores: int) -> bool:
-    """Whether vCPUs and memory suffice, and the server has started or jobs may join one that starts."""
-    kind = c.kinds[server.kind]
-    room = cores <= kind.cores - server.used and job.memory <= kind.memory - server.memory
-    return room and _may_join(c, server)
-
-
-def _may_join(c: Control, server: Server) -> bool:
-    return server.status == UP or (server.status == STARTING and c.rules.join_starting == 1)
 
 
 def excess(c: Control, server: Server, job: Job, cores: int) -> int:
@@ -52,7 +53,7 @@ def bears_in(c: Control, number: int, job: Job, resource: int) -> bool:
 def reserved_for(c: Control, job: Job, avoid: int) -> int:
     """The reserved server for a job: where nobody suffers, else (unless that counts as full) the least bad; -1."""
     server = find(c, OWN, job, job.ask, avoid)
-    return server if server >= 0 or is_strict(c) else _find_least_bad(c, job, avoid)
+    return server if server >= 0 or is_strict(c) or c.rules.ranking != GREEDY else _find_least_bad(c, job, avoid)
 
 
 def least_harm(c: Control, job: Job) -> float:
@@ -70,11 +71,14 @@ Wanted = tuple[int, int, int]
 
 
 def find(c: Control, paid: int, job: Job, cores: int, avoid: int) -> int:
-    """The first server of the reserved or the shared rented pool that takes a job without anybody suffering; else -1.
+    """The server of the reserved or the shared rented pool for a job, by the placement of the rules; -1 without any.
 
+    The greedy one takes the first that takes a job without anybody suffering.
     Best fit goes from the fullest servers to the emptiest by sixteenths, least loaded the other way, servers with as
     much free in the order in which they came to have it; first fit goes by the reserved servers' numbers.
     """
+    if c.rules.ranking != GREEDY:
+        return _find_by_rank(c, paid, job, (paid, cores, avoid))
     need, lowest = _needed(c, job, cores), _lowest(c, paid, cores)
     for step in range(GRAINS - lowest + 1):
         block = c.shelves[_shelf_at(c, paid, lowest, step)].head
@@ -86,6 +90,20 @@ def find(c: Control, paid: int, job: Job, cores: int, avoid: int) -> int:
                     return number
             block = part.after
     return -1
+
+
+def _find_by_rank(c: Control, paid: int, job: Job, wanted: Wanted) -> int:
+    """The server that a ranking chooses; -1 where that has no room, or is rented or full by harm and would do some."""
+    ranking, may_harm = c.rules.ranking, paid == OWN and not is_strict(c)
+    if ranking in (FILTERED, FILTERED_BY_CHANCE):
+        number = best_by_filters(c, job, wanted, may_harm)
+    else:
+        number = best_by_ranking(c, job, wanted)
+    if c.rules.audit and number >= 0 and c.desk.audited < len(c.audits) and ranking != BY_CHANCE:
+        audit(c, job, wanted, number)
+    if number < 0 or ranking in (BY_NUMBER, BY_LOAD, BY_CHANCE, BY_PLATFORM) or may_harm:
+        return number
+    return -1 if excess(c, c.servers[number], job, wanted[1]) > 0 else number
 
 
 def _harmless_in(c: Control, block: int, job: Job, wanted: Wanted) -> int:
@@ -102,7 +120,7 @@ def _harmless_in(c: Control, block: int, job: Job, wanted: Wanted) -> int:
         kind = c.kinds[server.kind]
         left, free = kind.memory - server.memory, kind.cores - server.used
         fits = server.worth >= need and left >= job.memory and free >= cores and number != avoid
-        if fits and _may_join(c, server) and excess(c, server, job, cores) <= 0:
+        if fits and may_join(c, server) and excess(c, server, job, cores) <= 0:
             return number
         worth, memory, most = max(worth, server.worth), max(memory, left), max(most, free)
         number = server.after

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
 from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
-from hcloud.policy.codes import FIRST_FIT
+from hcloud.policy.codes import FIRST_FIT, GREEDY
 from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
 
 
@@ -67,12 +68,16 @@ def open_server(c: Control, kind: int, paid: int, spin_up: float) -> int:
     server.spin_up, server.deadline = spin_up, -1.0
     server.serial = c.desk.serial
     c.desk.serial += 1
+    if c.rules.ranking != GREEDY:
+        enrol(c, number)
     return number
 
 
 def close_server(c: Control, number: int) -> None:
     """Forget a server; its slot is used again."""
     take_off_shelf(c, number)
+    if c.rules.ranking != GREEDY:
+        strike(c, number)
     c.servers[number].status = DEAD
     c.servers[number].after = c.desk.free + 1
     c.desk.free = number
@@ -116,6 +121,7 @@ def unseat(c: Control, number: int) -> int:
     server.tenants -= 1
     server.used -= job.cores
     server.memory -= job.memory
+    c.desk.vacated += 1
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * weight

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+import numpy as np
+
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
 from hcloud.policy.queueing import CAUSES, Waits
@@ -46,7 +48,8 @@ class Job:
     ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue. It ``asked`` for a place
     then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
     waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
-    elsewhere.
+    elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the
+    desk's ``vacated``, 0: never).
     """
 
     ask: int
@@ -72,13 +75,15 @@ class Job:
     band_end: float
     counted: float
     opened: float
+    platform: int
+    tried: int
 
 
 class Server:
     """An instance. ``used`` and ``pressure`` are sums over its tenants, ``room`` the least of what they bear; ``high``
     and ``low`` the last quality sample (-1: none); ``shelf``, ``block``, ``before`` and ``after`` say where it is
-    listed, ``worth`` by what a search may pass it over; ``deadline`` is when an idle one goes (-1: not idle);
-    ``serial`` numbers the instances ever obtained."""
+    listed, ``worth`` by what a search may pass it over, ``place`` its place on its roster; ``deadline`` is when an idle
+    one goes (-1: not idle); ``serial`` numbers the instances ever obtained."""
 
     status: int
     paid: int
@@ -94,6 +99,7 @@ class Server:
     before: int
     after: int
     worth: int
+    place: int
     serial: int
     spin_up: float
     deadline: float
@@ -123,13 +129,46 @@ class ShelfBlock:
     cores: int
 
 
+class RosterRow:
+    """The servers at one place of the rosters: of the reserved ones, and of the rented ones that jobs share."""
+
+    server: Annotated[Ints, 2]
+
+
+class Candidate:
+    """A server that was looked at for a job, and what it is ranked by: the ``harm`` that would be done, the ``speed``
+    of its type for the job (of 10,000), and two halves of a number of which less is better."""
+
+    server: int
+    harm: int
+    speed: int
+    high: int
+    low: int
+
+
+class AuditedChoice:
+    """A choice that was ranked: ``better`` of the ``among`` units with room came before the one that was taken,
+    ``alike`` were as it, and so many ``candidates`` were to be drawn (0: all were looked at)."""
+
+    better: int
+    alike: int
+    among: int
+    candidates: int
+
+
 class Desk:
     """The rest: reserved servers (``own``), thousandths of their vCPUs (``pool``), of the ``narrowest`` server that is
-    shared and ``used`` of them, the queue, the
-    next free slot, block and serial number, commands not yet read, the queued job known to fit nowhere (plus one), the
-    queue's length a period ago, the jobs followed elsewhere and the servers ``freed`` since the reserve was looked at
-    for them, when those who wait were ``counted``, mappings that had no quality sample, whether a table was too short,
-    the soft limit, when the queue last held a job, when a job last came, mean seconds between jobs."""
+    shared and ``used`` of them, the queue, the next free slot, block and serial number, commands not yet read, the
+    queued job known to fit nowhere (plus one), the queue's length a period ago, the jobs followed elsewhere and the
+    servers ``freed`` since the reserve was looked at for them, when those who wait were ``counted``, mappings that had
+    no quality sample, whether a table was too short, the soft limit, when the queue last held a job, when a job last
+    came, mean seconds between jobs.
+
+    For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, how many
+    servers were looked at (``looks``) and choices ``audited``, the state of
+    the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed, and which
+    resource it is about.
+    """
 
     own: int
     pool: int
@@ -154,6 +193,16 @@ class Desk:
     last_arrival: float
     mean_gap: float
     freed_servers: Annotated[Ints, FREED]
+    vacated: int
+    searches: int
+    looks: int
+    audited: int
+    first_stream: int
+    second_stream: int
+    listed: Annotated[Ints, 2]
+    scratch: Annotated[Ints, RESOURCES]
+    relaxed: Annotated[Ints, 2 * RESOURCES]
+    resource: Annotated[Ints, 2 * RESOURCES]
 
 
 class Command:
@@ -169,7 +218,8 @@ class Command:
 
 
 class Control(NamedTuple):
-    """All that a decision of the controller rests on, and the commands it gives; jobs ``followed`` elsewhere."""
+    """All that a decision of the controller rests on, and the commands it gives; jobs ``followed`` elsewhere;
+    ``speeds`` [row of jobs, type] are relative to the fastest type, of 10,000."""
 
     rules: Rules
     kinds: Table[RentableKind]
@@ -180,9 +230,16 @@ class Control(NamedTuple):
     servers: Table[Server]
     shelves: Table[Shelf]
     blocks: Table[ShelfBlock]
+    rosters: Table[RosterRow]
+    candidates: Table[Candidate]
+    audits: Table[AuditedChoice]
+    speeds: Ints
     desk: Desk
     commands: Table[Command]
 
+
+FULL_SPEED = 10_000
+"""The speed of the fastest type for a job."""
 
 COMMANDS = 4096
 """Commands between two reads that there is room for at first."""
@@ -191,7 +248,8 @@ COMMANDS = 4096
 def new_control(
     rules: Rules, kinds: Table[RentableKind], jobs: Table[Job], servers: int, commands: int = COMMANDS
 ) -> Control:
-    """A controller that has seen nothing, with room for so many servers at a time and commands an event."""
+    """A controller that has seen nothing, with room for so many servers at a time and commands an event; all types are
+    as fast for all jobs."""
     count = len(kinds)
     made = Control(
         record(rules),
@@ -203,6 +261,10 @@ def new_control(
         table(Server, servers),
         table(Shelf, 2 * SHELF + count),
         table(ShelfBlock, servers),
+        table(RosterRow, servers),
+        table(Candidate, rules.most_candidates + 2),
+        table(AuditedChoice, len(jobs) if rules.audit else 0),
+        np.full((1, count), FULL_SPEED, np.int64),
         table(Desk, 1)[0],
         table(Command, commands),
     )

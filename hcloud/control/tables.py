@@ -17,6 +17,8 @@ from hcloud.policy.rules import Rules
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
+_UNTRIED = (0, 0)
+"""Of a job that came: its row of speeds, and when it last fitted nowhere."""
 R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
@@ -85,7 +87,8 @@ class ControlTables:
         control, queued = self.control, self._queued.item() + more
         if self._free.item() + queued + 2 > len(control.servers):
             servers, blocks = longer(control.servers, queued + 2), longer(control.blocks, queued + 2)
-            self.control = control._replace(servers=servers, blocks=blocks)
+            rosters = longer(control.rosters, queued + 2)
+            self.control = control._replace(servers=servers, blocks=blocks, rosters=rosters)
             self._lead()
         if 2 * queued + 16 > len(control.commands):
             self.control = self.control._replace(commands=longer(control.commands, 2 * queued + 16))
@@ -113,7 +116,7 @@ class ControlTables:
         restartable = int(event.restartable and self._setup.rules.spot)
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
         word = int(event.movable), int(event.restartable)
-        self._jobs[row] = (*given, *word, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0)
+        self._jobs[row] = (*given, *word, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0, *_UNTRIED)
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
 

@@ -37,7 +37,9 @@ class Modelled:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a workload came from and what was done to it; ``repaired`` and ``left_out`` count rows by reason."""
+    """Where a workload came from and what was done to it; ``repaired`` and ``left_out`` count rows by reason.
+    ``machines`` is how many series a measured demand is the sum of, 0 for all else; ``marks`` are hashes of some of the
+    hours of each, by its name: two series that share one are of one machine."""
 
     name: str
     format: str
@@ -46,6 +48,8 @@ class Provenance:
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     modelled: tuple[Modelled, ...] = ()
+    machines: int = 0
+    marks: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 class WindowRule(StrEnum):
@@ -158,7 +162,8 @@ class Summary:
     """A workload in figures, with its demand in steps fit to be drawn; ``kinds`` counts jobs (none for a series).
 
     Means, peak and batch share are those of ``counted``, the window that counts in the steps a plan takes;
-    ``peak_at_once`` is the most vCPUs of the whole trace at one moment (of a series: in one step).
+    ``peak_at_once`` is the most vCPUs of the whole trace at one moment (of a series: in one step), ``outlier`` what to
+    say of one job that is much of it.
     """
 
     provenance: Provenance
@@ -172,6 +177,7 @@ class Summary:
     core_hours: float
     gpus: float
     demand: Demand
+    outlier: str = ""
 
     @property
     def mean_cores(self) -> float:

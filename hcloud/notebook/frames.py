@@ -64,6 +64,7 @@ def _columns(frame: pd.DataFrame | pd.Series[Any]) -> pd.DataFrame:
         raise UsageError("the names of the DataFrame's columns must be text", hint="frame.columns.map(str)")
     if isinstance(table.index, pd.DatetimeIndex):
         table.insert(0, "timestamp", table.index)
+    _check_zones(table)
     for name in table.columns:
         if isinstance(table[name].dtype, pd.DatetimeTZDtype):
             table[name] = table[name].dt.tz_convert("UTC")
@@ -72,6 +73,21 @@ def _columns(frame: pd.DataFrame | pd.Series[Any]) -> pd.DataFrame:
         elif isinstance(table[name].dtype, pd.CategoricalDtype) or pd.api.types.is_object_dtype(table[name].dtype):
             table[name] = table[name].astype(object).map(str, na_action="ignore")
     return table
+
+
+def _check_zones(table: pd.DataFrame) -> None:
+    """UsageError where one column of times has a zone and another has none: hours would lie between them."""
+    import pandas as pd
+
+    times = [name for name in table.columns if pd.api.types.is_datetime64_any_dtype(table[name].dtype)]
+    zoned = [name for name in times if isinstance(table[name].dtype, pd.DatetimeTZDtype)]
+    naive = [name for name in times if name not in zoned]
+    if zoned and naive:
+        zone = table[zoned[0]].dtype.tz  # type: ignore[union-attr]
+        raise UsageError(
+            f"the column {zoned[0]} of the DataFrame has a time zone ({zone}) and {naive[0]} has none",
+            hint=f"say which it is: frame[{naive[0]!r}].dt.tz_localize({str(zone)!r}), or 'UTC'",
+        )
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:

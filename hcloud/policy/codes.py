@@ -48,5 +48,21 @@ TOO_NOISY, MISCLASSIFIED = range(2)
 BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
 """Orders of the greedy placement."""
 
+(
+    GREEDY,
+    BY_NUMBER,
+    BY_LOAD,
+    BY_CHANCE,
+    BY_PLATFORM,
+    BY_FIT,
+    FILTERED,
+    FILTERED_BY_CHANCE,
+    BY_COLOCATION,
+    BY_MATCH,
+) = range(10)
+"""By what a placement ranks the servers that have room: the greedy walk; lowest number; least load; none; best
+platform; no harm, then best platform; Paragon's filters, then closest fit, or any that passed; quality of colocation;
+match of a resource unit."""
+
 SCALE = 10_000
 """Qualities are compared by their two leading digits: 0..9999."""

@@ -74,12 +74,13 @@ def quality_among_all(hits: float, units: float) -> float:
 class AuditedDecision(NamedTuple):
     """What an audit notes of one decision: how many of the servers it might have taken are ``better`` than the one it
     took, of how many ``units`` it drew how many ``candidates``, and whether it took any; if not, ``better`` are all
-    that were free."""
+    that were free. So many, itself counted, are ``alike``: between them the law says nothing."""
 
     better: int
     units: int
     candidates: int
     taken: bool = True
+    alike: int = 1
 
 
 def distance(decisions: Iterable[AuditedDecision]) -> float:
@@ -108,5 +109,6 @@ def _span(decision: AuditedDecision) -> tuple[float, float]:
     """The probabilities that the law gives to what is worse than the rank of a decision, and to that with it."""
     others = decision.units - decision.better
     high = float((others / decision.units) ** decision.candidates)
-    low = float(((others - 1) / decision.units) ** decision.candidates) if decision.taken else 0.0
+    worse = others - decision.alike
+    low = float((worse / decision.units) ** decision.candidates) if decision.taken else 0.0
     return low, max(high, low + _NARROW)

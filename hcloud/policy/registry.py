@@ -6,12 +6,22 @@ from collections.abc import Sequence
 from typing import get_type_hints
 
 from hcloud.model.running.strategy import Strategy
-from hcloud.policy import information, limits, mapping, renting, repair, retention, searching, sizing
+from hcloud.policy import information, limits, mapping, placements, renting, repair, retention, searching, sizing
 from hcloud.policy.rule import MECHANISMS, RULES, Known, Rule
 from hcloud.policy.rules import Rules
 
 __all__ = ["MECHANISMS", "RULES", "compose", "rents_whole_servers", "rule_of"]
-_MODULES = information, sizing, renting, mapping, limits, searching, retention, repair  # they enter their rules
+_MODULES = (
+    information,
+    sizing,
+    renting,
+    mapping,
+    limits,
+    searching,
+    placements,
+    retention,
+    repair,
+)  # they enter their rules
 
 
 def rule_of(strategy: Strategy, mechanism: str) -> Rule:

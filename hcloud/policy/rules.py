@@ -44,6 +44,15 @@ class Rules(NamedTuple):
     tolerance: int = 0
     full_pressure: int = 0
     join_starting: int = 0
+    ranking: int = 0
+    candidates: int = 0
+    most_candidates: int = 0
+    over_all: int = 0
+    printed_formula: int = 0
+    first_relaxation: int = 1
+    most_looks: int = 0
+    platform_slack: float = 0.0
+    audit: int = 0
     shared: int = 0
     headroom: float = 0.0
     retain: int = 0

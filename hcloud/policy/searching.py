@@ -1,15 +1,13 @@
-"""What a strategy asks of quality windows, the queue and the search for a server.
+"""What a strategy asks of quality windows and the queue.
 
-These rules stand apart from their kernels (quality, queueing, placement), whose tables need NumPy: what only reads
+These rules stand apart from their kernels (quality, queueing), whose tables need NumPy: what only reads
 strategies does without it.
 """
 
 from __future__ import annotations
 
-from hcloud.policy.codes import BEST_FIT, FIRST_FIT, LEAST_LOADED
 from hcloud.policy.rule import SECONDS, Known, Rule, choice, count, number, share, switch
 
-_ORDERS = {"best-fit": BEST_FIT, "least-loaded": LEAST_LOADED, "first-fit": FIRST_FIT}
 _WEEK = 604_800
 
 
@@ -42,17 +40,3 @@ class LateBinding(ArrivalOrder, of="queueing", name="late-binding"):
     cold_start: str = choice("assumed", "unbounded", feeds="assumes_waits", on="assumed")
     ahead: str = choice("counted", "ignore", feeds="count_ahead", on="counted")
     still_waiting: str = choice("age", "ignore", feeds="count_ages", on="age")
-
-
-class Greedy(Rule, of="placement", name="greedy"):
-    """The first in an order of the servers on which nobody would suffer."""
-
-    order: str = choice(*_ORDERS)
-    order_unprofiled: str = choice(*_ORDERS)
-    violation_tolerance: float = number("points of pressure", 0, 100, "tolerance")
-    tenant_pressure: str = choice("host-share", "full", feeds="full_pressure", on="full")
-    join_starting: bool = switch("join_starting")
-
-    def numbers(self, known: Known) -> dict[str, float]:
-        order = _ORDERS[self.order if known.informed else self.order_unprofiled]
-        return {**super().numbers(known), "order": order}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hcloud.errors import Problem, did_you_mean
@@ -15,6 +16,8 @@ from hcloud.readers.stated import Stated, find_file, read_document
 NAMES = ("SR", "OdF", "OdM", "HF", "HM")
 _HEAD = ("format_version", "name", "title", "summary", "source", "mechanisms")
 _MECHANISM = ("rule", "origin", "source", "why", "parameters")
+GREEDY, WITH = "greedy", "+"
+"""The placement of every bundled strategy; what joins a strategy's name to that of another placement."""
 
 
 def strategy_names() -> tuple[str, ...]:
@@ -24,11 +27,40 @@ def strategy_names() -> tuple[str, ...]:
 
 
 def load_strategy(name: str) -> Strategy:
-    """A bundled strategy by its name (in any case), or the user's own by the path of its file.
+    """A bundled strategy by its name (in any case), or the user's own by the path of its file; ``SR+tarcil`` is one
+    with another placement.
 
-    Raises UsageError where there is no such strategy or file, InputError with every problem of a file.
+    Raises UsageError where there is no such strategy, placement or file, InputError with every problem of a file.
     """
-    return read_strategy(find_file(name, strategy_names(), bundled("policies"), "strategy"))
+    base, _, placement = (name, "", "") if Path(name).is_file() else name.partition(WITH)
+    found = read_strategy(find_file(base, strategy_names(), bundled("policies"), "strategy"))
+    return with_placement(found, placement) if placement else found
+
+
+def placement_names() -> tuple[str, ...]:
+    """The names of all placements: the greedy one of every bundled strategy, then the others."""
+    return GREEDY, *sorted(path.stem for path in bundled("policies").glob("placements/*.yaml"))
+
+
+def with_placements(strategies: Sequence[Strategy], names: Sequence[str]) -> tuple[Strategy, ...]:
+    """Every strategy with every placement; as they are where none is named."""
+    return tuple(with_placement(s, name) for s in strategies for name in names) if names else tuple(strategies)
+
+
+def with_placement(strategy: Strategy, name: str) -> Strategy:
+    """A strategy with its placement replaced by a bundled one, or by that of the user's own file.
+
+    Raises UsageError where there is no such placement or file, InputError with every problem of a file.
+    """
+    if name.lower() == GREEDY and strategy.mechanism("placement").rule == GREEDY:
+        return strategy
+    known = tuple(n for n in placement_names() if n != GREEDY)
+    path = find_file(name, known, bundled("policies") / "placements", "placement")
+    reading = _StrategyReading(str(path))
+    chosen = reading.placement(read_document(path, "placement"))
+    reading.refuse("placement")
+    mechanisms = tuple(chosen if m.name == chosen.name else m for m in strategy.mechanisms)
+    return replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=mechanisms)
 
 
 def read_strategy(path: Path) -> Strategy:
@@ -94,8 +126,15 @@ class _StrategyReading(Stated):
             tuple(self._mechanism(name, mechanisms[name]) for name in RULES if name in mechanisms),
         )
 
-    def _mechanism(self, name: str, content: object) -> Mechanism:
-        where = f"mechanisms.{name}"
+    def placement(self, content: object) -> Mechanism:
+        """The placement that a document of its own states."""
+        head = self.head(content, ("format_version", "name", "title", "placement"))
+        for key in ("name", "title"):
+            self.text(head, key)
+        return self._mechanism("placement", head.get("placement", {}), "placement")
+
+    def _mechanism(self, name: str, content: object, where: str = "") -> Mechanism:
+        where = where or f"mechanisms.{name}"
         stated = self.mapping(content, where, _MECHANISM, ("source", "parameters"))
         rule = str(stated.get("rule", ""))
         known = RULES[name].get(rule)

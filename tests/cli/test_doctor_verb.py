@@ -15,6 +15,7 @@ from hcloud.cli.main import run
 from hcloud.errors import MissingExtraError
 from hcloud.installation import install_command
 from hcloud.usecases.extras import EXTRAS, require
+from hcloud.usecases.tools.doctor import FOR_WHAT
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -51,6 +52,10 @@ def test_a_healthy_installation(capsys: pytest.CaptureFixture[str]) -> None:
     assert "SR, OdF, OdM, HF, HM" in found["strategies"]["message"]
     assert "days old" in found["bundled prices"]["message"]
     assert all(c["status"] != "error" for c in found.values())
+
+
+def test_every_extra_says_what_it_is_for() -> None:
+    assert set(FOR_WHAT) == set(EXTRAS), "without that an extra that is missing breaks the verb"
 
 
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:

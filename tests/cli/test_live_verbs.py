@@ -553,5 +553,12 @@ def test_a_policy_says_how_far_the_right_to_end_machines_reaches(
     out, err = said(capsys)
     json.loads(out)
     assert said_beside in "".join(err.split())
-    assert run(["iam", "print", "--cloud", cloud, "--for", "read"]) == 0
+    assert run(["iam", "print", "--cloud", cloud, "--account", "123456789012", "--for", "read"]) == 0
     assert said(capsys)[1] == ""
+
+
+def test_a_role_of_azure_names_its_subscription_as_it_takes_no_wildcard(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["iam", "print", "--cloud", "azure", "--for", "fetch"]) == 0
+    out, err = said(capsys)
+    assert json.loads(out)["AssignableScopes"] == ["/subscriptions/SUBSCRIPTION_ID"]
+    assert "--account" in err

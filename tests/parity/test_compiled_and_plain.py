@@ -8,7 +8,7 @@ from simulating import changed, excerpt, setting_of, tasks_in, with_spot, world_
 
 from hcloud.control.session import ControlSession
 from hcloud.model.running.decision import Decision
-from hcloud.readers.strategies import load_strategy
+from hcloud.readers.strategies import load_strategy, placement_names
 from hcloud.sim.kernels.compiled import ENTRIES, SIMULATE, compiled, is_first_use, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import SimulatedWorld
@@ -23,6 +23,8 @@ STRATEGIES = {
     "HM": (load_strategy("HM"), 6),
     "HM with spot": (with_spot(load_strategy("HM"), 0.6), 3),
     "SR first fit, short of servers": (changed(load_strategy("SR"), "placement", order="first-fit"), 4),
+    **{f"SR+{name}": (load_strategy(f"SR+{name}"), 5) for name in placement_names()[1:]},
+    **{f"HM+{name}": (load_strategy(f"HM+{name}"), 2) for name in ("paragon", "tarcil", "no-heterogeneity")},
 }
 
 
@@ -32,7 +34,7 @@ def contents(world: SimulatedWorld) -> dict[str, bytes]:
         "tasks": world.tasks, "rentals": world.rentals, "lines": world.lines, "hosts": world.hosts,
         "servers": control.servers, "jobs": control.jobs, "windows": control.windows, "waits": control.waits,
         "events": world.events, "followed": control.followed, "shelves": control.shelves, "blocks": control.blocks,
-        "commands": control.commands,
+        "commands": control.commands, "rosters": control.rosters, "candidates": control.candidates,
     }  # fmt: skip
     arrays = {name: np.asarray(rows).tobytes() for name, rows in tables.items()}
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import cast
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from hcloud.readers.configuration.config import Loaded, MarketSection, load_conf
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.usecases.deciding.bill_plan import basis_of, plan_of
 from hcloud.usecases.workloads.billed import by_kinds
+from hcloud.views.console import Terminal
+from hcloud.views.deciding.bill_plan import show_bill_plan
 
 HOURS = 24 * 61
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -266,3 +269,41 @@ def test_the_sum_is_the_sum_of_its_kinds() -> None:
     assert made.upfront == sum(p.upfront for p in made.purchases)
     bought = sum(line.hourly for kind in made.kinds for line in kind.purchases)
     assert sum(p.hourly for p in made.purchases) == bought
+
+
+class Heard:
+    """What a screen is told, in order."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def show(self, *parts: object) -> None:
+        self.said += [str(part) for part in parts]
+
+    def warn(self, text: str) -> None:
+        self.said.append(text)
+
+
+def said_of(made: BillPlan) -> list[str]:
+    heard = Heard()
+    show_bill_plan(made, cast("Terminal", heard))
+    return heard.said
+
+
+def test_a_bill_too_short_to_buy_from_says_so_first() -> None:
+    day = replace(bill(used("m5.large", 10 * FLAT[:24])), hours=24)
+    first, *rest = said_of(planned(day))
+    assert "is too short for commitments" in first
+    assert not any("too short" in text for text in rest)
+
+
+def test_the_days_on_which_what_is_held_ends_are_on_the_screen() -> None:
+    ends = [datetime(2027, month, 1, tzinfo=UTC) for month in range(1, 9)]
+    held = tuple(replace(savings_plan("0.1", end), id=f"sp-{end.month}") for end in [*ends, ends[0]])
+    made = bill(used("m5.large", 90 * FLAT, covered={COMPUTE_PLAN: 30 * FLAT}), commitments=held)
+    told = [text for text in said_of(planned(made)) if "held until" in text]
+    assert told == [
+        "· held until 2027-01-01: 2 of compute-savings-plan",
+        *(f"· held until 2027-0{month}-01: compute-savings-plan" for month in (2, 3, 4)),
+        "· held until 2027-08-01 at the latest: 4 more commitments",
+    ]

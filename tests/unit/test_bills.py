@@ -450,3 +450,30 @@ def test_sums_of_floats_are_those_of_their_shortest_decimals() -> None:
     values = [0.1, 0.2, 0.3, 1e-10, 4095.123456789, 123456.789, -5e6, 1e12]
     sums = Amounts.of(pa.array(values)).sums(np.zeros(len(values), np.int64), 1)
     assert decimal_of(sums[0]) == sum((Decimal(repr(value)) for value in values), Decimal(0))
+
+
+def test_covered_use_without_the_name_of_its_commitment_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "nameless.csv"
+    text = (CASES / "cur_legacy.csv").read_text()
+    path.write_text(re.sub(r"arn:aws:(savingsplans|ec2)[^,]*", "", text))
+    bill, named = read_bill(path), read_bill(CASES / "cur_legacy.csv")
+    assert {c.option for c in bill.commitments} == {c.option for c in named.commitments}
+    assert all(c.id.endswith("without name") for c in bill.commitments)
+    assert sum(c.paid for c in bill.commitments) == sum(c.paid for c in named.commitments)
+    covered = bill.lines[LineKind.COVERED].rows
+    assert bill.said["lines that a commitment covers which the bill does not name: held at what it covers"] == covered
+
+
+def test_covered_use_of_focus_without_the_name_of_its_commitment_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "nameless.csv"
+    rows = list(csv.DictReader((CASES / "focus_1.2.csv").read_text().splitlines()))
+    for row in rows:
+        row["CommitmentDiscountId"] = ""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    bill, named = read_bill(path), read_bill(CASES / "focus_1.2.csv")
+    assert bill.lines[LineKind.COVERED] == named.lines[LineKind.COVERED]
+    assert [u.covered.keys() for u in bill.usage] == [u.covered.keys() for u in named.usage]
+    assert bill.commitments

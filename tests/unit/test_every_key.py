@@ -17,11 +17,11 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.policy.registry import RULES
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.strategies import load_strategy
+from hcloud.readers.strategies import WITH, load_strategy, placement_names
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
 from hcloud.sim.setup.scenarios import scenario
-from hcloud.sim.setup.shop import Shop
+from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.variation import parse_axis, varied_cloud, varied_strategy
 from hcloud.usecases.studies.simulation import Study, setting_for, tasks_for
 
@@ -45,7 +45,13 @@ def fingerprint(strategy: Strategy, cloud: CloudModel) -> str:
     """Of all that happened in a run: its figures, its jobs, its journal and its record over time."""
     profiled = strategy.mechanism("information").rule == "profiled"
     study = Study(crowded(), cloud, shop(), profiled, 3)
-    made = run(setting_for(study, strategy), tasks_for(study, strategy), journal=True)
+    setting, tasks = setting_for(study, strategy), tasks_for(study, strategy)
+    if WITH in strategy.name:  # the types suit half of the jobs better the larger they are, the others the smaller
+        speeds = np.linspace(0.8, 1.0, len(setting.shop.types))
+        smaller = SmallerReserve(setting.shop.types[0].shape.name, 12, setting.shop.reserved)
+        setting = replace(setting, speeds=np.array([speeds, speeds[::-1]]), beside=(smaller,))
+        tasks = replace(tasks, platform=np.arange(len(tasks)) % 2)
+    made = run(setting, tasks, journal=True)
     columns = [np.ascontiguousarray(made.of_lines(n)) for n in ("code", "a", "b", "time", "value")]
     told = repr(measure(made)).encode() + b"".join(c.tobytes() for c in (*columns, made.world.series))
     return hashlib.sha256(told).hexdigest()
@@ -62,6 +68,8 @@ REQUESTED = ("HM", "information.rule=requested")
 SPOT = ("HM", "spot.rule=tolerant-batch,below_quality=0.9", "cloud.spot.interruptions_per_hour=20")
 PATIENT = ("HM", "queueing.wait_quantile=0.5")
 """Jobs queue where half of them are expected to start in time; hardly any where 99 % have to."""
+CROWDED = "reserved.rule=steady-minimum,load_quantile=0.3"
+"""A reserve so small that no server is without harm."""
 BY_RULE: dict[str, tuple[str, ...]] = {
     "reserved peak-overprovisioned": ("SR",),
     "on_demand full-servers": ("HF",),
@@ -70,13 +78,17 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "mapping static-limit": ("HM", "mapping=P5"),
     "limits fixed": ("HM", "limits.rule=fixed,soft=0.6,hard=0.8"),
     "queueing late-binding": PATIENT,
-    "queueing arrival-order": ("SR", "reserved.rule=steady-minimum,load_quantile=0.3", "queueing.overtaking=false"),
+    "queueing arrival-order": ("SR", CROWDED, "queueing.overtaking=false"),
     "spot tolerant-batch": SPOT,
+    **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:]},
 }
 BY_KEY: dict[str, tuple[str, ...]] = {
     **{f"information.{over}sized_{what}": REQUESTED for over in ("over", "under") for what in ("share", "factor")},
     "reserved.overprovision_unprofiled": ("SR", "information.rule=requested"),
     "placement.order_unprofiled": REQUESTED,
+    "placement.first_relaxation": ("SR+paragon", CROWDED),
+    "placement.formula": ("SR+paragon-sampled", CROWDED),
+    "placement.most_looks": ("SR+paragon", CROWDED),
     "limits.soft_floor": ("HM", "queueing.wait_quantile=0.5", "limits.lower_gain=2"),
     "limits.lower_gain": PATIENT,
     "queueing.cold_start": ("HM", "reserved.load_quantile=0.2", "limits.hard=0.7"),
@@ -133,6 +145,13 @@ OTHERWISE = {
     "placement.violation_tolerance": "30",
     "placement.tenant_pressure": "full",
     "placement.join_starting": "false",
+    "placement.first_relaxation": "40",
+    "placement.most_looks": "1",
+    "placement.candidates": "16",
+    "placement.over": "all",
+    "placement.formula": "printed",
+    "placement.most_candidates": "1",
+    "placement.platform_slack": "0.5",
     "spot.below_quality": "0.3",
     "retention.factor": "1",
     "retention.reference_interarrival_seconds": "10",

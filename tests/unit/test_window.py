@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hcloud.errors import UsageError
 from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.forecast import stretch
+from hcloud.planning.forecasting.outliers import outlier
 from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
 from hcloud.planning.settings import Outlook
 from hcloud.readers.configuration.window import check_clock, parse_window
@@ -168,3 +170,33 @@ def test_every_trace_has_a_window_with_demand_in_it(trace: list[Row]) -> None:
     demand = demand_within(jobs, 3600, window)
     assert demand.cores.max() > 0
     assert demand.cores.max() <= demand_of(jobs, 3600).cores.max() + 1e-9
+
+
+WEEKS = [(h * HOUR, HOUR, 10.0) for h in range(14 * 24)]
+
+
+@pytest.mark.parametrize(("since", "cores", "says"), [(100, 256.0, "96% of the core-hours"), (100, 0.1, "began 100d")])
+def test_one_forgotten_job_does_not_stretch_the_window_and_is_named(since: int, cores: float, says: str) -> None:
+    rows = [*WEEKS, (-since * DAY, (since + 14) * DAY, cores)]
+    window = window_of(jobs_of(rows))
+    assert (window.start, window.end) == (-HOUR if window.start < 0 else 0.0, 14 * DAY)
+    said = outlier(jobs_of(rows), window)
+    assert said.startswith(f"job 0 ({cores:g} vCPUs for {since + 14}d) ")
+    assert says in said
+    assert window_of(jobs_of(mirrored(rows))).seconds == pytest.approx(14 * DAY, rel=0.01)
+
+
+def test_services_beside_jobs_are_no_forgotten_jobs() -> None:
+    jobs = jobs_of([*WEEKS, (0.0, 14 * DAY, 40.0)])
+    assert "80%" in outlier(jobs, window_of(jobs))
+    services = replace(jobs, kind=np.ones(len(jobs), np.int8))
+    assert outlier(services, window_of(services)) == ""
+    few = jobs_of(WEEKS[:5])
+    assert outlier(few, window_of(few)) == ""
+    even = jobs_of(WEEKS)
+    assert outlier(even, window_of(even)) == ""
+
+
+def test_several_services_that_outlast_the_jobs_beside_them_stand() -> None:
+    jobs = jobs_of([*WEEKS, *((-100 * DAY, 114 * DAY, 40.0) for _ in range(3))])
+    assert window_of(jobs).rule is WindowRule.STANDING

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.formats.jobs_table import STILL_RUNS
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
 
@@ -98,3 +101,58 @@ def test_a_time_in_another_unit_than_the_first_is_refused(tmp_path: Path) -> Non
     with pytest.raises(InputError) as caught:
         jobs(path)
     assert caught.value.problems[0].where == "line 3, column submit"
+
+
+@pytest.mark.parametrize(("unit", "gib"), [("MiB", 2.0), ("GiB", 2048.0), ("KiB", 2048 / 2**20), ("auto", 2048.0)])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_memory_of_jobs_in_another_unit(tmp_path: Path, form: str, unit: str, gib: float) -> None:
+    path = tmp_path / f"jobs.{form}"
+    if form == "csv":
+        path.write_text("submit,duration,mem\n0,10,2048\n")
+    else:
+        parquet.write_table(pa.table({"submit": [0.0], "duration": [10.0], "mem": [2048.0]}), path)
+    options = with_keys(WorkloadOptions(columns="memory=mem"), {"memory_unit": unit})
+    found = read_workload(path, options=options)
+    assert isinstance(found, Jobs)
+    assert found.memory.tolist() == [gib]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_times_of_which_some_have_a_zone_and_others_none_are_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"jobs{suffix}"
+    if suffix == ".csv":
+        path.write_text("submit,end\n2026-11-01T10:00:00+02:00,2026-11-01T12:00:00\n", encoding="utf-8")
+    else:
+        zoned = pa.array([1_793_520_000], pa.timestamp("s", "Europe/Berlin"))
+        naive = pa.array([1_793_527_200], pa.timestamp("s"))
+        parquet.write_table(pa.table({"submit": zoned, "end": naive}), path)
+    with pytest.raises(InputError, match=r"column submit have a time zone .* and those of end have none"):
+        read_workload(path)
+    path.with_suffix(".csv").write_text("submit,end\n2026-11-01T10:00:00Z,2026-11-01T12:00:00\n", encoding="utf-8")
+    assert len(read_workload(path.with_suffix(".csv"))) == 1
+
+
+OPEN_ENDED = """\
+vm,started,stopped,vcpu
+a,2026-10-01T00:00:00Z,,4
+b,2026-10-01T06:00:00Z,2026-10-02T00:00:00Z,8
+c,2026-10-01T08:00:00Z,,2
+"""
+VMS = "id=vm,submit=started,end=stopped,cores=vcpu"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_jobs_without_an_end_are_refused_with_the_option_that_says_they_run(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"vms{suffix}"
+    path.write_text(OPEN_ENDED, encoding="utf-8")
+    if suffix == ".parquet":
+        parquet.write_table(csv.read_csv(tmp_path / "vms.parquet"), path)
+    with pytest.raises(InputError) as caught:
+        read_workload(path, options=WorkloadOptions(columns=VMS))
+    assert len(caught.value.problems) == 2, "an end that is there is none of them"
+    assert caught.value.hint is not None
+    assert "--set open_ends=run" in caught.value.hint
+    jobs = read_workload(path, options=WorkloadOptions(columns=VMS, open_ends="run"))
+    assert isinstance(jobs, Jobs)
+    assert jobs.duration.tolist() == [24 * 3600, 18 * 3600, 16 * 3600]
+    assert jobs.provenance.repaired[STILL_RUNS] == 2

@@ -93,7 +93,7 @@ def test_all_bad_rows_are_collected_and_twenty_shown(tmp_path: Path) -> None:
 def test_millions_of_bad_rows_stay_bounded(tmp_path: Path) -> None:
     error = refusal(write(tmp_path, "submit,duration\n" + "x,y\n" * 100_000))
     assert len(error.problems) == 1000
-    assert "1000 or more problems" in str(error)
+    assert "1,000 or more problems" in str(error)
 
 
 @pytest.mark.parametrize(

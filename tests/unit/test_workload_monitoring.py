@@ -107,7 +107,8 @@ def test_what_a_value_is_can_be_said(tmp_path: Path) -> None:
         (statistics([1.0]), "at least two samples"),
         (statistics([1.0, 250.0]), "250 at"),
         (matrix({"a": [(0, -1.0), (60, 1.0)]}), "a number from 0"),
-        (matrix({"a": [(0, float("nan")), (60, 1.0)]}), "a number from 0"),
+        (matrix({"a": [(0, float("inf")), (60, 1.0)]}), "a number from 0"),
+        (matrix({"a": [(60 * n, -1.0) for n in range(2311)]}), "2,311 problems (5 of them named)"),
         (matrix({"a": [(10**14, 1.0), (10**14 + 60, 1.0)]}), "not in seconds"),
         (statistics([1.0, 2.0], "Bytes"), "nothing says what the values of Datapoints (CPUUtilization) are"),
         ({"Datapoints": [{"Timestamp": "yesterday", "Average": 1.0}]}, "a time and a number"),
@@ -126,3 +127,12 @@ def test_an_answer_that_breaks_off_is_refused_wherever_it_does(tmp_path: Path) -
         path.write_text(text[:length])
         with pytest.raises(InputError):
             read_workload(path)
+
+
+def test_samples_of_prometheus_that_are_nan_are_counted_and_are_no_use(tmp_path: Path) -> None:
+    nan = float("nan")
+    document = matrix({"a": [(0, 1.0), (60, nan), (120, 3.0)], "b": [(0, 2.0), (60, 2.0), (120, nan)]})
+    found = demand(tmp_path, document)
+    assert list(found.cores) == [3.0, 3.0, 3.0]
+    assert found.provenance.repaired["samples that are NaN: no sample"] == 2
+    assert found.provenance.machines == 2

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.slurm import COMMAND
+from hcloud.readers.workloads.formats.slurm import COMMAND, STEP
+from hcloud.readers.workloads.options import WorkloadOptions
 
 TABLE = """\
 JobID|JobName|Submit|Start|End|AllocCPUS|ReqMem|NNodes|AllocTRES|QOS|State
@@ -153,7 +154,72 @@ def test_a_list_without_times_says_what_to_ask_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column start and submit and end") as caught:
         jobs(path)
     assert caught.value.hint is not None
-    assert "sacct -P -a" in caught.value.hint
+    assert "sacct -P -X -D -a" in caught.value.hint
+
+
+SAME = """\
+JobID,JobName,Submit,Start,End,Elapsed,AllocCPUS,ReqMem
+101,train,2026-11-01T08:00:00,2026-11-01T08:10:00,2026-11-01T10:10:00,02:00:00,4,16G
+101.batch,batch,2026-11-01T08:10:00,2026-11-01T08:10:00,2026-11-01T10:10:00,02:00:00,4,
+102_1,array,2026-11-01T08:00:00,2026-11-01T08:00:05,2026-11-02T08:00:05,1-00:00:00,2,8G
+102_1.0,array,2026-11-01T08:00:05,2026-11-01T08:00:05,2026-11-02T08:00:05,1-00:00:00,2,
+"""
+
+
+@pytest.mark.parametrize("separator", ["|", ",", ";", "\t"])
+def test_a_table_of_sacct_is_known_whatever_separates_its_columns(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(SAME.replace(",", separator))
+    found = jobs(path)
+    assert found.provenance.format == "slurm"
+    assert list(found.duration) == [7200, 86400]
+    assert found.provenance.left_out == {STEP: 2}
+
+
+def test_cells_that_a_spreadsheet_quoted_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    tres = '"billing=4,cpu=4,mem=16G"'
+    lines = [f"{line},{tres if i else 'AllocTRES'}" for i, line in enumerate(SAME.splitlines())]
+    path.write_text("\n".join(lines) + "\n")
+    assert list(jobs(path).memory) == [16, 16]
+    path.write_text("\n".join(lines).replace('"', "") + "\n")
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert "ask with sacct -P" in caught.value.problems[0].allowed
+
+
+def test_a_frame_of_sacct_counts_no_step() -> None:
+    import pandas as pd
+
+    import hcloud
+
+    cells = [line.split(",") for line in SAME.splitlines()]
+    frame = pd.DataFrame(cells[1:], columns=cells[0])
+    assert len(hcloud.read(frame).to_frame()) == 2
+    for name in ("Submit", "Start", "End"):
+        frame[name] = pd.to_datetime(frame[name])
+    frame["Elapsed"] = pd.to_timedelta(frame["Elapsed"].str.replace("-", " days ")).dt.total_seconds()
+    assert list(hcloud.read(frame).to_frame()["duration"]) == [7200, 86400]
+
+
+def test_a_job_that_runs_counts_up_to_the_newest_time_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.txt"
+    head = "JobID|Submit|Start|End|AllocCPUS\n"
+    runs = "1|2026-11-01T08:00:00|2026-11-01T08:00:00|Unknown|2\n"
+    done = "2|2026-11-01T08:00:00|2026-11-01T09:00:00|2026-11-01T10:00:00|2\n"
+    path.write_text(head + runs + done)
+    found = jobs(path)
+    assert list(found.duration) == [7200, 3600]
+    assert found.provenance.repaired["still running, without Elapsed: counted up to the newest time in the file"] == 1
+
+
+def test_a_cpu_that_is_a_physical_core_counts_as_many_vcpus(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.txt"
+    path.write_text(TABLE)
+    found = read_workload(path, options=WorkloadOptions(vcpus_per_core=2.0))
+    assert isinstance(found, Jobs)
+    assert list(found.cores) == [8, 4, 256]
+    assert list(found.memory) == [16, 8, 4 * 2000 / 1024], "memory a CPU is of the trace's own"
 
 
 @given(st.integers(1, len(TABLE)), st.sampled_from(["table", "json", "filetxt"]))

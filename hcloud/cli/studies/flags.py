@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from hcloud.cli.flags import (
+    Audit,
     CloudModel,
     Configuration,
     DropUnplaceable,
@@ -30,10 +32,12 @@ from hcloud.cli.flags import (
     Unprofiled,
     reader_keys,
 )
+from hcloud.errors import UsageError
 from hcloud.units import machines
 from hcloud.usecases.asked import provider_named
 
 if TYPE_CHECKING:
+    from hcloud.model.running.strategy import Strategy
     from hcloud.planning.strategies.own_fleet import PlannedFleet
     from hcloud.sim.outcomes.comparison import StrategyComparison
     from hcloud.usecases.deciding.own_fleet import OpenedPlan
@@ -77,6 +81,10 @@ class SimulationFlags:
     price_ratio: PriceRatio = None
     unprofiled: Unprofiled = False
     drop_unplaceable: DropUnplaceable = False
+    audit: Audit = False
+    size_for: Annotated[
+        float | None, typer.Option(help="Also find the reserve that keeps this share of jobs within 5%: 0.95.")
+    ] = None
     profiles: Profiles = None
     seed: FirstSeed = None
     picture: Picture = None
@@ -98,9 +106,28 @@ class SimulationFlags:
             found = self._planned(Path(str(workload)), at)
             _tell_fleet(found, terminal)
             return SimulatedWorkload(found.study, found.fleet.servers, found.fleet)
-        study = self._traced(workload, at, loads[0] if loads else None)
+        study = replace(self._traced(workload, at, loads[0] if loads else None), audit=self.audit)
         _tell_study(study, terminal, named=bool(self.cloud or self.provider))
         return SimulatedWorkload(study, self.pool, None, loads)
+
+    def sized(
+        self,
+        found: SimulatedWorkload,
+        strategies: Sequence[Strategy],
+        comparison: StrategyComparison,
+        terminal: Terminal,
+    ) -> StrategyComparison:
+        """The comparison with the reserve that keeps a share of jobs, where one is asked for."""
+        if self.size_for is None:
+            return comparison
+        if len(found.loads) > 1:
+            raise UsageError("--size-for is of one load", hint="name one, for example --load 0.8")
+        from hcloud.usecases.interruptible import interruptible
+        from hcloud.usecases.studies.sized import with_sizes
+
+        share = self.size_for
+        with terminal.progress("sizing", 1.0) as advance:
+            return interruptible(lambda: with_sizes(found.study, strategies, comparison, share, advance))
 
     def drawn(self, comparison: StrategyComparison, terminal: Terminal) -> None:
         """The picture, where one is asked for."""

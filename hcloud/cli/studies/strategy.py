@@ -60,13 +60,16 @@ def show(
     name: Annotated[
         str, typer.Argument(help="SR, OdF, OdM, HF, HM or the path of a file.", autocompletion=known_names)
     ],
+    placement: Annotated[str | None, typer.Option(help="With another placement, for example tarcil.")] = None,
     shown: StatedPrinted,
 ) -> None:
     """Every rule and number of one strategy, and where it comes from; checks a file of your own."""
-    from hcloud.readers.strategies import load_strategy
+    from hcloud.readers.strategies import load_strategy, with_placement
     from hcloud.views.studies.documents import StrategyDocument
     from hcloud.views.studies.strategy import show_one
 
     terminal, at = session(ctx).terminal, shown.at
     strategy = load_strategy(name)
+    if placement is not None:
+        strategy = with_placement(strategy, placement)
     shown.tell(terminal, lambda: StrategyDocument.of(strategy, at), lambda: show_one(strategy, terminal))

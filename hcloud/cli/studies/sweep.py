@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import CloudModel, Configuration, DropUnplaceable, FirstSeed, Picture
+from hcloud.cli.flags import CloudModel, Configuration, DropUnplaceable, FirstSeed, Picture, Placements
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
@@ -51,6 +51,7 @@ def sweep(
         list[str] | None, typer.Option(help="KEY=VALUE,VALUE...; repeated for every combination of several keys.")
     ] = None,
     strategy: Annotated[str | None, typer.Option(help="Names or files, separated by commas; else all five.")] = None,
+    placement: Placements = None,
     file: Configuration = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
@@ -91,7 +92,9 @@ def sweep(
     sold_by = tuple(map(provider_named, provider or ()))
     flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
-    request = SweepRequest(tuple(vary or ()), names, seeds, SimulationRequest(cloud, drop_unplaceable=drop_unplaceable))
+    placed = tuple(name for names in placement or () for name in names.split(","))
+    asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable)
+    request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked)
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
     where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
     tell_first_use(terminal)

@@ -28,7 +28,8 @@ WHERE = "docs/reference/formats.md says what each format carries and which keys 
 FETCHED = (
     "The least permissions: hcloud iam print --cloud CLOUD --for fetch. An interrupted fetch goes on when the same "
     "command is run again. AWS charges for what is asked: about a cent for 1,000 machines, and a cent for each page of "
-    "Cost Explorer."
+    "Cost Explorer. Memory in use is not fetched: AWS measures it with the CloudWatch agent alone, Google with the Ops "
+    "Agent."
 )
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 

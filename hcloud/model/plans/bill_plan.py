@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
@@ -85,7 +85,7 @@ class Purchase:
 class BillPlan:
     """The plans of a bill's kinds, the largest first. ``source`` is where the bill is, for commands; ``spot`` and
     ``unplanned`` (by reason) are dollars a month that no plan is made for; ``held_of_unknown_end`` and ``held_unused``
-    name commitments."""
+    name commitments, ``held_ends`` says when those end whose end the bill says, the first first."""
 
     tool_version: str
     generated_at: datetime
@@ -106,6 +106,13 @@ class BillPlan:
     held_of_unknown_end: tuple[str, ...]
     held_unused: Mapping[str, str]
     warnings: tuple[str, ...]
+    held_ends: tuple[tuple[date, str], ...] = ()
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the bill is too short for what is bought; the first warning says so."""
+        histories = (kind.plan.history for kind in self.kinds if kind.plan is not None)
+        return any(history is not None and not history.is_enough for history in histories)
 
     @property
     def planned(self) -> tuple[KindPlan, ...]:

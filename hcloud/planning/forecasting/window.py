@@ -199,13 +199,15 @@ def _to_whole_days(begin: float, end: float) -> float:
 
 
 def _outlasted(course: Course, start: float, end: float) -> bool:
-    """Whether a major part of the window's demand runs on after it, or ran before it, for longer than it lasts."""
+    """Whether a major part of the window's demand runs on after it, or ran before it, for longer than it lasts. In a
+    window of a day or more one job alone is no such part: it is one that never ends, not a list of what stands."""
     begins, ends, cores = course
     inside = np.clip(np.minimum(ends, end) - np.maximum(begins, start), 0.0, None)
     least, longest = MAJOR * float(np.dot(inside, cores)) / (end - start), end - start
-    later = float(cores[(ends > end + longest) & (begins <= end)].sum())
-    earlier = float(cores[(begins <= start - longest) & (ends > start)].sum())
-    return max(later, earlier) >= least
+    later = cores[(ends > end + longest) & (begins <= end)]
+    earlier = cores[(begins <= start - longest) & (ends > start)]
+    alone = longest >= DAY
+    return max(float(part.sum() - alone * part.max(initial=0.0)) for part in (later, earlier)) >= least
 
 
 def _standing(course: Course, last: float) -> tuple[float, float]:

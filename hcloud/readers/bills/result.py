@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, UsageKind
 from hcloud.model.catalog import PurchaseOption
+from hcloud.planning.billed.held import FLOATING
 from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal
 from hcloud.readers.bills.lines import Holding, Stream
 from hcloud.readers.bills.money import decimal_of
@@ -202,14 +203,26 @@ def _covered(places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: 
 def _commitments(totals: list[LineTotal], priced: PricedLines) -> tuple[BilledCommitment, ...]:
     by_id: dict[str, list[LineTotal]] = {}
     for total in totals:
-        if total.line.holding is not None and total.line.holding.id:
-            by_id.setdefault(total.line.holding.id, []).append(total)
+        if (held := _held_by(total)) is not None:
+            by_id.setdefault(held.id, []).append(total)
     return tuple(_commitment(of, priced) for _, of in sorted(by_id.items()))
+
+
+def _held_by(total: LineTotal) -> Holding | None:
+    """The commitment that a line is of; one that the bill does not name is told by what it covers."""
+    held, used = total.line.holding, total.line.usage
+    if held is None or held.id:
+        return held
+    if held.option in FLOATING:
+        return replace(held, id=f"{held.option} without name")
+    region, family = (used.region, used.family) if used is not None else (held.region, held.family)
+    words = " ".join(word for word in (held.option, region, family, "without name") if word)
+    return replace(held, id=words, region=region, family=family)
 
 
 def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
     of = sorted(of, key=lambda t: not t.line.fee)
-    held = _merged([t.line.holding for t in of if t.line.holding is not None])
+    held = _merged([held for t in of if (held := _held_by(t)) is not None])
     fees, uses = [t for t in of if t.line.fee], [t for t in of if t.line.use]
     told = [t for t in fees if t.line.use] or uses
     paid = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0))
@@ -283,6 +296,9 @@ def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:
     if covered and not any(t.money.get(t.line.paid_by) for t in covered):
         told = "lines that a commitment covers, without its amortised cost (savings look larger than they are)"
         said[told] = sum(t.rows for t in covered)
+    nameless = sum(t.rows for t in covered if t.line.holding is not None and not t.line.holding.id)
+    if nameless:
+        said["lines that a commitment covers which the bill does not name: held at what it covers"] = nameless
     if hours.spread:
         told = "lines of more than an hour, spread evenly over their hours"
         said[told] = sums.spread_rows

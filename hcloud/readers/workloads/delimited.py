@@ -14,14 +14,16 @@ from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError, ticks_of
-from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.commands import jobs_advice, plan_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.locate import TableLayout, duplicates, locate
-from hcloud.readers.workloads.meanings import SERIES, as_option, is_jobs, job_columns, meant
+from hcloud.readers.workloads.meanings import SERIES, is_jobs, job_columns, meant
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
+_UTC = re.compile(r"(Z|z|[+-]00(:?00)?)$")
+_LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
 _LONGEST_BLOCK = 1 << 19
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
 """The line that tells Excel how columns are separated."""
@@ -141,17 +143,55 @@ def renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple
 
 
 def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> tuple[Column, ...]:
-    """Time columns settled as plain seconds unless the first row holds a date."""
-    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1 + skip :] if line.strip())
-    try:
-        first = next(csv.reader(islice(lines, 1), delimiter=delimiter), [])
-    except csv.Error:  # the full pass says where and what
-        return columns
+    """Time columns settled as plain seconds unless their first cells hold a date."""
+    first = _first_cells(source, columns, delimiter, skip)
     if len(first) != len(columns):
         return columns
     cells = [cell for column, cell in zip(columns, first, strict=True) if column.sort == "time"]
     ticks = max((ticks_of(cell.strip()) for cell in cells), default=0.0)
+    _check_zones(source, columns, first)
     return tuple(_settled(column, cell, ticks) for column, cell in zip(columns, first, strict=True))
+
+
+def _first_cells(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> list[str]:
+    """The first row, in which an empty time is that of the first row near it that has one, else that of the other
+    times; nothing where the rows do not fit."""
+    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1 + skip :] if line.strip())
+    try:
+        rows = csv.reader(islice(lines, _LOOK), delimiter=delimiter)
+        first = next(rows, [])
+        empty = [i for i, (c, cell) in enumerate(zip(columns, first, strict=False)) if c.sort == "time" and not cell]
+        for row in rows if empty else ():
+            for index in [i for i in empty if len(row) == len(first) and row[i]]:
+                first[index] = row[index]
+                empty.remove(index)
+            if not empty:
+                break
+    except csv.Error:  # the full pass says where and what
+        return []
+    other = next((cell for c, cell in zip(columns, first, strict=False) if c.sort == "time" and cell), "")
+    return [other if i in empty else cell for i, cell in enumerate(first)]
+
+
+def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:
+    """InputError where one column of times is in a zone other than UTC and another says none: hours may lie between."""
+    times = [
+        (c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time" and _DATE.match(cell)
+    ]
+    elsewhere = [(c, cell) for c, cell in times if _has_zone(cell) and not _UTC.search(cell)]
+    naive = [c for c, cell in times if not _has_zone(cell)]
+    if elsewhere and naive:
+        column, cell = elsewhere[0]
+        raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
+
+
+def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
+    """The refusal of times of which some have a zone and others none."""
+    column, told = zoned
+    return InputError(
+        f"{file}: the times of column {column} have a time zone ({told}) and those of {naive} have none",
+        hint="write both in one zone, or both without one (read as UTC)",
+    )
 
 
 def _settled(column: Column, cell: str, ticks: float) -> Column:
@@ -190,16 +230,18 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
         return
     error = findings.error(f"{source.name}: the header does not fit")
     if missing:
-        error.hint = _which_columns(source, usual if jobs else {}, missing)
+        error.hint = _which_columns(source, usual if jobs else {}, missing, names)
+    elif jobs and any(usual.get(name) not in (None, name) for name in allowed):
+        error.hint = jobs_advice(source, usual, names)
     elif len(set(names)) == len(names):
         error.hint = f"columns that are not needed can be skipped: {plan_command(source, extra_columns='ignore')}"
     raise error
 
 
-def _which_columns(source: TraceFile, usual: Mapping[str, str], missing: list[str]) -> str:
+def _which_columns(source: TraceFile, usual: Mapping[str, str], missing: list[str], names: list[str]) -> str:
     """What to say so that columns of other names are read."""
     if is_jobs(usual):
-        return f"read it with: {plan_command(source, columns=as_option(usual))}"
+        return jobs_advice(source, usual, names)
     told = f"say which columns hold {' and '.join(missing)}: --columns {missing[0]}=NAME,..."
     return told + ("; in place of a duration an end may be given" if "duration" in missing else "")
 

@@ -15,6 +15,8 @@ class Findings:
     def __init__(self, file: str) -> None:
         self.file = file
         self.problems: list[Problem] = []
+        self.alike = 0
+        """Problems beyond these that are like one of them."""
 
     @property
     def full(self) -> bool:
@@ -26,11 +28,17 @@ class Findings:
         if not self.full:
             self.problems.append(Problem(self.file, where, value, allowed))
 
+    def add_alike(self, count: int) -> None:
+        """Count more problems that are like those which were noted."""
+        self.alike += max(count, 0)
+
     def error(self, message: str = "") -> InputError:
         """The error that carries every problem found."""
-        count = f"{len(self.problems)} or more" if self.full else str(len(self.problems))
-        plural = "" if count == "1" else "s"
-        return InputError(message or f"{self.file}: {count} problem{plural}", self.problems)
+        number = len(self.problems) + self.alike
+        count = f"{number:,} or more" if self.full else f"{number:,}"
+        plural = "" if number == 1 else "s"
+        shown = f" ({len(self.problems):,} of them named)" if self.alike else ""
+        return InputError(message or f"{self.file}: {count} problem{plural}{shown}", self.problems)
 
 
 def shown(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from hcloud.errors import InputError
-from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.commands import jobs_advice, plan_command
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.meanings import SERIES, VALUES, as_option, is_jobs, job_columns, meant
@@ -78,7 +78,7 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return unknown_text(source, f"{names[0]},")
     value = next((name for name in VALUES if name in series), None)
     if is_jobs(jobs):
-        told = f"read it with: {plan_command(source, columns=as_option(jobs))}"
+        told = jobs_advice(source, jobs, names)
         return _refusal(source, table, _first_missing(names, ("submit", "duration")), told)
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}

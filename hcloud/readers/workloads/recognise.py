@@ -9,6 +9,7 @@ from hcloud.model.files import check_sort
 from hcloud.readers.workloads.delimited import Header, header_names
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.machine_columns import is_machines
+from hcloud.readers.workloads.formats.slurm import is_sacct
 from hcloud.readers.workloads.meanings import (
     OF_SERIES_ONLY,
     SERIES,
@@ -82,6 +83,8 @@ def _object(head: bytes) -> str | None:
 def _table(first: str, header: Header | None) -> str | None:
     """The format whose header, or else first line, this is."""
     names = set(header.names) if header is not None else {first.strip().strip('"')}
+    if is_sacct(names):
+        return "slurm"
     for name, known in reversed(FORMATS.items()):
         if any(needed <= names for needed in known.headers) and (name != "series" or _is_series(names)):
             return name

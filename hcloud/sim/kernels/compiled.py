@@ -18,9 +18,14 @@ SET = KernelSet(
     "policy.repair",
     "policy.queueing",
     "policy.placement",
+    "policy.colocation",
     "policy.mapping",
     "control.shelves",
+    "control.rosters",
     "control.servers",
+    "control.draws",
+    "control.candidates",
+    "control.filters",
     "control.search",
     "control.queue",
     "control.renting",
@@ -37,7 +42,18 @@ SET = KernelSet(
 
 OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "_map", "rent"}
-    | {"_start_queued", "reserved_for"}
+    | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
+    | {
+        "_rank",
+        "_passes",
+        "_is_passed",
+        "_best_passing",
+        "draw",
+        "begin_draws",
+        "audit",
+        "colocation_loss",
+        "contention",
+    }
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 

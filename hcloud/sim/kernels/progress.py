@@ -56,17 +56,18 @@ def review(w: SimulatedWorld, place: int, now: float, only: int) -> None:
     host.calm = 1 if calm else 0
     if calm and was_calm:
         if only >= 0:
-            _rate(w, only, now, 0.0, host.slowness)
+            _rate(w, only, now, 0.0, place)
         return
     number = w.control.servers[place].first
     while number >= 0:
         if w.tasks[number].running:
-            _rate(w, number, now, 0.0 if calm else suffered(w, number, place, load), host.slowness)
+            _rate(w, number, now, 0.0 if calm else suffered(w, number, place, load), place)
         number = w.control.jobs[number].next
 
 
-def _rate(w: SimulatedWorld, number: int, now: float, excess: float, slowness: float) -> None:
-    task, before = w.tasks[number], w.tasks[number].rate
+def _rate(w: SimulatedWorld, number: int, now: float, excess: float, place: int) -> None:
+    task, before, host = w.tasks[number], w.tasks[number].rate, w.hosts[place]
+    slowness = host.slowness / w.speeds[w.control.jobs[number].platform, host.kind]
     settle(task, now)
     task.cores = w.control.jobs[number].cores
     share = task.cores / task.need

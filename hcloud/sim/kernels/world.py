@@ -204,12 +204,14 @@ class Tally:
 
 
 class SimulatedWorld(NamedTuple):
-    """Everything a run needs; ``series`` rows are [time, reserved vCPUs in use, queue, soft limit, instances by payment
-    and type], ``heat`` [sample, reserved server] is the share of a server in use, ``active`` [payment, type]."""
+    """Everything a run needs; ``speeds`` [row of jobs, type] are relative to the fastest type; ``series`` rows are
+    [time, reserved vCPUs in use, queue, soft limit, instances by payment and type], ``heat`` [sample, reserved server]
+    is the share of a server in use, ``active`` [payment, type]."""
 
     control: Control
     cloud: CloudParameters
     behaviours: Table[Behaviour]
+    speeds: Reals
     draws: Table[Draw]
     tasks: Table[Task]
     hosts: Table[ServerSlot]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from hcloud.model.workload import Window
 from hcloud.planning.strategies.choice import unbeaten
@@ -58,6 +59,15 @@ class Simulated:
 
 
 @dataclass(frozen=True, slots=True)
+class SizedReserve:
+    """The least reserve that keeps a share of jobs: servers of all types, dollars an ideal hour, and the share kept."""
+
+    servers: int
+    dollars: Decimal
+    kept: float
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedStrategy:
     """A strategy over all seeds; ``first`` is its run at the first of them. ``on_front`` says that no other strategy is
     both cheaper and better in the mean."""
@@ -67,6 +77,7 @@ class ComparedStrategy:
     first: Simulated
     on_front: bool = False
     dropped: Dropped = NOTHING_DROPPED
+    sized: SizedReserve | None = None
 
     @property
     def refused_work(self) -> float:
@@ -87,7 +98,7 @@ class ComparedStrategy:
 @dataclass(frozen=True, slots=True)
 class StrategyComparison:
     """Strategies over the same workload and seeds, what the scenario states about itself, and the types that are
-    reserved ``beside`` the large one."""
+    reserved ``beside`` the large one. ``sized_for`` is the share of jobs that each was told the least reserve for."""
 
     workload: str
     jobs: int
@@ -99,6 +110,7 @@ class StrategyComparison:
     checks: tuple[ScenarioCheck, ...]
     window: Window | None = None
     beside: tuple[str, ...] = ()
+    sized_for: float | None = None
 
 
 def dollars_per_hour(run: Measures) -> float:

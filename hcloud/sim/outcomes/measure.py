@@ -9,6 +9,7 @@ import numpy as np
 
 from hcloud.control.state import OWN
 from hcloud.policy.records import Reals
+from hcloud.sim.outcomes.placed import PlacementMeasures, placement_measures
 from hcloud.sim.run import CapacityCost, RunOutcome, charges, reserved_cost
 from hcloud.sim.setup.build import unplaceable
 from hcloud.sim.setup.fitting import work_share
@@ -141,6 +142,7 @@ class Measures:
     use: CapacityMeasures
     cost: Cost
     faults: RunFaults = RunFaults()
+    placed: PlacementMeasures | None = None
 
 
 def exact(value: float) -> Decimal:
@@ -160,7 +162,18 @@ def measure(outcome: RunOutcome) -> Measures:
         _use(outcome),
         _cost(outcome),
         RunFaults(*(int(n) for n in (tally.failed, tally.lost, tally.ended, tally.cancelled))),
+        placement_measures(outcome, performance_by_task(outcome)),
     )
+
+
+def performance_by_task(outcome: RunOutcome) -> Reals:
+    """Of each job in its row its performance relative to isolation; a service's is one over its tail; NaN where it did
+    not end."""
+    tasks, ended = outcome.tasks, outcome.of_tasks("ended")
+    performance: Reals = 1 / tails_by_task(outcome)
+    batch = (ended >= 0) & (tasks.service == 0)
+    performance[batch] = tasks.work[batch] / (ended - tasks.submit)[batch]
+    return performance
 
 
 def batch_performance(outcome: RunOutcome) -> Reals:

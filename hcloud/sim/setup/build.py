@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.controller import open_pool
-from hcloud.control.state import COMMANDS, Job, RentableKind, new_control
+from hcloud.control.state import COMMANDS, FULL_SPEED, Job, RentableKind, new_control
 from hcloud.model.catalog import Offer
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.cloud import CloudModel, Quantiles, SizeModel
@@ -41,7 +41,8 @@ class Lot(NamedTuple):
 class Setting:
     """All of a run but its jobs: the strategy, the cloud, what it sells, the reserved servers of the large type, the
     seed, how many samples of the record are taken, from when to when (s from the first submission) use and dollars
-    count, None for all, and the reserved servers of other types."""
+    count, None for all, the reserved servers of other types, and the speeds [row of jobs, type] of types relative to
+    the fastest (None: all alike); whether each choice of a server is ranked among all that had room."""
 
     strategy: Strategy
     cloud: CloudModel
@@ -51,6 +52,8 @@ class Setting:
     samples: int = 240
     window: tuple[float, float] | None = None
     beside: tuple[SmallerReserve, ...] = ()
+    speeds: Reals | None = None
+    audit: bool = False
 
     @property
     def lots(self) -> tuple[Lot, ...]:
@@ -81,7 +84,10 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
     kinds = rental_kinds(setting)
     jobs = job_table(setting, tasks, kinds)
     rules = compose(setting.strategy, setting.shop.large, (column(jobs, "high") // (HALF // SCALE)).tolist())
+    speeds = np.ones((1, len(kinds))) if setting.speeds is None else setting.speeds
+    rules = rules._replace(audit=int(setting.audit))
     control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands)
+    control = control._replace(speeds=np.rint(speeds * FULL_SPEED).astype(np.int64))
     for lot in setting.lots:
         open_pool(control, lot.kind, lot.servers)
     series = np.zeros((setting.samples, 4 + 3 * len(kinds)))
@@ -90,6 +96,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         control,
         record(cloud_numbers(setting.cloud)),
         behaviours(setting.cloud, kinds),
+        speeds,
         draws(setting, len(tasks)),
         task_table(tasks, setting),
         *world.new_record(capacity, len(kinds)),
@@ -212,6 +219,7 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Tab
     if setting.strategy.follows("spot"):
         column(made, "restartable")[:] = 1 - tasks.service
     column(made, "movable")[:] = 1
+    column(made, "platform")[:] = 0 if tasks.platform is None else tasks.platform
     column(made, "again")[:] = 1 - tasks.service
     for field in ("ask", "memory", "vector", "coin"):
         column(made, field)[:] = getattr(tasks, field)

@@ -23,7 +23,7 @@ class Tasks:
     Times in seconds from the first submission, ``need`` and ``ask`` in thousandths of a vCPU, ``memory`` in MiB,
     interference vectors [task, resource] 0..99 as they are known (``vector``, what is decided on) and as they are
     (``truth``, what acts), ``job`` the row of the workload and ``ids`` the trace's own name of it; ``left_out`` counts
-    jobs by reason.
+    jobs by reason; ``platform`` is the row of each in the speeds of types, where these differ by job.
     """
 
     submit: Reals
@@ -39,6 +39,7 @@ class Tasks:
     job: Ints
     left_out: dict[str, int]
     ids: workload.Ids | None = None
+    platform: Ints | None = None
 
     def name(self, task: int) -> str:
         """The trace's own name of a task's job, or its row where it has none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -246,7 +246,17 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         basis.held.endless,
         basis.held.unused,
         tuple(_warnings(basis, plans)),
+        tuple(_ends(basis, now)),
     )
+
+
+def _ends(basis: BillBasis, now: datetime) -> Iterator[tuple[date, str]]:
+    """When what is held and counted ends, by day: each commitment by what it covers."""
+    counted_ones = (h for h in basis.bill.commitments if h.id not in basis.held.unused)
+    for held in sorted((h for h in counted_ones if h.end is not None and h.end > now), key=lambda h: (h.end, h.id)):
+        assert held.end is not None, "those without were left out"
+        what = " ".join(word for word in (held.option, held.instance_type or held.family, held.region) if word)
+        yield held.end.date(), what
 
 
 def _source(basis: BillBasis) -> str:

@@ -16,6 +16,8 @@ from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
 from hcloud.planning.forecasting.forecast import WEEK
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
+from hcloud.planning.forecasting.outliers import outlier
+from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_span
@@ -134,6 +136,7 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
 
 def warnings(seen: PlanNoteInputs) -> Iterator[str]:
     """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
+    yield from filter(None, [outlier(seen.workload, window_of(seen.workload))])
     yield from _of_guesses(seen)
     yield from _of_prices(seen)
     origin = seen.demand.provenance

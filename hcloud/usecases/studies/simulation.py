@@ -16,6 +16,7 @@ from hcloud.model.workload import Jobs, Window, Workload
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
+from hcloud.policy.placements import Ideal
 from hcloud.policy.registry import rule_of
 from hcloud.policy.sizing import Reservation, reserved_servers
 from hcloud.readers.clouds import load_cloud
@@ -71,6 +72,7 @@ class Study:
     dropped: Dropped = NOTHING_DROPPED
     beside: tuple[SmallerReserve, ...] = ()
     cluster: ClusterScenario | None = None
+    audit: bool = False
 
 
 def open_study(
@@ -237,7 +239,11 @@ def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Se
     servers = pool_for(study, informed) if pool is None else pool
     beside = study.beside if servers else ()
     shop = shop_for(study.shop, informed, beside)
-    return Setting(informed, study.cloud, shop, servers, study.seed, window=_counted(study), beside=beside)
+    speeds = None if study.cluster is None else study.cluster.speeds_of([t.shape.name for t in shop.types])
+    return Setting(
+        informed, study.cloud, shop, servers, study.seed, window=_counted(study), beside=beside, speeds=speeds,
+        audit=study.audit,
+    )  # fmt: skip
 
 
 def _counted(study: Study) -> tuple[float, float] | None:
@@ -252,7 +258,10 @@ def _counted(study: Study) -> tuple[float, float] | None:
 def tasks_for(study: Study, strategy: Strategy) -> Tasks:
     """The study's jobs as the strategy is told about them."""
     largest = Room.of(study.shop.types[study.shop.large].shape)
-    return tasks_of(study.jobs, study.cloud, strategy_for(study, strategy), largest, study.seed)
+    tasks = tasks_of(study.jobs, study.cloud, strategy_for(study, strategy), largest, study.seed)
+    if isinstance(rule_of(strategy, "placement"), Ideal):
+        tasks = replace(tasks, vector=tasks.truth)
+    return tasks if study.cluster is None else replace(tasks, platform=study.cluster.platform_row[tasks.job])
 
 
 def check_placeable(study: Study, setting: Setting, tasks: Tasks) -> None:

@@ -30,6 +30,7 @@ FOR_WHAT = {
     **{str(cloud.name): f"act on {cloud.maker}" for cloud in CLOUDS.values()},
     "fake": "rehearse against fake clouds",
     "dask": "spread a sweep over a cluster",
+    "notebook": "work with DataFrames in a notebook",
 }
 _OURS = b"hcloud.__main__"
 

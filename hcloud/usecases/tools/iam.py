@@ -19,6 +19,9 @@ IMAGE_PARAMETER = "image_parameter"
 OWN_IMAGE, GALLERY_IMAGE = "own_image", "gallery_image"
 """The same where it is the id of an image in Azure, by itself or in a gallery."""
 
+_SUBSCRIPTION = "SUBSCRIPTION_ID"
+"""Where none is named: AssignableScopes of a custom role take no wildcard (Azure role-based access control)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PermissionGrant:
@@ -113,16 +116,22 @@ def policy_document(grant: PermissionGrant) -> Mapping[str, object]:
         "{why}": f"what hcloud needs to {', '.join(grant.purposes)}",
     }
 
+    account = _SUBSCRIPTION if _lacks_subscription(grant) else grant.scope.account
+
     def made(form: object) -> object:
         if isinstance(form, dict):
             return {key: made(value) for key, value in form.items()}
         if isinstance(form, list):
             return [made(value) for value in form]
         if isinstance(form, str):
-            return filled.get(form) or form.replace("{account}", grant.scope.account)
+            return filled.get(form) or form.replace("{account}", account)
         return form
 
     return {key: made(value) for key, value in load_permissions(grant.scope.cloud).document.items()}
+
+
+def _lacks_subscription(grant: PermissionGrant) -> bool:
+    return grant.scope.cloud == "azure" and grant.scope.account == "*"
 
 
 def _statement(permission: Permission, grant: PermissionGrant) -> dict[str, object]:
@@ -145,6 +154,8 @@ def limits(grant: PermissionGrant) -> tuple[str, ...]:
     """What to narrow by hand: how far the permission to end machines reaches, which differs between the clouds, and
     what the settings brought; empty where neither is granted."""
     brought = tuple(f"{p.name}: {p.why}" for p in grant.permissions if p.given)
+    if _lacks_subscription(grant):
+        brought = (f"put your subscription in place of {_SUBSCRIPTION} (--account): no role reaches all", *brought)
     if "terminate" not in grant.purposes:
         return brought
     whose = "this state's machines" if grant.lineage != "*" else "machines of any state of hcloud"

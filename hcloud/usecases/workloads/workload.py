@@ -21,6 +21,7 @@ from hcloud.model.workload import (
 )
 from hcloud.planning.forecasting.demand import demand_of, peak_cores
 from hcloud.planning.forecasting.forecast import choose_step
+from hcloud.planning.forecasting.outliers import outlier
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.settings import Outlook
 from hcloud.store.files.looked_at import check_place
@@ -102,6 +103,7 @@ def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:
         core_hours=float(np.dot(workload.cores, workload.duration)) / SECONDS_PER_HOUR,
         gpus=float(workload.gpus.sum()),
         demand=demand_of(workload, step_seconds or fitting_step(last - first)),
+        outlier=outlier(workload, window),
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
+from datetime import date
 from decimal import Decimal
 
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
@@ -19,7 +21,7 @@ from hcloud.views.page.parts import KeyFigure, Page, PageSection
 from hcloud.views.tables import Figures
 
 SHOWN_KINDS = 25  # ours: what one screen holds; the rest is summed up in its last line
-SHOWN_REASONS = 4
+SHOWN_REASONS = SHOWN_ENDS = 4
 PICTURED_KINDS = 12
 COLUMNS = (
     "name", "provider", "region", "mean_vcpus", "held_vcpus", "bought_vcpus", "paid", "at_list", "at_book", "now",
@@ -28,13 +30,16 @@ COLUMNS = (
 
 
 def show_bill_plan(made: BillPlan, terminal: Terminal) -> None:
-    """Print it on one screen; warnings go to stderr."""
+    """Print it on one screen; warnings go to stderr, that of a bill too short to buy from before all."""
+    first = 1 if made.is_short else 0
+    for warning in made.warnings[:first]:
+        terminal.warn(warning)
     terminal.show(headline(made), "", *_about(made), "")
     terminal.show(_kinds(made, SHOWN_KINDS), "")
     if made.purchases:
         terminal.show(_purchases(made), "")
     terminal.show(*map(point, _notes(made)))
-    for warning in made.warnings:
+    for warning in made.warnings[first:]:
         terminal.warn(warning)
 
 
@@ -121,6 +126,7 @@ def _notes(made: BillPlan) -> Iterator[str]:
     fell = [kind for kind in made.kinds if kind.said and kind.plan is not None]
     for kind in fell[:SHOWN_REASONS]:
         yield f"{kind.name}: {'; '.join(kind.said)}"
+    yield from _ends(made)
     if made.spot:
         yield f"spot machines stay as they are: {format_money(made.spot)}/month"
     kinds = {f"{k.name}: {k.why_not}": k.paid for k in made.kinds if k.plan is None}
@@ -138,6 +144,20 @@ def _notes(made: BillPlan) -> Iterator[str]:
         )
     if made.planned:
         yield f"the whole plan of one kind: hcloud plan {shlex.quote(made.source)} --set kind={made.planned[0].name}"
+
+
+def _ends(made: BillPlan) -> Iterator[str]:
+    """The days on which what is held ends, the first first."""
+    days: dict[date, Counter[str]] = {}
+    for day, what in made.held_ends:
+        days.setdefault(day, Counter())[what] += 1
+    for day, ending in list(days.items())[:SHOWN_ENDS]:
+        named = [what if count == 1 else f"{count:,} of {what}" for what, count in ending.items()]
+        more = f" and {counted(len(named) - SHOWN_ENDS, 'other')}" if len(named) > SHOWN_ENDS else ""
+        yield f"held until {day}: {', '.join(named[:SHOWN_ENDS])}{more}"
+    if len(days) > SHOWN_ENDS:
+        rest = sum(sum(ending.values()) for ending in list(days.values())[SHOWN_ENDS:])
+        yield f"held until {max(days)} at the latest: {counted(rest, 'more commitment')}"
 
 
 def bill_markdown(made: BillPlan) -> Written:

@@ -69,6 +69,25 @@ class _Faults(Part):
 _NO_FAULTS = _Faults.model_construct(failed_launches=0, lost_machines=0, lost_jobs=0, cancelled_jobs=0)
 
 
+class _DurationClass(Part):
+    name: Text
+    jobs: Count
+    kept_qos: Annotated[Number, From("kept")]
+    mean_performance: Annotated[Number, From("mean")]
+
+
+class _Audit(Part):
+    choices: Count
+    mean_rank: Number
+    distance: _Known
+
+
+class _Placed(Part):
+    looks_per_job: Annotated[Number, From("looks")]
+    by_duration: Annotated[list[_DurationClass], From("classes")]
+    audit: _Audit | None
+
+
 class _Run(Part):
     seed: Count
     reserved_servers: Annotated[Count, From("pool")]
@@ -89,6 +108,7 @@ class _Run(Part):
     refused: Annotated[Count, From("use.refused")]
     refused_work: Annotated[Number, From("use.refused_work")]
     unfinished: Annotated[Count, From("use.unfinished")]
+    placement: Annotated[_Placed | None, From("placed")]
     faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS
     hours: Annotated[Number, From("cost.hours")]
     reserved_cost: Annotated[_Dollars, From("cost.reserved")]
@@ -102,6 +122,12 @@ class _Run(Part):
     charges: Annotated[list[_Charge], From("cost.charges")]
 
 
+class _Sized(Part):
+    servers: Count
+    cost_per_ideal_hour: Annotated[_Hourly, From("dollars")]
+    kept_qos: Annotated[Number, From("kept")]
+
+
 class _Compared(Part):
     name: Text
     on_front: bool | None
@@ -109,6 +135,7 @@ class _Compared(Part):
     dropped: Annotated[Count, From("dropped.jobs")]
     dropped_work: Annotated[Number, From("dropped.work")]
     runs: list[_Run]
+    sized: _Sized | None
 
 
 class SimulationDocument(Document, title="hcloud simulate and compare"):
@@ -122,6 +149,7 @@ class SimulationDocument(Document, title="hcloud simulate and compare"):
     seeds: list[Count]
     profiled: bool
     window: WindowPart | None
+    sized_for: Number | None
     strategies: list[_Compared]
 
 

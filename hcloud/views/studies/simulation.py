@@ -23,12 +23,17 @@ from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from hcloud.sim.outcomes.comparison import SizedReserve
     from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
     from hcloud.views.console import Terminal
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _NONE = "-"
 _NAMED_TYPES = 4
+_SIDE_BY_SIDE = 7
+"""Strategies have a line each where there are as many, so that a table is no wider than a screen."""
 _NOT_PACKED = "these figures include starts and idle instances; those of 'hcloud plan' without a strategy do not"
 Row = tuple[str, Callable[["Measures"], str]]
 
@@ -61,6 +66,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         ("tail p95, x", lambda m: m.service.tail.p95, 2),
         ("pool use, %", lambda m: 100 * m.use.utilisation, 1),
     ]
+    lines += _placement_lines(comparison)
     names = ("", *(c.name for c in comparison.strategies))
     rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
@@ -68,7 +74,8 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
     told = [("yes" if c.on_front else "") if c.is_compared else "not compared" for c in comparison.strategies]
     rows.append(["Pareto-optimal", *told])
-    terminal.show(Figures(names, rows, frozenset(range(1, len(names)))), "")
+    rows += _sized_rows(comparison)
+    terminal.show(_by_strategy(names, rows) if len(names) > _SIDE_BY_SIDE else _side_by_side(names, rows), "")
     several = len(comparison.seeds) > 1
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
@@ -79,6 +86,73 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         _show_best(comparison, terminal)
     _show_checks(comparison, terminal)
     _notes(comparison, terminal)
+    if (said := _sized_sentence(comparison)) is not None:
+        terminal.show("", said)
+
+
+def _side_by_side(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Figures:
+    return Figures(tuple(names), [list(row) for row in rows], frozenset(range(1, len(names))))
+
+
+def _by_strategy(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Figures:
+    """A line a strategy, where they are too many for a column each."""
+    lines = [[name, *(row[at] for row in rows)] for at, name in enumerate(names) if at]
+    return Figures(("", *(row[0] for row in rows)), lines, frozenset(range(1, len(rows) + 1)))
+
+
+def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Callable[[Measures], float], int]]:
+    """What tells placements apart, where others than the greedy one are compared: jobs by how long they take, how many
+    servers were looked at, and how good the choice was."""
+    firsts = [c.runs[0].placed for c in comparison.strategies]
+    if not any(p is not None and p.looks for p in firsts):
+        return
+    names = dict.fromkeys(d.name for p in firsts if p is not None for d in p.classes)
+    for name in names if len(names) > 1 else ():
+        yield f"kept, {name}, %", lambda m, name=name: 100 * _of_class(m, name), 1  # type: ignore[misc]
+    yield "looks a job", lambda m: m.placed.looks or math.nan if m.placed else math.nan, 1
+    if any(p is not None and p.audit is not None for p in firsts):
+        yield "rank of choice, %", lambda m: 100 * _audited(m, "mean_rank"), 1
+        yield "ranks off the law", lambda m: _audited(m, "distance"), 3
+
+
+def _of_class(run: Measures, name: str) -> float:
+    found = (d.kept for d in (run.placed.classes if run.placed else ()) if d.name == name)
+    return next(found, math.nan)
+
+
+def _audited(run: Measures, figure: str) -> float:
+    return getattr(run.placed.audit, figure) if run.placed and run.placed.audit else math.nan
+
+
+def _sized_rows(comparison: StrategyComparison) -> Iterator[list[str]]:
+    """The least reserve that keeps the share of jobs asked for, and its dollars."""
+    if comparison.sized_for is None:
+        return
+    label, sizes = f"for {100 * comparison.sized_for:g}% kept", [c.sized for c in comparison.strategies]
+    yield [f"servers {label}", *(_NONE if s is None else f"{s.servers:,}" for s in sizes)]
+    yield [f"$ an hour {label}", *(_NONE if s is None else f"{s.dollars:,.2f}" for s in sizes)]
+
+
+def _sized_sentence(comparison: StrategyComparison) -> str | None:
+    """What the cheapest reserve for the same quality saves against the dearest."""
+    found = [(c.sized, c.name) for c in comparison.strategies if c.sized is not None]
+    if comparison.sized_for is None:
+        return None
+    share = f"{100 * comparison.sized_for:g}% of jobs within 5% of their performance"
+    if not found:
+        return f"No strategy keeps {share} with eight times its reserve."
+    (best, name), (worst, other) = min(found, key=_dollars), max(found, key=_dollars)
+    if best.dollars == worst.dollars:
+        return f"To keep {share}, all need the same: ${best.dollars:,.2f} an hour."
+    saved = 100 * (1 - best.dollars / worst.dollars)
+    return (
+        f"To keep {share}, {name} needs {counted(best.servers, 'server')} (${best.dollars:,.2f} an hour) and {other}"
+        f" {worst.servers:,} (${worst.dollars:,.2f}): {saved:.0f}% less for the same quality."
+    )
+
+
+def _dollars(one: tuple[SizedReserve, str]) -> Decimal:
+    return one[0].dollars
 
 
 def _show_best(comparison: StrategyComparison, terminal: Terminal) -> None:

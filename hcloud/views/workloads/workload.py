@@ -28,7 +28,7 @@ def show_summary(summary: Summary, terminal: Terminal) -> None:
     terminal.show(plain_of(summary_figures(summary), ("value",)), "")
     for table in treatment(summary.provenance):
         terminal.show(plain_of(table, ("reason", "rule")), "")
-    if said := odd_times(summary.span_seconds):
+    for said in filter(None, (summary.outlier, odd_times(summary.span_seconds))):
         terminal.warn(said)
     chart, width = chart_of(summary), terminal.out.width
     terminal.show(Text(terminal_legend(chart, width)))
@@ -39,6 +39,8 @@ def summary_figures(summary: Summary) -> Figures:
     """What a workload is in figures."""
     of = summary.provenance
     rows = [("format", of.format), ("rows read", f"{of.rows:,}")]
+    if of.machines:
+        rows.append(("machines", f"{of.machines:,}, added up"))
     if summary.kinds:
         counts = ", ".join(_of_kind(kind, count) for kind, count in summary.kinds.items())
         rows.append(("jobs", f"{summary.entries:,} ({counts})"))

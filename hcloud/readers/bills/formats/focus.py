@@ -79,7 +79,7 @@ def _usage(texts: Texts, provider: Provider) -> BillLine:
     if _is_unused_capacity(texts):
         return BillLine(LineKind.CAPACITY)
     status = texts["commitment_status"] or {"Committed": "Used"}.get(texts["pricing_category"], "")
-    holding = _holding(texts, provider) if status == "Used" else None
+    holding = _holding(texts, provider, covered=True) if status == "Used" else None
     line = _ran(texts, provider)
     if holding is None:
         return line
@@ -193,11 +193,14 @@ def _purchase(texts: Texts, provider: Provider | None) -> BillLine:
     return BillLine(LineKind.UPFRONT if texts["frequency"] == "One-Time" else LineKind.RECURRING)
 
 
-def _holding(texts: Texts, provider: Provider | None) -> Holding | None:
-    if not texts["commitment"] or provider is None:
+def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) -> Holding | None:
+    """The commitment that a line names; of covered use one without a name too, of the widest option if no other."""
+    if provider is None or not (texts["commitment"] or covered):
         return None
     said = f"{texts['commitment_type']} {texts['commitment_name']}".lower()
     option = next((option for word, option in _OPTIONS[provider] if word in said), None)
+    if option is None and covered:
+        option = PurchaseOption.SAVINGS_PLAN
     return None if option is None else Holding(texts["commitment"], provider, option)
 
 

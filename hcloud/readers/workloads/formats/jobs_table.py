@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,19 +35,25 @@ SCHEMA = (
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
+IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20}
+"""Of each unit of memory; jobs have GiB unless it is said."""
 _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
 AT_ONCE = "jobs count from submission; recorded starts are not used"
+STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
 NO_START = "without a start: counted from its submission"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
 
 
-def job_schema(stored: Collection[str], called: Collection[str]) -> tuple[Column, ...]:
+def job_schema(stored: Collection[str], called: Collection[str], options: WorkloadOptions) -> tuple[Column, ...]:
     """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
     duration, a job runs from its start (else its submission) to its end."""
+    high = limits.MEMORY_GIB * IN_A_GIB[options.memory_unit]
+    schema = tuple(replace(column, high=high) if column.name == "memory" else column for column in SCHEMA)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
-        return (*(column for column in SCHEMA if column.name != "duration"), _UNTIL)
-    return SCHEMA
+        until = replace(_UNTIL, sparse=options.open_ends == "run")
+        return (*(column for column in schema if column.name != "duration"), until)
+    return schema
 
 
 def durations(sink: Sink) -> tuple[Floats, NDArray[np.intp]]:
@@ -57,8 +63,18 @@ def durations(sink: Sink) -> tuple[Floats, NDArray[np.intp]]:
     begins = sink.numbers("submit")
     if sink.has("start"):
         begins = np.where(np.isnan(sink.numbers("start")), begins, sink.numbers("start"))
-    duration = sink.numbers("end") - begins
+    ends = sink.numbers("end")
+    if open_ends(sink):
+        times = [sink.numbers(name) for name in ("submit", "start", "end") if sink.has(name)]
+        ends = np.where(np.isnan(ends), max(float(np.nanmax(t, initial=0.0)) for t in times), ends)
+    duration = ends - begins
     return duration, np.flatnonzero(~((duration >= 0) & (duration <= limits.DURATION_SECONDS)))
+
+
+def open_ends(sink: Sink) -> int:
+    """How many jobs have no end, which still run."""
+    timed = sink.has("end") and not sink.has("duration")
+    return int(np.count_nonzero(np.isnan(sink.numbers("end")))) if timed else 0
 
 
 @dataclass(slots=True)
@@ -127,6 +143,9 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
+    if draft.memory is not None and IN_A_GIB[options.memory_unit] > 1:
+        draft.memory = draft.memory / IN_A_GIB[options.memory_unit]
+        draft.modelled.append(Modelled("memory", f"read as {options.memory_unit}", "memory_unit"))
     if sink.has("kind"):
         draft.kind = _kinds(sink, draft, options)
     if sink.has("app"):
@@ -154,6 +173,10 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
     _sort(draft)
     cores = _filled(draft, "cores", np.float64(options.default_cores), "default_cores", f"{options.default_cores:g}")
     rule = f"{options.memory_per_core:g} GiB per vCPU"
+    if options.vcpus_per_core != 1:
+        cores = cores * options.vcpus_per_core
+        rule = f"{options.vcpus_per_core:g} vCPUs for each CPU of the trace"
+        draft.modelled.append(Modelled("cores", rule, "vcpus_per_core"))
     memory = _filled(draft, "memory", cores * options.memory_per_core, "memory_per_core", rule)
     gpus = _filled(draft, "gpus", np.float64(0.0), "", "0")
     kind = draft.kind if draft.kind is not None else _default_kind(draft, count, options)

@@ -7,7 +7,7 @@ import math
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.machine_columns import GOOGLE, MachineColumns, machine_columns
 from hcloud.readers.workloads.formats.measured import Measured, MeasuredSeries
 from hcloud.readers.workloads.formats.samples import TIMES, Clock
-from hcloud.readers.workloads.locate import DECIMAL, NUMBER, TableLayout, rows_of, with_decimal
+from hcloud.readers.workloads.locate import DECIMAL, NUMBER, TableLayout, rows_of, with_command
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
@@ -50,12 +50,23 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     table = _Table(source, header, columns, options)
     table.read(progress)
     if table.findings.problems:
-        raise with_decimal(source, table.findings)
+        raise _with_the_next(with_command(source, table.findings), source, options)
     if not table.rows:
         raise InputError(f"{source.name}: no rows; the file has only a header")
     measured = Measured(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
     measured.rules += table.rules()
     return measured.demand(options)
+
+
+def _with_the_next(error: InputError, source: TraceFile, options: WorkloadOptions) -> InputError:
+    """The same error; of decimal commas with all that is to be said, also what the values are."""
+    if options.decimal == "." and any(DECIMAL in problem.allowed for problem in error.problems):
+        commas = replace(options, decimal=",")
+        try:
+            read(replace(source, command=(*source.command, "--decimal", ",")), commas)
+        except InputError as other:
+            error.hint = other.hint or error.hint
+    return error
 
 
 class _Table:

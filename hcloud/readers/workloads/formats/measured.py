@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _HIGHEST = {"percent": 100.0, "fraction": 1.0, "cores": limits.CORES, "requests": limits.REQUESTS}
 _ROUNDING = 1e-6
 _SHOWN = 5
+_DAY, _ALIKE, _MARKED = 86_400, 12, 2000
+"""Ours: so many samples one after the other are not alike in two machines by chance; so many series are marked."""
+_NAN = "samples that are NaN: no sample"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,19 @@ class MeasuredSeries:
             return f"line {self.lines[at]}, column {self.where}"
         return f"{self.where} ({self.name})" if self.name else self.where
 
+    @property
+    def named(self) -> str:
+        """Where it stands in its file, and its name."""
+        return f"{self.where} ({self.name})" if self.name and self.name != self.where else self.where
+
+    def marks(self) -> frozenset[int]:
+        """Hashes of some samples behind the begin of each day, where these are not all of one value."""
+        days = np.flatnonzero(np.diff(self.times // _DAY)) + 1
+        blocks = ((int(self.times[at]), self.values[at : at + _ALIKE]) for at in days.tolist())
+        return frozenset(
+            hash((at, block.tobytes())) for at, block in blocks if len(block) == _ALIKE and block.min() != block.max()
+        )
+
 
 @dataclass(slots=True)
 class Measured:
@@ -64,7 +80,7 @@ class Measured:
 
     def demand(self, options: WorkloadOptions) -> Demand:
         """The sum of all series, step by step; each counts from its first to its last sample."""
-        file, found = self.source.name, [series for series in self.series if len(series.times)]
+        file, found = self.source.name, [one for one in map(self._numbers_of, self.series) if len(one.times)]
         if not found:
             raise InputError(f"{file}: holds no sample", hint="ask for another time range or metric")
         if len(found) < len(self.series):
@@ -80,8 +96,28 @@ class Measured:
             memory = _sum(held, grid, options, {})
         cores = in_cores(cores, value, grid.step, options)
         said = (*self.rules, *rules)
-        provenance = Provenance(file, self.format, self.source.digest(), self.rows, self.repaired, self.left_out, said)
+        provenance = Provenance(
+            file,
+            self.format,
+            self.source.digest(),
+            self.rows,
+            self.repaired,
+            self.left_out,
+            said,
+            len(found),
+            {series.named: series.marks() for series in found[:_MARKED]},
+        )
         return demand(grid, cores, provenance, options, SeriesExtras(memory))
+
+    def _numbers_of(self, series: MeasuredSeries) -> MeasuredSeries:
+        """A series without the samples that are NaN: there was nothing to measure."""
+        there = ~np.isnan(series.values)
+        if there.all():
+            return series
+        self.repaired[_NAN] = self.repaired.get(_NAN, 0) + int(np.count_nonzero(~there))
+        lines = None if series.lines is None else series.lines[there]
+        memory = None if series.memory is None else series.memory[there]
+        return replace(series, times=series.times[there], values=series.values[there], lines=lines, memory=memory)
 
 
 def in_order(times: Sequence[float], values: Sequence[float]) -> tuple[Floats, Floats]:
@@ -134,15 +170,18 @@ def _check(file: str, found: Sequence[MeasuredSeries], value: str) -> None:
         for at in bad[:_SHOWN].tolist():
             what = f"{series.values[at]:g} at {series.times[at]:.0f}"
             findings.add(series.place(at), what, f"{value}: a number from 0 to {most:g}")
+        findings.add_alike(len(bad) - _SHOWN)
         if series.memory is not None:
             wrong = np.flatnonzero(~((series.memory >= 0) & (series.memory <= limits.MEMORY_GIB)))
             for at in wrong[:_SHOWN].tolist():
                 allowed = f"GiB of memory: a number from 0 to {limits.MEMORY_GIB:g}"
                 findings.add(series.place(at), f"memory {series.memory[at]:g}", allowed)
+            findings.add_alike(len(wrong) - _SHOWN)
         late = np.flatnonzero(~((series.times >= 0) & (series.times <= limits.SUBMIT_SECONDS)))
         if len(late):
             what = f"the time {series.times[late[0]]:g} is not in seconds, ms, us or ns since 1970"
             findings.add(series.place(int(late[0])), what, "Unix time or ISO 8601")
+            findings.add_alike(len(late) - 1)
     if findings.problems:
         raise findings.error()
 
@@ -161,6 +200,7 @@ def _refuse_twice(file: str, found: Sequence[MeasuredSeries]) -> None:
             where = series.place(max(inside, 0))
             allowed = "one sample for each time of a series; where clocks were put back, export times in UTC"
             findings.add(where, f"the time {times[at]:.0f} is there before", allowed)
+        findings.add_alike(len(twice) - _SHOWN)
     if findings.problems:
         raise findings.error()
 

@@ -14,10 +14,19 @@ from pyarrow import parquet
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError, ticks_of
-from hcloud.readers.workloads.delimited import Progress, check_header, renamed
+from hcloud.readers.workloads.delimited import Progress, check_header, mixed_zones, renamed
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.jobs_table import LENGTH, Draft, durations, from_sink, job_schema
+from hcloud.readers.workloads.formats.jobs_table import (
+    LENGTH,
+    STILL_RUNS,
+    Draft,
+    durations,
+    from_sink,
+    job_schema,
+    open_ends,
+)
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
+from hcloud.readers.workloads.locate import with_command
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -33,7 +42,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     called = called_columns(options.columns)
     with opened(source) as file:
         names = file.schema_arrow.names
-        known = job_schema(names, called)
+        known = job_schema(names, called, options)
         ours = renamed(source.name, names, called, known) if called else names
         check_header(source, ours, known, ignore_extra=options.extra_columns == "ignore" or bool(called))
         columns = tuple(replace(c, stored=called.get(c.name, "")) for c in known if c.name in ours)
@@ -48,6 +57,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         raise findings.error()
     _refuse_duplicates(source, sink, called.get("id", "id"))
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
+    draft.repair(STILL_RUNS, open_ends(sink))
     return from_sink(sink, draft, options)
 
 
@@ -78,6 +88,7 @@ def read_columns(
         raise InputError(f"{source.name}: no rows")
     stored = [c.in_file for c in columns]
     kinds = [_target(source, c, file.schema_arrow.field(c.in_file).type) for c in columns]
+    _check_zones(source.name, columns, kinds)
     settled = _settled(file, columns, kinds)
     sink = Sink(settled, options.max_rows, source.name)
     sink.reserve(total)
@@ -106,6 +117,14 @@ def _settled(file: parquet.ParquetFile, columns: tuple[Column, ...], kinds: list
         c if not number else c.in_numbers(ticks) if c.sort == "time" else replace(c, sort="number")
         for c, number in zip(columns, numbers, strict=True)
     )
+
+
+def _check_zones(file: str, columns: tuple[Column, ...], kinds: list[pa.DataType]) -> None:
+    times = [(c.in_file, kind.tz or "") for c, kind in zip(columns, kinds, strict=True) if pa.types.is_timestamp(kind)]
+    elsewhere = [(name, zone) for name, zone in times if zone and zone.upper() not in ("UTC", "Z", "+00:00", "ETC/UTC")]
+    naive = [name for name, zone in times if not zone]
+    if elsewhere and naive:
+        raise mixed_zones(file, elsewhere[0], naive[0])
 
 
 def _is_finite(value: object) -> bool:
@@ -143,9 +162,9 @@ def _located(source: TraceFile, columns: tuple[Column, ...], batch: pa.RecordBat
             if findings.full:
                 break
             if not _fits(column, value):
-                allowed = column.allowed if value is not None else f"must not be empty: {column.allowed}"
+                allowed = column.allowed if value is not None else column.not_empty
                 findings.add(f"row {first + row + 1}, column {column.in_file}", shown(str(value)), allowed)
-    return findings.error()
+    return with_command(source, findings)
 
 
 def _fits(column: Column, value: object) -> bool:

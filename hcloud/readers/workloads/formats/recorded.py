@@ -19,6 +19,7 @@ from hcloud.readers.workloads.source import TraceFile
 
 _WHOLE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", re.ASCII)
 _ELAPSED = re.compile(r"(?:(?P<d>\d+)-)?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)", re.ASCII)
+_SECONDS = re.compile(r"\d+(\.\d*)?", re.ASCII)
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[iB]*", re.ASCII | re.IGNORECASE)
 _IN_GIB = {"K": 1 / 1024**2, "M": 1 / 1024, "": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 _NONE = ("", "unknown", "none", "n/a", "(null)")
@@ -34,7 +35,8 @@ class CellError(ValueError):
 
 @dataclass(slots=True)
 class RecordedJob:
-    """A job as a file tells it: times in Unix seconds, memory in GiB; NaN is what the file leaves out."""
+    """A job as a file tells it: times in Unix seconds, memory in GiB; NaN is what the file leaves out. A job without a
+    duration still runs at the newest time in the file."""
 
     id: str
     submit: float
@@ -51,13 +53,14 @@ class RecordedJob:
 
 class Recorder:
     """Collects jobs, what is wrong with some, and what was left out or changed by a rule, counted; columns by their
-    names in small letters are ``named`` as in the file."""
+    names in small letters are ``named`` as in the file, and ``newest`` is the newest time in it."""
 
     def __init__(self, source: TraceFile, fmt: str, options: WorkloadOptions) -> None:
         self._source, self._format, self._options = source, fmt, options
         self.findings = Findings(source.name)
         self.named: dict[str, str] = {}
         self.rows = 0
+        self.newest = 0.0
         self._jobs: list[RecordedJob] = []
         self._rules: list[Modelled] = []
         self._times: dict[str, int] = {}
@@ -111,10 +114,12 @@ class Recorder:
         def column(name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
             return np.array([getattr(job, name) for job in made], np.float64)
 
+        start, duration = column("start"), column("duration")
+        duration = np.where(np.isnan(duration), np.maximum(self.newest - start, 0.0), duration)
         draft = Draft(
-            self._source.name, self._format, self._source.digest(), column("submit"), column("duration"), rows=self.rows
+            self._source.name, self._format, self._source.digest(), column("submit"), duration, rows=self.rows
         )
-        draft.start = column("start")
+        draft.start = start
         draft.cores, draft.memory, draft.gpus = column("cores"), column("memory"), column("gpus")
         draft.kind = np.array([job.kind for job in made], np.int8)
         draft.divisible = np.array([1 if job.divisible else -1 for job in made], np.int8)
@@ -157,7 +162,7 @@ def elapsed_of(column: str, text: str) -> float:
     text = text.strip()
     if text.lower() in _NONE:
         return float("nan")
-    if text.isascii() and text.isdecimal():
+    if _SECONDS.fullmatch(text):
         return float(text)
     found = _ELAPSED.fullmatch(text)
     if found is None:

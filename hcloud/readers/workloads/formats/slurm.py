@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
@@ -25,16 +26,27 @@ from hcloud.readers.workloads.source import TraceFile
 
 FORMAT = "slurm"
 COMMAND = (
-    "sacct -P -a -S now-60days -o JobID,JobName,Submit,Start,End,Elapsed,AllocCPUS,ReqMem,NNodes,AllocTRES,QOS,State"
+    "sacct -P -X -D -a -S now-60days"
+    " -o JobID,JobName,Submit,Start,End,Elapsed,AllocCPUS,ReqMem,NNodes,AllocTRES,QOS,State"
 )
 """What to ask Slurm for."""
 LOOK = 20_000
 NOT_BEGUN, STEP = "never began", "a step of a job that is listed"
+SEPARATORS = "|;\t,"
+"""What separates columns: sacct's own first, then what ``--delimiter`` and spreadsheets make of it."""
+_IDS, _CPUS = {"jobid", "jobidraw"}, {"alloccpus", "ncpus", "reqcpus", "alloctres", "reqtres"}
+_STILL_UNTOLD = "still running, without Elapsed: counted up to the newest time in the file"
 _STILL = "still running: counted up to the moment of the listing"
 _PAIR = re.compile(r"(\w+)=(.*?)(?= \w+=|$)")
 _ARRAY = re.compile(r"[\w\[\]%,-]+\.[\w+-]+")
 _SUFFIX = re.compile(r"(.*?)([nc]?)")
 _GPUS = re.compile(r"gres/gpu(?::[^=,]*)?=(\d+)")
+
+
+def is_sacct(names: Collection[str]) -> bool:
+    """Whether a header is of sacct's table, whatever separates its columns: by the names that only sacct has."""
+    known = {name.strip().lower() for name in names}
+    return bool(known & _IDS and known & _CPUS and {"start", "state", "elapsed", "elapsedraw", "end"} & known)
 
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
@@ -63,23 +75,38 @@ def _told(source: TraceFile, progress: Progress | None) -> Iterator[tuple[int, s
 
 def _read_table(file: str, lines: Iterator[tuple[int, str]], recorder: Recorder) -> None:
     names: list[str] = []
+    separator = SEPARATORS[0]
     for number, text in lines:
         if not names:
-            told = [name.strip() for name in text.rstrip("|").split("|")]
+            separator = max(SEPARATORS, key=text.count)
+            told = [name.strip() for name in _cells_of(text.rstrip(separator), separator)]
             names = [name.lower() for name in told]
             recorder.named = dict(zip(names, told, strict=True))
             _check_header(file, names)
             if not {"submit", "eligible"} & set(names):
                 recorder.assume(Modelled("submit", "the start: the table has no column Submit", "fixed"))
             continue
-        cells = text.split("|")
+        cells = _cells_of(text, separator)
         cells = cells[: len(names)] if len(cells) == len(names) + 1 and not cells[-1] else cells
         if len(cells) != len(names):
             said = f"{len(cells)} cells for {len(names)} columns"
-            recorder.findings.add(f"line {number}", said, "a cell a column; leave JobName out where it holds a '|'")
+            recorder.findings.add(f"line {number}", said, _A_CELL.get(separator, _A_CELL["|"]))
             recorder.rows += 1
             continue
         recorder.take(f"line {number}", _row(dict(zip(names, cells, strict=True)), recorder))
+
+
+_A_CELL = {
+    "|": "a cell a column; leave JobName out where it holds a '|'",
+    ",": "a cell a column; AllocTRES holds commas: ask with sacct -P, which separates by '|'",
+}
+
+
+def _cells_of(text: str, separator: str) -> list[str]:
+    """The cells of a line; of another separator than sacct's own they may be quoted."""
+    if separator == SEPARATORS[0] or '"' not in text:
+        return text.split(separator)
+    return next(csv.reader([text], delimiter=separator))
 
 
 def _check_header(file: str, names: list[str]) -> None:
@@ -107,6 +134,7 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
         yield NOT_BEGUN
         return
     submit = seconds_of("Submit", cells.get("submit") or cells.get("eligible") or "")
+    recorder.newest = max(recorder.newest, start, seconds_of("End", cells.get("end", "")))
     tres = cells.get("alloctres") or cells.get("reqtres") or ""
     cores = _first(cells, "alloccpus", "ncpus", "reqcpus")
     cores = cores if cores > 0 else _tres(tres, "cpu")
@@ -135,9 +163,7 @@ def _duration(cells: Mapping[str, str], start: float, recorder: Recorder) -> flo
             raise CellError("End", cells["end"], f"not before the start, {cells.get('start')}")
         return end - start
     elapsed = elapsed_of("Elapsed", cells.get("elapsedraw") or cells.get("elapsed") or "")
-    if math.isnan(elapsed):
-        raise CellError("End", cells.get("end", ""), "an end, or Elapsed for a job that still runs")
-    recorder.repair(_STILL)
+    recorder.repair(_STILL_UNTOLD if math.isnan(elapsed) else _STILL)
     return elapsed
 
 

@@ -1,0 +1,122 @@
+"""Paragon's greedy selection: servers that bear a job in every resource and that it bears, relaxed where none is left
+(Paragon §3.2)."""
+
+from __future__ import annotations
+
+from hcloud.control.candidates import Wanted, best_of_all, has_capacity
+from hcloud.control.draws import begin_draws, draw
+from hcloud.control.servers import weight_on
+from hcloud.control.state import Control, Job
+from hcloud.policy.codes import FILTERED_BY_CHANCE
+from hcloud.policy.colocation import distance, spare_of_job, spare_of_tenants
+from hcloud.policy.placement import RESOURCES
+
+_CONDITIONS = 2 * RESOURCES
+"""First what the tenants bear of each resource, then what the job does."""
+_WIDEST = 128
+"""Points by which a condition is relaxed at most: more than any server lacks."""
+
+
+def best_by_filters(c: Control, job: Job, wanted: Wanted, relaxes: bool) -> int:
+    """Of the servers that pass all conditions the best type, then the closest fit, or any by chance; -1 where none has
+    room.
+
+    Where none passes, conditions are relaxed one after the other from the last on that held, by 1, 2, 4 ... points.
+    After ``most_looks`` it is the one that would do the least harm.
+    """
+    most = c.desk.looks + c.rules.most_looks
+    _order_conditions(c, job)
+    number = _best_passing(c, job, wanted)
+    held = 0
+    if not relaxes:
+        return number
+    while number < 0 and held < _CONDITIONS and c.desk.looks < most:
+        if _is_passed(c, job, wanted, held + 1):
+            held += 1
+        elif not _relax(c, job, wanted, (held, most)):
+            return best_of_all(c, job, wanted)
+        number = _best_passing(c, job, wanted) if held == _CONDITIONS else -1
+    return number if number >= 0 else best_of_all(c, job, wanted)
+
+
+def _order_conditions(c: Control, job: Job) -> None:
+    """The resources from the one that the job presses hardest, none relaxed: what it tolerates rises likewise."""
+    desk = c.desk
+    for i in range(_CONDITIONS):
+        desk.relaxed[i] = 0
+    for i in range(RESOURCES):
+        at = i
+        while at > 0 and job.vector[desk.resource[at - 1]] < job.vector[i]:
+            desk.resource[at] = desk.resource[at - 1]
+            at -= 1
+        desk.resource[at] = i
+    for i in range(RESOURCES):
+        desk.resource[RESOURCES + i] = desk.resource[i]
+
+
+def _relax(c: Control, job: Job, wanted: Wanted, terms: tuple[int, int]) -> bool:
+    """Relax conditions until some server passes one more than so many; False where none does, or after too many looks.
+    ``terms`` are the conditions that some server passes, and the looks."""
+    held, most = terms
+    for back in range(held + 1):
+        place = held - 1 - back if back < held else held
+        points = c.rules.first_relaxation
+        while points <= _WIDEST and c.desk.looks < most:
+            c.desk.relaxed[place] = points
+            if _is_passed(c, job, wanted, held + 1):
+                return True
+            points *= 2
+    return False
+
+
+def _passes(c: Control, job: Job, number: int, cores: int, conditions: int) -> bool:
+    """Whether a server with room passes the first so many conditions."""
+    server = c.servers[number]
+    load = (server.pressure, server.room, c.kinds[server.kind].cores)
+    weight, tolerance = weight_on(c, server, cores), c.rules.tolerance
+    for at in range(conditions):
+        resource, allowed = c.desk.resource[at], c.desk.relaxed[at] * load[2]
+        if at < RESOURCES:
+            left = spare_of_tenants(load, job.vector, resource, weight) + tolerance * load[2]
+        else:
+            left = spare_of_job(load, job.vector, resource, tolerance)
+        if left < -allowed:
+            return False
+    return True
+
+
+def _is_passed(c: Control, job: Job, wanted: Wanted, conditions: int) -> bool:
+    """Whether any server with room passes so many conditions."""
+    for at in range(c.desk.listed[wanted[0]]):
+        number = c.rosters[at].server[wanted[0]]
+        c.desk.looks += 1
+        has_room = number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1])
+        if has_room and (not c.rules.informed or _passes(c, job, number, wanted[1], conditions)):
+            return True
+    return False
+
+
+def _best_passing(c: Control, job: Job, wanted: Wanted) -> int:
+    """The best of the servers that pass all conditions: by type and fit, or by chance; -1 where none does."""
+    by_chance = c.rules.ranking == FILTERED_BY_CHANCE
+    if by_chance:
+        begin_draws(c, job)
+    best, fastest, closest, passed = -1, -1, -1, 0
+    for at in range(c.desk.listed[wanted[0]]):
+        number = c.rosters[at].server[wanted[0]]
+        c.desk.looks += 1
+        if number == wanted[2] or not has_capacity(c, c.servers[number], job, wanted[1]):
+            continue
+        if c.rules.informed and not _passes(c, job, number, wanted[1], _CONDITIONS):
+            continue
+        passed += 1
+        if by_chance:
+            best = number if draw(c, passed) == 0 else best
+            continue
+        server = c.servers[number]
+        speed = c.speeds[job.platform, server.kind]
+        load = (server.pressure, server.room, c.kinds[server.kind].cores)
+        away = distance(load, job.vector, (weight_on(c, server, wanted[1]), c.rules.tolerance))
+        if speed > fastest or (speed == fastest and (away < closest or (away == closest and number < best))):
+            best, fastest, closest = number, speed, away
+    return int(best)

@@ -1,0 +1,110 @@
+"""Which of the servers with room a job goes to: the greedy walk, rankings of all of them, and rankings of a sample.
+
+These rules stand apart from their kernels (placement, colocation), whose tables need NumPy.
+"""
+
+from __future__ import annotations
+
+from hcloud.policy import codes
+from hcloud.policy.rule import Known, Rule, choice, count, number, share, switch
+
+MOST_CANDIDATES = 1024
+"""Servers that one decision samples at most."""
+_ORDERS = {"best-fit": codes.BEST_FIT, "least-loaded": codes.LEAST_LOADED, "first-fit": codes.FIRST_FIT}
+
+
+class Placement(Rule):
+    """What every placement has to say: whether jobs may be put on a server that starts."""
+
+    join_starting: bool = switch("join_starting")
+
+
+class Considerate(Placement):
+    """A placement that looks at what jobs on one server do to each other."""
+
+    violation_tolerance: float = number("points of pressure", 0, 100, "tolerance")
+    tenant_pressure: str = choice("host-share", "full", feeds="full_pressure", on="full")
+
+
+class Greedy(Considerate, of="placement", name="greedy"):
+    """The first in an order of the servers on which nobody would suffer."""
+
+    order: str = choice(*_ORDERS)
+    order_unprofiled: str = choice(*_ORDERS)
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        order = _ORDERS[self.order if known.informed else self.order_unprofiled]
+        return {**super().numbers(known), "order": order}
+
+
+class FirstFit(Placement, of="placement", name="first-fit", ranking=codes.BY_NUMBER, interference_is_full=0):
+    """The server with room that has the lowest number."""
+
+
+class LeastLoaded(Placement, of="placement", name="least-loaded", ranking=codes.BY_LOAD, interference_is_full=0):
+    """The server with room that has the lowest share of its vCPUs in use (Paragon §5)."""
+
+
+class NoInterference(
+    Placement, of="placement", name="no-interference", ranking=codes.BY_PLATFORM, interference_is_full=0
+):
+    """The server with room whose type suits the job best, whoever runs there (Paragon §5)."""
+
+
+class Ideal(Considerate, of="placement", name="ideal", ranking=codes.BY_FIT):
+    """The best server, chosen with full knowledge at once: what the others are measured by (Tarcil §7.6)."""
+
+
+class Paragon(Considerate, of="placement", name="paragon", ranking=codes.FILTERED):
+    """The servers that bear the job and that it bears; of these the best platform, then the closest fit
+    (Paragon §3.2)."""
+
+    first_relaxation: int = count("points of pressure", 1, 100, "first_relaxation")
+    most_looks: int = count("servers looked at", 1, 1_000_000_000, "most_looks")
+
+
+class NoHeterogeneity(Paragon, of="placement", name="no-heterogeneity", ranking=codes.FILTERED_BY_CHANCE):
+    """Any of the servers that bear the job and that it bears, whatever their type (Paragon §5)."""
+
+
+class Sampled(Placement):
+    """A placement that looks at a sample of the servers, chosen by chance: so many a decision."""
+
+    candidates: int = count("candidates a decision", 1, MOST_CANDIDATES, "candidates")
+    over: str = choice("free", "all", feeds="over_all", on="all")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        return {**super().numbers(known), "most_candidates": self.candidates}
+
+
+class SampledUnits(Considerate):
+    """One that looks at so many candidates for each vCPU of a job."""
+
+    candidates: int = count("candidates a vCPU", 1, MOST_CANDIDATES, "candidates")
+    over: str = choice("free", "all", feeds="over_all", on="all")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        return {"most_candidates": MOST_CANDIDATES, **super().numbers(known)}
+
+
+class Random(Sampled, of="placement", name="random", ranking=codes.BY_CHANCE, interference_is_full=0):
+    """The first server with room that chance draws."""
+
+
+class PowerOfTwo(Sampled, of="placement", name="power-of-two", ranking=codes.BY_LOAD, interference_is_full=0):
+    """The less loaded of two servers that chance draws."""
+
+
+class ParagonSampled(SampledUnits, of="placement", name="paragon-sampled", ranking=codes.BY_COLOCATION):
+    """The server of a sample with the best quality of colocation; of those that harm nobody the best platform first
+    (Paragon §3.3)."""
+
+    formula: str = choice("fixed", "printed", feeds="printed_formula", on="printed")
+
+
+class Tarcil(SampledUnits, of="placement", name="tarcil", ranking=codes.BY_MATCH):
+    """The resource unit of a sample that fits what the job needs most closely, on a platform that suits it (Tarcil
+    §7.3)."""
+
+    most_candidates: int = count("candidates a decision", 1, MOST_CANDIDATES, "most_candidates")
+    platform_slack: float = share("share below the best platform", "platform_slack")

@@ -1,0 +1,76 @@
+"""What a placement did: performance by how long jobs are, how many servers it looked at, and how good a choice was."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hcloud.policy.promise import AuditedDecision, distance
+from hcloud.policy.records import Reals, column
+from hcloud.sim.run import RunOutcome
+
+_BOUNDS = (0.0, 1.0, 10.0, math.inf)
+_NAMES = ("under 1 s", "1 to 10 s", "10 s and more")
+
+
+@dataclass(frozen=True, slots=True)
+class DurationClass:
+    """Jobs that take so long in isolation: how many, the share that came within 5 % of that, waiting included, and
+    their mean performance."""
+
+    name: str
+    jobs: int
+    kept: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Choices of a server, each ranked among all that had room: how many, the mean rank (1: the best), and for a
+    placement that samples the distance of ranks from the law of the best of so many (0: as it says)."""
+
+    choices: int
+    mean_rank: float
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementMeasures:
+    """What a placement did: servers looked at a job, jobs by how long they take, and the audit where one was made."""
+
+    looks: float
+    classes: tuple[DurationClass, ...]
+    audit: Audit | None
+
+
+def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeasures:
+    """The figures of a run; ``performance`` of each job relative to isolation (NaN: it did not end), a service's being
+    one over its tail."""
+    return PlacementMeasures(
+        float(outcome.world.control.desk.looks) / max(len(outcome.tasks), 1),
+        tuple(_classes(outcome.tasks.work, performance)),
+        _audited(outcome) if outcome.setting.audit else None,
+    )
+
+
+def _classes(work: Reals, performance: Reals) -> list[DurationClass]:
+    made = []
+    for name, low, high in zip(_NAMES, _BOUNDS, _BOUNDS[1:], strict=False):
+        values = performance[(work >= low) & (work < high) & ~np.isnan(performance)]
+        if len(values):
+            made.append(DurationClass(name, len(values), float((values >= 0.95).mean()), float(values.mean())))
+    return made
+
+
+def _audited(outcome: RunOutcome) -> Audit | None:
+    """None where the placement ranks nothing."""
+    rows, count = outcome.world.control.audits, int(outcome.world.control.desk.audited)
+    if not count:
+        return None
+    better, alike, among, draws = (column(rows, n)[:count] for n in ("better", "alike", "among", "candidates"))
+    rank = 1 - (better + (alike - 1) / 2) / np.maximum(among - 1, 1)
+    told = zip(better.tolist(), among.tolist(), draws.tolist(), alike.tolist(), strict=True)
+    apart = distance(AuditedDecision(b, n, d, alike=a) for b, n, d, a in told) if draws.all() else math.nan
+    return Audit(count, float(rank.mean()), apart)

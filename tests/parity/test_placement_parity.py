@@ -1,0 +1,40 @@
+"""Every placement, chance included: a live controller takes the servers that the engine took, by its journal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from simulating import excerpt, setting_of, tasks_in
+
+from hcloud.control.session import ControlSession
+from hcloud.model.running.decision import Decision
+from hcloud.readers.strategies import load_strategy, placement_names
+from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.run import run
+from hcloud.usecases.studies.journal import JournalReader, setup_of_run
+
+POOLS = {"SR": 4, "HM": 2}
+
+
+def taken(decision: Decision) -> tuple[object, ...]:
+    return decision.at, decision.action, decision.job, decision.instance, decision.reason, decision.margin
+
+
+@pytest.mark.parametrize("base", POOLS)
+@pytest.mark.parametrize("placement", placement_names()[1:])
+def test_a_live_controller_takes_the_servers_that_the_engine_took(placement: str, base: str) -> None:
+    setting = setting_of(load_strategy(f"{base}+{placement}"), POOLS[base])
+    outcome = run(setting, tasks_in(setting, excerpt(120)), journal=True)
+    setup = setup_of_run(outcome)
+    session, told, noted = ControlSession(setup, plain()), list[Decision](), list[Decision]()
+    for entry in JournalReader(outcome, setup).entries():
+        if isinstance(entry, Decision):
+            noted.append(entry)
+        else:
+            told += session.handle(entry)
+    assert list(map(taken, told)) == list(map(taken, noted))
+    places = defaultdict[str, int](int)
+    for decision in told:
+        places[decision.action] += 1
+    assert places["place"] > 10, places
