@@ -306,3 +306,9 @@ def test_a_frame_with_a_time_zone_in_one_column_only_is_refused() -> None:
         hcloud.read(frame)
     frame["end"] = frame["end"].dt.tz_localize("Europe/Berlin")
     assert hcloud.read(frame).to_frame()["duration"].tolist() == [7200.0, 7200.0]
+
+
+def test_placements_are_named_audited_and_sized() -> None:
+    found = hcloud.simulate("scenario:local-40", placement=["greedy", "tarcil"], audit=True, size_for=0.5)
+    assert list(found.to_frame()["name"]) == ["SR", "SR+tarcil"]
+    assert all(one["sized"] is not None for one in json.loads(found.to_json())["strategies"])
