@@ -6,10 +6,13 @@ Keywords are the verbs' flags, and mean the same. Nothing is printed; what a ver
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.notebook.background import in_background
@@ -39,9 +42,27 @@ if TYPE_CHECKING:
     from hcloud.notebook.inputs import Demand, Frame
     from hcloud.usecases.progress import Progress
 
+P = ParamSpec("P")
+R = TypeVar("R")
 KINDS = ("cost", "savings", "commitments")
 
 
+def _checked(verb: Callable[P, R]) -> Callable[P, R]:
+    """The function with UsageError for a keyword that it has not, with the one that may be meant: some flags may be
+    repeated with one verb only."""
+    known = tuple(signature(verb).parameters)
+
+    @wraps(verb)
+    def called(*args: P.args, **keywords: P.kwargs) -> R:
+        for name in keywords:
+            if name not in known:
+                raise UsageError(f"hcloud.{verb.__name__} has no keyword {name!r}{did_you_mean(name, known)}")
+        return verb(*args, **keywords)
+
+    return called
+
+
+@_checked
 def read(
     demand: Frame | str | Path,
     *,
@@ -68,6 +89,7 @@ def read(
     return read_any(demand, Reading(format, columns, options, decimal), ReadAs(window, seed, time_of(now)))
 
 
+@_checked
 def plan(
     demand: Demand | None = None,
     *,
@@ -148,6 +170,7 @@ def plan(
     return in_background(work)
 
 
+@_checked
 def simulate(
     demand: Demand | PlanResult | None = None,
     strategies: Names = None,
@@ -238,6 +261,7 @@ def simulate(
     return in_background(work)
 
 
+@_checked
 def report(
     source: PlanResult | str | Path | None = None,
     kind: Literal["cost", "savings", "commitments"] = "cost",

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _HIGHEST = {"percent": 100.0, "fraction": 1.0, "cores": limits.CORES, "requests": limits.REQUESTS}
 _ROUNDING = 1e-6
 _SHOWN = 5
+_DAY, _ALIKE, _MARKED = 86_400, 12, 2000
+"""Ours: so many samples one after the other are not alike in two machines by chance; so many series are marked."""
 _NAN = "samples that are NaN: no sample"
 
 
@@ -49,6 +51,19 @@ class MeasuredSeries:
         if self.lines is not None:
             return f"line {self.lines[at]}, column {self.where}"
         return f"{self.where} ({self.name})" if self.name else self.where
+
+    @property
+    def named(self) -> str:
+        """Where it stands in its file, and its name."""
+        return f"{self.where} ({self.name})" if self.name and self.name != self.where else self.where
+
+    def marks(self) -> frozenset[int]:
+        """Hashes of some samples behind the begin of each day, where these are not all of one value."""
+        days = np.flatnonzero(np.diff(self.times // _DAY)) + 1
+        blocks = ((int(self.times[at]), self.values[at : at + _ALIKE]) for at in days.tolist())
+        return frozenset(
+            hash((at, block.tobytes())) for at, block in blocks if len(block) == _ALIKE and block.min() != block.max()
+        )
 
 
 @dataclass(slots=True)
@@ -82,7 +97,15 @@ class Measured:
         cores = in_cores(cores, value, grid.step, options)
         said = (*self.rules, *rules)
         provenance = Provenance(
-            file, self.format, self.source.digest(), self.rows, self.repaired, self.left_out, said, machines=len(found)
+            file,
+            self.format,
+            self.source.digest(),
+            self.rows,
+            self.repaired,
+            self.left_out,
+            said,
+            len(found),
+            {series.named: series.marks() for series in found[:_MARKED]},
         )
         return demand(grid, cores, provenance, options, SeriesExtras(memory))
 
