@@ -310,6 +310,12 @@ def test_a_frame_with_a_time_zone_in_one_column_only_is_refused() -> None:
     assert hcloud.read(frame).to_frame()["duration"].tolist() == [7200.0, 7200.0]
 
 
+def test_placements_are_named_audited_and_sized() -> None:
+    found = hcloud.simulate("scenario:local-40", placement=["greedy", "tarcil"], audit=True, size_for=0.5)
+    assert list(found.to_frame()["name"]) == ["SR", "SR+tarcil"]
+    assert all(one["sized"] is not None for one in json.loads(found.to_json())["strategies"])
+
+
 def test_a_keyword_of_the_other_verb_is_refused_with_the_one_that_is_meant() -> None:
     keyword: dict[str, Any] = {"provider": "aws"}
     with pytest.raises(errors.UsageError, match="has no keyword 'provider'; did you mean providers"):
