@@ -1,5 +1,5 @@
-"""The prices that ship with hcloud, read once for all that a process does: one of a user runs one verb, one of ours
-hundreds, or is forked into hundreds. Nothing changes a book."""
+"""The prices that ship with hcloud, read and checked once for all that a process does: one of a user runs one verb, one
+of ours hundreds, or is forked into hundreds. Nothing changes a book."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from hcloud.catalog import checks
 from hcloud.catalog.book import PriceBook
 from hcloud.readers.prices.shipped import bundled
 
 ASKED = ("providers", "regions", "families", "systems")
 _read = bundled.load_bundled
+_check = checks.check_prices
+_NONE = PriceBook({}, {})
 
 
 @lru_cache(maxsize=32)
@@ -26,6 +29,16 @@ def _shared(root: Path | None = None, *asked: Any, **named: Any) -> PriceBook:
     return _read_once(*(None if wanted.get(name) is None else frozenset(wanted[name]) for name in ASKED))
 
 
+@lru_cache(maxsize=1)
+def _found_once() -> tuple[checks.Finding, ...]:
+    return _check(_shared())
+
+
+def _checked(book: PriceBook, known: PriceBook = _NONE) -> tuple[checks.Finding, ...]:
+    return _check(book, known) if known is not _NONE or book is not _shared() else _found_once()
+
+
 def read_once() -> None:
-    """From now on; to be called before anything imports the reader by name."""
+    """From now on; to be called before anything imports the reader or the checks by name."""
     bundled.load_bundled = _shared
+    checks.check_prices = _checked

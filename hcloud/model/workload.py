@@ -38,7 +38,8 @@ class Modelled:
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a workload came from and what was done to it; ``repaired`` and ``left_out`` count rows by reason.
-    ``machines`` is how many series a measured demand is the sum of, 0 for all else."""
+    ``machines`` is how many series a measured demand is the sum of, 0 for all else; ``marks`` are hashes of some of the
+    hours of each, by its name: two series that share one are of one machine."""
 
     name: str
     format: str
@@ -48,6 +49,7 @@ class Provenance:
     left_out: dict[str, int] = field(default_factory=dict)
     modelled: tuple[Modelled, ...] = ()
     machines: int = 0
+    marks: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 class WindowRule(StrEnum):

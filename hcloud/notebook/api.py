@@ -6,10 +6,13 @@ Keywords are the verbs' flags, and mean the same. Nothing is printed; what a ver
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.notebook.background import in_background
@@ -39,9 +42,27 @@ if TYPE_CHECKING:
     from hcloud.notebook.inputs import Demand, Frame
     from hcloud.usecases.progress import Progress
 
+P = ParamSpec("P")
+R = TypeVar("R")
 KINDS = ("cost", "savings", "commitments")
 
 
+def _checked(verb: Callable[P, R]) -> Callable[P, R]:
+    """The function with UsageError for a keyword that it has not, with the one that may be meant: some flags may be
+    repeated with one verb only."""
+    known = tuple(signature(verb).parameters)
+
+    @wraps(verb)
+    def called(*args: P.args, **keywords: P.kwargs) -> R:
+        for name in keywords:
+            if name not in known:
+                raise UsageError(f"hcloud.{verb.__name__} has no keyword {name!r}{did_you_mean(name, known)}")
+        return verb(*args, **keywords)
+
+    return called
+
+
+@_checked
 def read(
     demand: Frame | str | Path,
     *,
@@ -68,6 +89,7 @@ def read(
     return read_any(demand, Reading(format, columns, options, decimal), ReadAs(window, seed, time_of(now)))
 
 
+@_checked
 def plan(
     demand: Demand | None = None,
     *,
@@ -148,10 +170,12 @@ def plan(
     return in_background(work)
 
 
+@_checked
 def simulate(
     demand: Demand | PlanResult | None = None,
     strategies: Names = None,
     *,
+    placement: Names = None,
     seeds: int = 1,
     config: str | Path | None = None,
     format: str | None = None,  # noqa: A002 - the flag's name
@@ -168,6 +192,8 @@ def simulate(
     price_ratio: float | None = None,
     unprofiled: bool = False,
     drop_unplaceable: bool = False,
+    audit: bool = False,
+    size_for: float | None = None,
     profiles: str | Path | None = None,
     load: float | Sequence[float] | None = None,
     seed: int | None = None,
@@ -178,7 +204,8 @@ def simulate(
     ``demand`` as in :func:`plan`; or a plan, or its file, to simulate its own fleet. ``strategies`` are SR, OdF, OdM,
     HF, HM, HC or files, else the first five (of a plan its own, on a scenario's own cluster SR); ``pool`` is a number
     of reserved servers, ``vcpus`` the size of one, ``price_ratio`` on-demand over reserved price, ``load`` the vCPUs
-    needed over those of a scenario's own cluster.
+    needed over those of a scenario's own cluster. ``placement`` names what chooses a server of a pool, several for one
+    after the other; ``audit`` ranks what each took, and ``size_for=0.95`` finds the reserve that keeps so many jobs.
 
     Raises InputError and UsageError as :func:`plan` does, EvidenceError for a job that fits no instance type.
 
@@ -186,11 +213,12 @@ def simulate(
     """
     from hcloud.notebook.fleets import FleetRequest, names_plan, open_fleet
     from hcloud.usecases.studies.clusters import checked_loads, refuse_beside_a_cluster
-    from hcloud.usecases.studies.loads import CompareRequest, compare_at_loads
-    from hcloud.usecases.studies.simulate import compare, strategies_named
-    from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study, study_of
+    from hcloud.usecases.studies.loads import CompareRequest, compare_and_size
+    from hcloud.usecases.studies.simulate import strategies_named
+    from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study, study_of, usual_strategies
 
     at, how, chosen = time_of(now), Reading(format, columns, options, decimal), names(strategies)
+    placed = names(placement)
     loads = () if load is None else checked_loads([load] if isinstance(load, int | float) else load)
     beside = {
         "format": format, "columns": columns, "options": options, "decimal": decimal, "provider": provider,
@@ -201,10 +229,9 @@ def simulate(
     if isinstance(demand, PlanResult) or names_plan(demand):
         request = FleetRequest(config, cloud_model, seed, not unprofiled, {**beside, "load": loads})
         own = open_fleet(demand, request, at)
-        rules = strategies_named(chosen or [own.fleet.strategy])
-        return in_background(
-            lambda progress: SimulationResult(compare(own.study, rules, seeds, progress, own.fleet.servers), at)
-        )
+        rules, fleet = strategies_named(chosen or [own.fleet.strategy], placed), replace(own.study, audit=audit)
+        asked_for = CompareRequest(seeds, own.fleet.servers, (), size_for)
+        return in_background(lambda progress: SimulationResult(compare_and_size(fleet, rules, asked_for, progress), at))
     found = known(demand, how)
     flags = replace(
         flags_of(found, how),
@@ -220,18 +247,21 @@ def simulate(
     asked = SimulationRequest(cloud_model, price_ratio, not unprofiled, drop_unplaceable, loads[0] if loads else None)
     if (scenario := clustered(loaded)) is not None:
         refuse_beside_a_cluster(scenario, [*beside.items()])
-    compared = strategies_named(chosen or (["all"] if scenario is None else ["SR"]))
+    compared = strategies_named(chosen or usual_strategies(loaded), placed)
 
     def work(progress: Progress) -> SimulationResult:
         if isinstance(found, DemandResult):
             study = study_of(as_configured(loaded, found.whole), loaded, asked, at.date())
         else:
             study = open_study(loaded, asked, at.date())
-        return SimulationResult(compare_at_loads(study, compared, CompareRequest(seeds, pool, loads), progress), at)
+        study = replace(study, audit=audit)
+        wanted = CompareRequest(seeds, pool, loads, size_for)
+        return SimulationResult(compare_and_size(study, compared, wanted, progress), at)
 
     return in_background(work)
 
 
+@_checked
 def report(
     source: PlanResult | str | Path | None = None,
     kind: Literal["cost", "savings", "commitments"] = "cost",

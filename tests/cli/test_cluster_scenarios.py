@@ -81,12 +81,15 @@ def test_the_journal_of_a_cluster(
     assert "ran on reserved server" in capsys.readouterr().out
 
 
-def test_a_sweep_leaves_out_what_would_rent(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["sweep", "scenario:local-40", "--vary", "placement.violation_tolerance=0,5", "--workers", "1"]) == 0
+def test_a_sweep_on_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["sweep", "scenario:local-40", "--vary", "placement.violation_tolerance=0,5", "--workers", "1"]
+    assert run(words) == 0
     told = capsys.readouterr()
-    assert "HM is left out: scenario:local-40 is a cluster" in " ".join(told.err.split())
+    assert "left out" not in told.err
     assert "own servers, X5670 reserved" in told.out
     assert "aws own servers" not in told.out
+    assert run([*words, "--strategy", "HM"]) == 64
+    assert "40 servers that nobody sells: HM cannot rent more" in " ".join(capsys.readouterr().err.split())
 
 
 def test_other_verbs_take_the_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

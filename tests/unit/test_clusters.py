@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,18 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.running.cluster import ClusterBook
 from hcloud.readers.bundle import bundled
 from hcloud.readers.clusters import load_clusters, parse_clusters
+from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.outcomes.measure import measure
+from hcloud.sim.run import run
 from hcloud.sim.setup.cluster_jobs import RECIPES, Applications
 from hcloud.sim.setup.cluster_shop import OWN, cluster_shop
 from hcloud.sim.setup.clusters import ClusterScenario, cluster_scenario
+from hcloud.usecases.studies.simulation import SimulationRequest, open_study, setting_for, tasks_for
 from hcloud.usecases.workloads.scenarios import SCENARIO_NAMES, scenario_jobs
+from hcloud.usecases.workloads.sources import Flags, with_flags
 
 LARGE = "fleet-10000"
 SMALL = [name for name in RECIPES if name != LARGE]
@@ -221,3 +229,19 @@ def test_problems_of_the_document(change: Change, problem: str) -> None:
     with pytest.raises(InputError) as refused:
         parse_clusters(document, "clusters.yaml")
     assert problem in str(refused.value)
+
+
+def test_a_run_goes_at_the_speeds_of_the_types_for_its_jobs() -> None:
+    loaded = with_flags(load_config(None), Flags(workload="scenario:local-40"))
+    study = open_study(loaded, SimulationRequest(), date(2026, 11, 23))
+    setting, tasks = setting_for(study, load_strategy("SR")), tasks_for(study, load_strategy("SR"))
+    cluster = study.cluster
+    assert cluster is not None
+    assert setting.speeds is not None
+    for at, rentable in enumerate(setting.shop.types):
+        column = cluster.types.index(rentable.shape.name)
+        assert (setting.speeds[:, at] == cluster.platform_speeds[:, column]).all()
+    assert tasks.platform is not None
+    assert (tasks.platform == cluster.platform_row[tasks.job]).all()
+    alike = run(replace(setting, speeds=None), replace(tasks, platform=None))
+    assert measure(run(setting, tasks)).service.batch.p5 < measure(alike).service.batch.p5

@@ -9,9 +9,11 @@ import sys
 import threading
 from collections.abc import Callable
 from decimal import Decimal
+from html import unescape
 from html.parser import HTMLParser
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -306,3 +308,30 @@ def test_a_frame_with_a_time_zone_in_one_column_only_is_refused() -> None:
         hcloud.read(frame)
     frame["end"] = frame["end"].dt.tz_localize("Europe/Berlin")
     assert hcloud.read(frame).to_frame()["duration"].tolist() == [7200.0, 7200.0]
+
+
+def test_placements_are_named_audited_and_sized() -> None:
+    found = hcloud.simulate("scenario:local-40", placement=["greedy", "tarcil"], audit=True, size_for=0.5)
+    assert list(found.to_frame()["name"]) == ["SR", "SR+tarcil"]
+    assert all(one["sized"] is not None for one in json.loads(found.to_json())["strategies"])
+
+
+def test_a_keyword_of_the_other_verb_is_refused_with_the_one_that_is_meant() -> None:
+    keyword: dict[str, Any] = {"provider": "aws"}
+    with pytest.raises(errors.UsageError, match="has no keyword 'provider'; did you mean providers"):
+        hcloud.plan(str(TRACE), **keyword)
+    keyword = {"providers": "aws"}
+    with pytest.raises(errors.UsageError, match="has no keyword 'providers'; did you mean provider"):
+        hcloud.simulate(str(TRACE), **keyword)
+
+
+def test_the_page_of_a_simulation_names_the_market() -> None:
+    small = "submit,duration,cores\n0,3600,4\n3600,3600,4\n"
+    Path("small.csv").write_text(small, encoding="utf-8")
+    plain = unescape(hcloud.simulate("small.csv", "SR", now=NOW)._repr_html_())
+    assert "Dollars are of n1-" in plain
+    assert "in gcp us-central1" in plain
+    assert "the machines of the HCloud study; name a provider for another cloud" in plain
+    there = unescape(hcloud.simulate("small.csv", "SR", provider="aws", now=NOW)._repr_html_())
+    assert "in aws us-east-1" in there
+    assert "HCloud study" not in there

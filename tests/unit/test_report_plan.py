@@ -22,7 +22,8 @@ from hcloud.planning.reports.of_plan import (
     planned_holdings,
     planned_notes,
 )
-from hcloud.planning.reports.report import total
+from hcloud.planning.reports.report import Report, ReportSource, total
+from hcloud.planning.reports.savings import uses
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_YEAR, cents
 
@@ -100,7 +101,7 @@ def test_what_begins_later_is_told_and_not_charged(drawn_up: Plan) -> None:
     rows = planned_charges(with_mix(drawn_up, soon, later), BOOK.offer, PERIOD)
     assert total(rows).effective == D("0.12") * 30
     assert {r.commitment for r in rows} == {"aws/us-east-1/m5.large/reserved-instance, hour 700"}
-    assert "1 purchase of the plan" in " ".join(planned_notes(with_mix(drawn_up, soon, later), PERIOD))
+    assert "1 purchase of the plan" in " ".join(planned_notes(with_mix(drawn_up, soon, later), BOOK.offer, PERIOD))
 
 
 def test_what_is_owned_is_charged_until_it_expires(drawn_up: Plan) -> None:
@@ -151,3 +152,21 @@ def test_a_difference_of_rounding_is_no_discount(drawn_up: Plan, dollars: str) -
 def test_the_folder_of_a_plan_is_left_alone(tmp_path: Path) -> None:
     assert run(["report", "cost", str(tmp_path / "none.json")]) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_saves_what_its_plan_saves(drawn_up: Plan) -> None:
+    """Use at list price is what all on demand would cost: hours in which a commitment is idle are no use."""
+    bought = line(PurchaseOption.RESERVED, "1051.20", 1)
+    rented = line(PurchaseOption.ON_DEMAND, "438", count="0.5")
+    on_demand = D("1708.20")  # two machines at $0.10 in use 72.5 % of a year of 8,760 hours, and half a machine beside
+    plan = replace(with_mix(drawn_up, bought, rented), now=replace(drawn_up.now, total=on_demand))
+    rows = planned_charges(plan, BOOK.offer, PERIOD)
+    found = total(rows)
+    assert cents(found.list) == cents(on_demand / 12)
+    assert found.effective == D("87.6") + D("36.5")
+    (use,) = uses(Report(ReportSource.PLAN, "x", PERIOD, rows, planned_holdings(plan, BOOK.offer, PERIOD), (), None))
+    assert use.amortised == D("87.6")
+    assert use.utilisation == pytest.approx(D("0.725"), abs=D("0.00001"))
+    assert cents(use.unused) == cents(D("87.6") * D("0.275"))
+    assert {r.resource for r in rows if r.status is CommitmentStatus.UNUSED} == {""}
+    assert "in use 72.5% of its hours" in " ".join(planned_notes(plan, BOOK.offer, PERIOD))

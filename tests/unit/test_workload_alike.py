@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hcloud.errors import InputError
 from hcloud.model.workload import Demand
 from hcloud.readers.workloads.entry import read_workload
 
@@ -57,3 +58,18 @@ def test_machines_that_are_alike_for_a_while_only_count_each(tmp_path: Path) -> 
     found = read(tmp_path)
     assert float(found.cores.sum()) == pytest.approx(USE[:600].sum() * 2 + OTHER[600:].sum() + USE[600:].sum() + 2879)
     assert TWICE not in found.provenance.repaired
+
+
+def test_a_series_that_two_files_have_beside_others_is_refused(tmp_path: Path) -> None:
+    def table(path: Path, **machines: np.ndarray) -> None:
+        rows = (f"{START + 300 * n},{','.join(str(m[n]) for m in machines.values())}\n" for n in range(STEPS))
+        path.write_text(f"timestamp,{','.join(f'{name} vcpus' for name in machines)}\n" + "".join(rows))
+
+    table(tmp_path / "a.csv", web=USE, db=OTHER)
+    table(tmp_path / "b.csv", web=OTHER[::-1], mail=USE[::-1])
+    assert read(tmp_path).cores == pytest.approx(USE + OTHER + OTHER[::-1] + USE[::-1])
+    table(tmp_path / "b.csv", www=USE, mail=USE[::-1])
+    with pytest.raises(InputError, match=r"b\.csv: www vcpus has the values that web vcpus of .*a\.csv has"):
+        read(tmp_path)
+    (tmp_path / "b.csv").write_bytes((tmp_path / "a.csv").read_bytes()[:20_000].rpartition(b"\n")[0] + b"\n")
+    assert read(tmp_path).cores == pytest.approx(USE + OTHER)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs
 from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.formats.jobs_table import STILL_RUNS
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
@@ -129,3 +130,29 @@ def test_times_of_which_some_have_a_zone_and_others_none_are_refused(tmp_path: P
         read_workload(path)
     path.with_suffix(".csv").write_text("submit,end\n2026-11-01T10:00:00Z,2026-11-01T12:00:00\n", encoding="utf-8")
     assert len(read_workload(path.with_suffix(".csv"))) == 1
+
+
+OPEN_ENDED = """\
+vm,started,stopped,vcpu
+a,2026-10-01T00:00:00Z,,4
+b,2026-10-01T06:00:00Z,2026-10-02T00:00:00Z,8
+c,2026-10-01T08:00:00Z,,2
+"""
+VMS = "id=vm,submit=started,end=stopped,cores=vcpu"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_jobs_without_an_end_are_refused_with_the_option_that_says_they_run(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"vms{suffix}"
+    path.write_text(OPEN_ENDED, encoding="utf-8")
+    if suffix == ".parquet":
+        parquet.write_table(csv.read_csv(tmp_path / "vms.parquet"), path)
+    with pytest.raises(InputError) as caught:
+        read_workload(path, options=WorkloadOptions(columns=VMS))
+    assert len(caught.value.problems) == 2, "an end that is there is none of them"
+    assert caught.value.hint is not None
+    assert "--set open_ends=run" in caught.value.hint
+    jobs = read_workload(path, options=WorkloadOptions(columns=VMS, open_ends="run"))
+    assert isinstance(jobs, Jobs)
+    assert jobs.duration.tolist() == [24 * 3600, 18 * 3600, 16 * 3600]
+    assert jobs.provenance.repaired[STILL_RUNS] == 2

@@ -56,9 +56,11 @@ class SimulatedWorkload(NamedTuple):
     @property
     def usual(self) -> list[str]:
         """The strategies where none is named: those that need nothing but what there is."""
+        from hcloud.usecases.studies.simulation import RESERVED_ONLY
+
         if self.fleet is not None:
             return [self.fleet.strategy]
-        return ["all"] if self.study.cluster is None else ["SR"]
+        return ["all"] if self.study.cluster is None else [RESERVED_ONLY]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""The charges of one month of a plan, as it is planned: what is committed runs all month, the rest at its mean."""
+"""The charges of one month of a plan, as planned: what is committed as far as it is used, the rest at its mean."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -27,6 +27,7 @@ from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, coun
 
 MONTH_SECONDS = HOURS_PER_MONTH * SECONDS_PER_HOUR
 SPOT = "spot"
+WHOLE = Decimal(1)
 ROUNDING = Decimal("0.0001")  # ours: dollars a day and machine below which prices are the same
 
 Offers = Callable[[OfferKey], Offer]
@@ -35,7 +36,7 @@ Offers = Callable[[OfferKey], Offer]
 @dataclass(frozen=True, slots=True)
 class _Line:
     """A line of the mix in the month: from when, and its dollars for all of the month (730 h); ``end`` is when an owned
-    commitment expires."""
+    commitment expires, ``used`` the share of a bought one's hours that are used."""
 
     line: MixLine
     id: str
@@ -45,6 +46,7 @@ class _Line:
     upfront: Decimal
     recurring: Decimal
     end: int | None = None
+    used: Decimal = WHOLE
 
 
 def month_of_plan(start: int) -> Period:
@@ -69,16 +71,43 @@ def planned_counterfactuals(plan: Plan) -> tuple[Counterfactual, ...]:
     return tuple(Counterfactual(a.name, a.description, a.monthly) for a in rivals)
 
 
-def planned_notes(plan: Plan, period: Period) -> Iterator[str]:
+def planned_notes(plan: Plan, offers: Offers, period: Period) -> Iterator[str]:
     """What a reader has to know of such a month."""
+    used = used_share(plan, offers)
     later = [line for line in plan.mix if period.start + line.starts_hour * SECONDS_PER_HOUR >= period.end]
     if any(line.option.is_commitment for line in plan.mix):
-        yield "as planned: committed capacity runs all month, the rest at its mean"
+        share = "all month" if used == WHOLE else f"{used:.1%} of its hours, by the on-demand dollars that it saves"
+        yield f"as planned: committed capacity is in use {share}; the rest runs at its mean"
     if later:
         yield f"{counted(len(later), 'purchase')} of the plan begin after this month and are not in it"
 
 
+def used_share(plan: Plan, offers: Offers) -> Decimal:
+    """The share of the hours of what is to be bought that the plan uses: the dollars that all on demand would cost more
+    than what is rented beside it, over its own list price. All of them where that cannot be told: nothing is bought,
+    or list prices fall with use, so that dollars are no hours."""
+    bought, rented, spot = list(plan.purchases), Decimal(0), Decimal(0)
+    for line in plan.mix:
+        listed = _listed(plan, line, offers)
+        if line.option is PurchaseOption.ON_DEMAND:
+            rented += line.total
+            if abs(listed - line.total) > ROUNDING * plan.horizon_hours * max(line.count, WHOLE):
+                return WHOLE
+        elif line.option is PurchaseOption.SPOT:
+            spot += listed
+    sunk = sum((line.total for line in plan.mix if line.address.startswith(OWNED)), Decimal(0))
+    listed = sum((_listed(plan, line, offers) for line in bought), Decimal(0))
+    return min(max((plan.now.total - sunk - rented - spot) / listed, Decimal(0)), WHOLE) if listed else WHOLE
+
+
+def _listed(plan: Plan, line: MixLine, offers: Offers) -> Decimal:
+    """What a line's machines cost at list price over the horizon."""
+    key = OfferKey(line.provider, line.region, line.instance_type, PurchaseOption.ON_DEMAND)
+    return offers(key).hourly * line.count * (plan.horizon_hours - line.starts_hour)
+
+
 def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_Line]:
+    used = used_share(plan, offers)
     for line in plan.mix:
         start = period.start + line.starts_hour * SECONDS_PER_HOUR
         if start >= period.end:
@@ -89,7 +118,7 @@ def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_Line]:
         if line.address.startswith(OWNED):
             yield _owned(line, offers(_owned_key(line)), (name, start, listed))
         else:
-            yield _planned(plan, line, (name, start, listed))
+            yield replace(_planned(plan, line, (name, start, listed)), used=used)
 
 
 def _owned_key(line: MixLine) -> OfferKey:
@@ -142,12 +171,25 @@ def _charges(one: _Line, period: Period) -> Iterator[Charge]:
             return exact_dollars(monthly * by / HOURS_PER_MONTH) - exact_dollars(monthly * done / HOURS_PER_MONTH)
 
         hours = (by - done) * one.line.count
-        yield _use(one, day, hours, share(one.monthly))
+        yield from _uses(one, day, hours, share(one.monthly))
         if one.line.option.is_commitment:
             if one.upfront and day.start <= one.start:
                 yield _purchase(one, day, ChargeFrequency.ONE_TIME, one.upfront)
             if one.recurring:
                 yield _purchase(one, day, ChargeFrequency.RECURRING, share(one.recurring))
+
+
+def _uses(one: _Line, day: Period, hours: Decimal, effective: Decimal) -> Iterator[Charge]:
+    """The use of a day, and of a commitment what is not used of it."""
+    if one.used == WHOLE or not one.line.option.is_commitment:
+        yield _use(one, day, hours, effective)
+        return
+    used, dollars = (hours * one.used).quantize(hours), exact_dollars(effective * one.used)
+    if used:
+        yield _use(one, day, used, dollars)
+    kind = (ChargeCategory.USAGE, ChargeFrequency.USAGE_BASED, PricingCategory.COMMITTED)
+    idle = _charge(one, day, kind, (hours - used, Costs(effective=effective - dollars)))
+    yield replace(idle, resource="", address="", status=CommitmentStatus.UNUSED)
 
 
 def _use(one: _Line, day: Period, hours: Decimal, effective: Decimal) -> Charge:

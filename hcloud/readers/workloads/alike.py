@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hcloud.errors import InputError
 from hcloud.model.workload import Demand
 
 _ALIKE = 12
@@ -26,6 +27,23 @@ def counted_once(found: Sequence[Demand]) -> tuple[list[Demand], dict[str, int]]
                 twice += last - first
                 kept[place] = _without(kept[place], first, last)
     return kept, {_TWICE: twice} if twice else {}
+
+
+def refuse_series_twice(found: Sequence[Demand]) -> None:
+    """Refuse a series that another file has too, among others that it has not: its demand would count twice. Of files
+    that are alike as a whole one counts already."""
+    met = dict[int, tuple[str, str]]()
+    for demand in found:
+        of = demand.provenance
+        for name, hours in of.marks.items():
+            other = next((met[mark] for mark in hours if mark in met and met[mark][0] != of.name), None)
+            if other is not None:
+                raise InputError(
+                    f"{of.name}: {name} has the values that {other[1]} of {other[0]} has at the same times: one "
+                    "machine, which would count twice",
+                    hint="export each machine once for each time: in ranges that do not overlap",
+                )
+            met |= dict.fromkeys(hours, (of.name, name))
 
 
 def _looked_at(demand: Demand) -> Iterator[_Steps]:
@@ -52,7 +70,8 @@ def _are_alike(other: Demand, demand: Demand, first: int, last: int) -> bool:
 
 
 def _without(demand: Demand, first: int, last: int) -> Demand:
+    """The demand without these steps, and without the marks of its series."""
     parts = {name: getattr(demand, name).copy() for name in ("cores", "memory", "batch_cores")}
     for values in parts.values():
         values[first:last] = 0.0
-    return replace(demand, **parts)
+    return replace(demand, **parts, provenance=replace(demand.provenance, marks={}))

@@ -24,6 +24,7 @@ OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 """Ours: 1990 to 2100 in Unix seconds."""
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
+OPEN = "of jobs that still run, open_ends=run"
 _UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
 
 
@@ -71,6 +72,11 @@ class Column:
         firsts = {choice[:1] for choice in self.choices}
         short = all(len(choice.encode()) <= 8 and choice.isascii() for choice in self.choices)
         return self.sort == "label" and bool(firsts) and short and len(firsts) == len(self.choices)
+
+    @property
+    def not_empty(self) -> str:
+        """What to say of an empty cell that must be filled."""
+        return f"must not be empty: {self.allowed}" + (f"; {OPEN}" if self.name == "end" else "")
 
     @property
     def allowed(self) -> str:

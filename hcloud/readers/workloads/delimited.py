@@ -23,6 +23,7 @@ from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _UTC = re.compile(r"(Z|z|[+-]00(:?00)?)$")
+_LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
 _LONGEST_BLOCK = 1 << 19
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
 """The line that tells Excel how columns are separated."""
@@ -142,18 +143,34 @@ def renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple
 
 
 def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> tuple[Column, ...]:
-    """Time columns settled as plain seconds unless the first row holds a date."""
-    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1 + skip :] if line.strip())
-    try:
-        first = next(csv.reader(islice(lines, 1), delimiter=delimiter), [])
-    except csv.Error:  # the full pass says where and what
-        return columns
+    """Time columns settled as plain seconds unless their first cells hold a date."""
+    first = _first_cells(source, columns, delimiter, skip)
     if len(first) != len(columns):
         return columns
     cells = [cell for column, cell in zip(columns, first, strict=True) if column.sort == "time"]
     ticks = max((ticks_of(cell.strip()) for cell in cells), default=0.0)
     _check_zones(source, columns, first)
     return tuple(_settled(column, cell, ticks) for column, cell in zip(columns, first, strict=True))
+
+
+def _first_cells(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> list[str]:
+    """The first row, in which an empty time is that of the first row near it that has one, else that of the other
+    times; nothing where the rows do not fit."""
+    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1 + skip :] if line.strip())
+    try:
+        rows = csv.reader(islice(lines, _LOOK), delimiter=delimiter)
+        first = next(rows, [])
+        empty = [i for i, (c, cell) in enumerate(zip(columns, first, strict=False)) if c.sort == "time" and not cell]
+        for row in rows if empty else ():
+            for index in [i for i in empty if len(row) == len(first) and row[i]]:
+                first[index] = row[index]
+                empty.remove(index)
+            if not empty:
+                break
+    except csv.Error:  # the full pass says where and what
+        return []
+    other = next((cell for c, cell in zip(columns, first, strict=False) if c.sort == "time" and cell), "")
+    return [other if i in empty else cell for i, cell in enumerate(first)]
 
 
 def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from hcloud.errors import FileError, InputError
 from hcloud.model.workload import Demand, Modelled, Provenance, Workload
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
-from hcloud.readers.workloads.alike import counted_once
+from hcloud.readers.workloads.alike import counted_once, refuse_series_twice
 from hcloud.readers.workloads.commands import with_options
 from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -50,6 +50,7 @@ def read_folder(
     _refuse_copies([source for source, _ in known], found)
     left_out = Counter({"files of no series": len(unknown), "folders in the folder": len(others)})
     once, twice = counted_once(found)
+    refuse_series_twice(once)
     return _sum(folder, once, +left_out, Counter(twice), options)
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.columns import Column
+from hcloud.readers.workloads.columns import OPEN, Column
 from hcloud.readers.workloads.commands import plan_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
@@ -52,15 +52,18 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
         if row >= good:
             _check_row(findings, line, cells, layout)
     if findings.problems:
-        return with_decimal(source, findings)
+        return with_command(source, findings)
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 
 
-def with_decimal(source: TraceFile, findings: Findings) -> InputError:
-    """The error that carries all problems; decimal commas among them are met with the command that reads them."""
+def with_command(source: TraceFile, findings: Findings) -> InputError:
+    """The error that carries all problems; decimal commas and open ends among them are met with the command that reads
+    them."""
     error = findings.error()
     if any(DECIMAL in problem.allowed for problem in findings.problems):
         error.hint = f"read it with: {plan_command(source, decimal=',')}"
+    elif all(OPEN in problem.allowed for problem in findings.problems):
+        error.hint = f"count what has no end up to the newest time: {plan_command(source, open_ends='run')}"
     return error
 
 
@@ -149,7 +152,7 @@ def _complaint(column: Column, cell: str, decimal: str) -> str:
     if column.sort == "skip":
         return ""
     if not cell:
-        return f"must not be empty: {column.allowed}" if column.filled else ""
+        return column.not_empty if column.filled else ""
     if column.sort in {"label", "identity"}:
         return _text_complaint(column, cell)
     fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)

@@ -22,6 +22,7 @@ KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
 Begin = Literal["start", "submit"]
+OpenEnds = Literal["refuse", "run"]
 CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
 
 
@@ -32,9 +33,9 @@ class WorkloadOptions:
     Any format
         ``default_cores`` vCPUs, ``memory_per_core`` GiB per vCPU and ``default_kind`` fill columns or cells that the
         input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
-        what is read. ``vcpus_per_core`` vCPUs stand for each CPU of a job: 2 where a trace counts
-        physical cores. ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or
-        from its submission.
+        what is read. ``vcpus_per_core`` vCPUs stand for each CPU of a job: 2 where a trace counts physical cores.
+        ``begin`` says from when a job counts in demand: from the recorded start, where there is one, or from its
+        submission. ``open_ends`` says that jobs without an end still run: they count up to the newest time in the file.
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
@@ -73,6 +74,7 @@ class WorkloadOptions:
     max_rows: int = 50_000_000
     vcpus_per_core: float = 1.0
     begin: Begin = "start"
+    open_ends: OpenEnds = "refuse"
     columns: str = ""
     decimal: Decimal = "."
     series_value: SeriesValue = "auto"

@@ -99,7 +99,7 @@ def report_of_made(plan: Plan, name: str, asked: ReportRequest) -> Report:
         holdings=planned_holdings(plan, book.offer, period),
         counterfactuals=planned_counterfactuals(plan),
         price_day=plan.price_day,
-        notes=(*said, *planned_notes(plan, period)),
+        notes=(*said, *planned_notes(plan, book.offer, period)),
         team_tag=asked.team_tag,
     )
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from hcloud.errors import UsageError
 from hcloud.model.running.strategy import Strategy
 from hcloud.sim.outcomes.comparison import StrategyComparison
 from hcloud.usecases.studies.simulate import compare
 from hcloud.usecases.studies.simulation import Study, at_load
+from hcloud.usecases.studies.sized import with_sizes
 
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """How often and on what: the number of seeds, the reserved servers (None: each strategy's own rule), and the loads
-    of the scenario's own cluster (none: that of the study)."""
+    """How often and on what: the number of seeds, the reserved servers (None: each strategy's own rule), the loads of
+    the scenario's own cluster (none: that of the study), and the share of jobs to find the least reserve for."""
 
     seeds: int
     pool: int | None = None
     loads: tuple[float, ...] = ()
+    size_for: float | None = None
 
 
 def compare_at_loads(
@@ -43,3 +46,14 @@ def compare_at_loads(
     ]
     checks = tuple(dict.fromkeys(check for made in found for check in made.checks))
     return replace(found[0], strategies=tuple(named), checks=checks)
+
+
+def compare_and_size(
+    study: Study, strategies: Sequence[Strategy], asked: CompareRequest, advance: Callable[[float], None]
+) -> StrategyComparison:
+    """The same with the least reserve for the share of jobs that is asked for, if one is; UsageError where that would
+    be of several loads."""
+    if asked.size_for is not None and len(asked.loads) > 1:
+        raise UsageError("--size-for is of one load", hint="name one, for example --load 0.8")
+    comparison = compare_at_loads(study, strategies, asked, advance)
+    return comparison if asked.size_for is None else with_sizes(study, strategies, comparison, asked.size_for)

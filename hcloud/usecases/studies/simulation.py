@@ -21,6 +21,7 @@ from hcloud.policy.registry import rule_of
 from hcloud.policy.sizing import Reservation, reserved_servers
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Loaded
+from hcloud.readers.strategies import NAMES
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, unplaceable
@@ -33,7 +34,7 @@ from hcloud.usecases.studies.clusters import check_rents, open_cluster, refuse_l
 from hcloud.usecases.workloads.scenarios import has_cluster, scenario_jobs, scenario_on_cluster
 from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
 
-PAPER = "paper"
+PAPER, RESERVED_ONLY = "paper", "SR"
 LARGE_VCPUS = 16
 PAPER_SHAPES = ("n1-standard*", "n1-highmem*")
 """What a simulation chooses from in the study's own cloud, which rented the former."""
@@ -92,6 +93,11 @@ def clustered(loaded: Loaded) -> str | None:
     """The scenario with a cluster that is named, if one is."""
     name = loaded.config.workload.scenario
     return name if has_cluster(name) else None
+
+
+def usual_strategies(loaded: Loaded) -> tuple[str, ...]:
+    """The strategies that run where none is named: on a scenario's own cluster the one that rents nothing."""
+    return NAMES if clustered(loaded) is None else (RESERVED_ONLY,)
 
 
 def _on_cluster(name: str, loaded: Loaded, asked: SimulationRequest) -> Study:

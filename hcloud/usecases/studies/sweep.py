@@ -12,7 +12,6 @@ from pathlib import Path
 from hcloud.errors import UsageError
 from hcloud.model.workload import Jobs
 from hcloud.readers.configuration.config import Loaded
-from hcloud.readers.strategies import NAMES
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, Dropped
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.sweep import Cell, Sweep
@@ -21,7 +20,7 @@ from hcloud.sim.setup.grid import Changes, SweepGrid, WhatIfBatch, parse_grid
 from hcloud.store.sweep_rows import RowFile, SweepRow, open_rows
 from hcloud.units import counted
 from hcloud.usecases.studies.simulate import strategies_named
-from hcloud.usecases.studies.simulation import SimulationRequest, open_study
+from hcloud.usecases.studies.simulation import SimulationRequest, open_study, usual_strategies
 from hcloud.usecases.studies.sweep_bench import SweepBench
 from hcloud.usecases.studies.sweep_engines import Engine
 
@@ -82,7 +81,7 @@ def prepare(loaded: Loaded, at: datetime, request: SweepRequest, jobs: Jobs | No
     first = loaded.config.planning.seed
     grid = parse_grid(request.vary, request.strategies, range(first, first + request.seeds))
     named = bool(grid.strategies)
-    found = strategies_named(grid.strategies or NAMES, request.placements)
+    found = strategies_named(grid.strategies or usual_strategies(loaded), request.placements)
     grid = replace(grid, strategies=tuple(dict.fromkeys(s.name for s in found)))
     if len(grid.strategies) < len(found):
         raise UsageError("two strategies have the same name", hint="give each file a name of its own")

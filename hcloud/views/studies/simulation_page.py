@@ -10,7 +10,8 @@ from datetime import datetime
 from hcloud import __version__
 from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.measure import Measures
-from hcloud.units import counted
+from hcloud.sim.setup.cluster_shop import OWN as CLUSTER
+from hcloud.units import counted, format_money
 from hcloud.views.deciding.plan_charts import time_unit
 from hcloud.views.deciding.plan_charts_costs import titles
 from hcloud.views.page.bars import BarRow, Bars, bar_picture
@@ -21,6 +22,7 @@ from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
 HEIGHT = 210.0
+STUDY = "paper"
 OWN, RENTED = "reserve in use", "rented"
 
 
@@ -90,12 +92,27 @@ def _lead(comparison: StrategyComparison) -> Iterator[str]:
         f"{comparison.jobs:,} jobs of {comparison.workload}, simulated in the cloud {comparison.cloud} with"
         f" {counted(len(comparison.seeds), 'seed')}."
     )
+    yield from _market(comparison)
     if comparison.window is not None:
         yield f"Dollars and use are of the window: {window_line(comparison.window)}."
     for one in comparison.strategies:
         if one.refused_work:
             out = "" if one.is_compared else " and is not compared"
             yield f"{one.name} leaves out {one.refused_work:.1%} of the work (no type holds it){out}."
+
+
+def _market(comparison: StrategyComparison) -> Iterator[str]:
+    """Whose machines and prices the dollars are."""
+    shop = comparison.shop
+    key, rented = shop.reserved.key, shop.types[shop.large]
+    if key.region == CLUSTER:
+        return
+    own = "" if comparison.cloud != STUDY else ": the machines of the HCloud study; name a provider for another cloud"
+    yield (
+        f"Dollars are of {rented.shape.name} in {key.provider} {key.region}, {format_money(rented.on_demand.hourly, 4)}"
+        f" an hour on demand and {format_money(shop.reserved.effective_hourly, 4)} reserved (prices of"
+        f" {shop.reserved.origin.day}){own}."
+    )
 
 
 def _standing(compared: ComparedStrategy) -> str:

@@ -39,6 +39,7 @@ IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20}
 """Of each unit of memory; jobs have GiB unless it is said."""
 _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
 AT_ONCE = "jobs count from submission; recorded starts are not used"
+STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
 NO_START = "without a start: counted from its submission"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
 
@@ -50,7 +51,8 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
     schema = tuple(replace(column, high=high) if column.name == "memory" else column for column in SCHEMA)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
-        return (*(column for column in schema if column.name != "duration"), _UNTIL)
+        until = replace(_UNTIL, sparse=options.open_ends == "run")
+        return (*(column for column in schema if column.name != "duration"), until)
     return schema
 
 
@@ -61,8 +63,18 @@ def durations(sink: Sink) -> tuple[Floats, NDArray[np.intp]]:
     begins = sink.numbers("submit")
     if sink.has("start"):
         begins = np.where(np.isnan(sink.numbers("start")), begins, sink.numbers("start"))
-    duration = sink.numbers("end") - begins
+    ends = sink.numbers("end")
+    if open_ends(sink):
+        times = [sink.numbers(name) for name in ("submit", "start", "end") if sink.has(name)]
+        ends = np.where(np.isnan(ends), max(float(np.nanmax(t, initial=0.0)) for t in times), ends)
+    duration = ends - begins
     return duration, np.flatnonzero(~((duration >= 0) & (duration <= limits.DURATION_SECONDS)))
+
+
+def open_ends(sink: Sink) -> int:
+    """How many jobs have no end, which still run."""
+    timed = sink.has("end") and not sink.has("duration")
+    return int(np.count_nonzero(np.isnan(sink.numbers("end")))) if timed else 0
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.machine_columns import GOOGLE, MachineColumns, machine_columns
 from hcloud.readers.workloads.formats.measured import Measured, MeasuredSeries
 from hcloud.readers.workloads.formats.samples import TIMES, Clock
-from hcloud.readers.workloads.locate import DECIMAL, NUMBER, TableLayout, rows_of, with_decimal
+from hcloud.readers.workloads.locate import DECIMAL, NUMBER, TableLayout, rows_of, with_command
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
@@ -50,7 +50,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     table = _Table(source, header, columns, options)
     table.read(progress)
     if table.findings.problems:
-        raise _with_the_next(with_decimal(source, table.findings), source, options)
+        raise _with_the_next(with_command(source, table.findings), source, options)
     if not table.rows:
         raise InputError(f"{source.name}: no rows; the file has only a header")
     measured = Measured(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.delimited import Progress, header_layout, header_names, read_table
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.formats.jobs_table import LENGTH, Draft, durations, from_sink, job_schema
+from hcloud.readers.workloads.formats.jobs_table import (
+    LENGTH,
+    STILL_RUNS,
+    Draft,
+    durations,
+    from_sink,
+    job_schema,
+    open_ends,
+)
 from hcloud.readers.workloads.locate import lines_of
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -30,5 +38,6 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
             )
         raise findings.error()
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
+    draft.repair(STILL_RUNS, open_ends(table.sink))
     draft.repair("byte order mark skipped", int(source.marked))
     return from_sink(table.sink, draft, options)

@@ -16,8 +16,17 @@ from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.delimited import Progress, check_header, mixed_zones, renamed
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.jobs_table import LENGTH, Draft, durations, from_sink, job_schema
+from hcloud.readers.workloads.formats.jobs_table import (
+    LENGTH,
+    STILL_RUNS,
+    Draft,
+    durations,
+    from_sink,
+    job_schema,
+    open_ends,
+)
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
+from hcloud.readers.workloads.locate import with_command
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -48,6 +57,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         raise findings.error()
     _refuse_duplicates(source, sink, called.get("id", "id"))
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
+    draft.repair(STILL_RUNS, open_ends(sink))
     return from_sink(sink, draft, options)
 
 
@@ -152,9 +162,9 @@ def _located(source: TraceFile, columns: tuple[Column, ...], batch: pa.RecordBat
             if findings.full:
                 break
             if not _fits(column, value):
-                allowed = column.allowed if value is not None else f"must not be empty: {column.allowed}"
+                allowed = column.allowed if value is not None else column.not_empty
                 findings.add(f"row {first + row + 1}, column {column.in_file}", shown(str(value)), allowed)
-    return findings.error()
+    return with_command(source, findings)
 
 
 def _fits(column: Column, value: object) -> bool:
