@@ -136,3 +136,58 @@ def test_samples_of_prometheus_that_are_nan_are_counted_and_are_no_use(tmp_path:
     assert list(found.cores) == [3.0, 3.0, 3.0]
     assert found.provenance.repaired["samples that are NaN: no sample"] == 2
     assert found.provenance.machines == 2
+
+
+@pytest.mark.parametrize("asked", [{}, {"series_value": "cores"}])
+def test_a_counter_is_refused_with_its_rate(tmp_path: Path, asked: dict[str, str]) -> None:
+    rising = matrix({"a": [(60 * n, 12.0 * n) for n in range(100)]})
+    with pytest.raises(InputError, match="only ever rises") as refused:
+        demand(tmp_path, rising, **asked)
+    assert refused.value.hint == "ask for its rate, which is in vCPUs: rate(METRIC[5m])"
+    named = matrix({"a": [(0, 5.0), (60, 4.0)]})
+    named["data"]["result"][0]["metric"]["__name__"] = "node_cpu_seconds_total"  # type: ignore[index]
+    with pytest.raises(InputError) as refused:
+        demand(tmp_path, named, **asked)
+    assert refused.value.hint is not None
+    assert "rate(node_cpu_seconds_total[5m])" in refused.value.hint
+
+
+def test_a_machine_that_grows_busier_is_no_counter(tmp_path: Path) -> None:
+    grows = [(60 * n, n / 50 + (n % 3) / 10) for n in range(100)]
+    assert demand(tmp_path, matrix({"a": grows})).cores.max() > 1
+    assert demand(tmp_path, matrix({"a": [(60 * n, 2.0) for n in range(100)]})).cores.max() == 2
+
+
+def test_the_hint_for_values_of_no_unit_names_vcpus_too(tmp_path: Path) -> None:
+    path = tmp_path / "answer.json"
+    path.write_text(json.dumps(matrix({"10.0.0.0:9100": [(0, 7.0), (60, 5.0)]})))
+    with pytest.raises(InputError) as refused:
+        read_workload(path, options=WorkloadOptions(series_cores=8.0))
+    assert refused.value.hint is not None
+    assert refused.value.hint.count("series_cores=8") == 1
+    assert "if they are vCPUs in use, say --set series_value=cores" in refused.value.hint
+
+
+def test_other_metrics_are_no_use_of_cpus(tmp_path: Path) -> None:
+    alone = {**statistics([10.0, 20.0], "Bytes"), "Label": "NetworkIn"}
+    with pytest.raises(InputError, match=r"NetworkIn.* is no use of CPUs"):
+        demand(tmp_path, alone)
+    both = metric_data({"i-1": [50.0, 50.0], "i-2": [7.0, 7.0]})
+    both["MetricDataResults"][1]["Label"] = "i-1 mem_used_percent"  # type: ignore[index]
+    found = demand(tmp_path, both)
+    assert list(found.cores) == [4.0, 4.0]
+    assert found.provenance.left_out == {"metrics other than of CPUs": 1}
+
+
+def test_maxima_and_parts_of_answers_are_told(tmp_path: Path) -> None:
+    points = statistics([10.0, 20.0])
+    points["Datapoints"] = [{**p, "Maximum": p["Average"]} for p in points["Datapoints"]]  # type: ignore[attr-defined]
+    assert demand(tmp_path, points).provenance.repaired == {}
+    for point in points["Datapoints"]:  # type: ignore[attr-defined]
+        del point["Average"]
+    found = demand(tmp_path, points).provenance.repaired
+    assert found == {"Maximum of each period in place of Average, which the answer lacks": 2}
+    part = metric_data({"i-1": [50.0, 50.0]})
+    part["MetricDataResults"][0]["StatusCode"] = "PartialData"  # type: ignore[index]
+    told = demand(tmp_path, part).provenance.left_out
+    assert told == {"answers that CloudWatch calls PartialData: samples are missing from them": 1}

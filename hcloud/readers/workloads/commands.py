@@ -21,7 +21,7 @@ def with_options(source: TraceFile, options: WorkloadOptions) -> TraceFile:
     """The file with the options it is read with, for the commands that refusals name."""
     usual = WorkloadOptions()
     given = {f.name: getattr(options, f.name) for f in fields(options)}
-    changed = {name: f"{value}" for name, value in given.items() if value != getattr(usual, name)}
+    changed = {name: _text(value) for name, value in given.items() if value != getattr(usual, name)}
     return replace(source, command=(*source.command, *_words(changed)))
 
 
@@ -41,6 +41,10 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Iterable[str
         return f"read it with: {plan_command(source, columns=as_option(found))}"
     command = plan_command(source, columns=as_option({**found, "memory": bare}), memory_unit="MiB")
     return f"if {bare} is in MiB (else say GiB or KiB), read it with: {command}"
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else f"{value}"
 
 
 def _words(keys: Mapping[str, str]) -> list[str]:

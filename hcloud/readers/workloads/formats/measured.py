@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -28,6 +29,9 @@ _ROUNDING = 1e-6
 _SHOWN = 5
 _DAY, _ALIKE, _MARKED = 86_400, 12, 2000
 """Ours: so many samples one after the other are not alike in two machines by chance; so many series are marked."""
+_MONOTONE, _RESETS = 48, 0.01
+"""Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
+_COUNTER = re.compile(r"\b__name__=(\w+_total)\b")
 _NAN = "samples that are NaN: no sample"
 
 
@@ -84,6 +88,7 @@ class Measured:
             raise InputError(f"{file}: holds no sample", hint="ask for another time range or metric")
         if len(found) < len(self.series):
             self.left_out["series without a sample"] = len(self.series) - len(found)
+        _refuse_counters(file, found)
         value, rules = _meaning(self.source, found, options)
         _check(file, found, value)
         _refuse_twice(file, found)
@@ -152,13 +157,30 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
     likely = "fraction" if most <= 1 else "percent" if most <= _HIGHEST["percent"] else "cores"
     named = f"{other.where} ({other.name})" if other.name and other.name != other.where else shown(other.where)
     cores = EXAMPLE_CORES if options.series_cores is None else f"{options.series_cores:g}"
-    keys = {"series_value": likely} | ({} if likely == "cores" else {"series_cores": cores})
+    told = {} if likely == "cores" or options.series_cores is not None else {"series_cores": cores}
     of = "" if likely == "cores" else f" of machines with {cores} vCPUs"
+    in_use = "" if likely == "cores" else "if they are vCPUs in use, say --set series_value=cores; "
+    command = plan_command(source, series_value=likely, **told)
     return InputError(
         f"{source.name}: nothing says what the values of {named} are: vCPUs in use (cores), percent or a fraction "
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",
-        hint=f"if they are {likely}{of} (the largest is {most:g}): {plan_command(source, **keys)}",
+        hint=f"{in_use}if they are {likely}{of} (the largest is {most:g}): {command}",
     )
+
+
+def _refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
+    """Refuse what counts up since a machine began: that is no use at a moment."""
+    for series in found:
+        steps = np.diff(series.values)
+        rising, falling = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
+        counts = len(steps) >= _MONOTONE and rising >= len(steps) / 2 and falling <= _RESETS * len(steps)
+        if counts or _COUNTER.search(series.name):
+            named = _COUNTER.search(series.name)
+            metric = "METRIC" if named is None else named[1]
+            raise InputError(
+                f"{file}: {series.named} only ever rises: it counts since the machine began",
+                hint=f"ask for its rate, which is in vCPUs: rate({metric}[5m])",
+            )
 
 
 def _check(file: str, found: Sequence[MeasuredSeries], value: str) -> None:

@@ -3,6 +3,7 @@ queries, Google's ``timeSeries.list`` and Azure's ``az monitor metrics list``.""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,15 @@ from hcloud.readers.workloads.source import TraceFile
 
 FORMAT = "monitoring"
 _STATISTICS = ("Average", "Sum", "Maximum", "Minimum")
+_CPU = "cpuutilization"
+_NOT_OF_CPUS = re.compile(r"(?i)network|disk|mem(ory)?(_|u|\b)|bytes|latency|iops|statuscheck|credit")
+_ASK = (
+    "ask for the use of CPUs alone: CPUUtilization of CloudWatch, rate(node_cpu_seconds_total[5m]) of Prometheus; if it"
+    " is that, say --set series_value=percent"
+)
+_PARTIAL = "PartialData"
+_PART = "answers that CloudWatch calls PartialData: samples are missing from them"
+_OTHER = "metrics other than of CPUs"
 _PAGED = {
     "NextToken": "let the AWS CLI page, or ask for a shorter time",
     "nextPageToken": "ask for the other pages too and put all timeSeries into one list, or ask for a shorter time",
@@ -28,13 +38,16 @@ _PAGED = {
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """The sum of all series of an answer, step by step; each counts from its first to its last sample."""
     document, findings, left_out = _document(source), Findings(source.name), dict[str, int]()
+    repaired = dict[str, int]()
     if progress is not None:
         progress(0.5)
-    found = list(_series(document, findings, left_out))
+    found = list(_series(document, findings, left_out, repaired))
     if findings.problems:
         raise findings.error()
+    if options.series_value == "auto":
+        _refuse_others(source.name, found)
     rows = sum(len(series.times) for series in found)
-    return Measured(source, FORMAT, found, rows, left_out=left_out).demand(options)
+    return Measured(source, FORMAT, found, rows, repaired, left_out).demand(options)
 
 
 def _document(source: TraceFile) -> Mapping[str, Any]:
@@ -55,23 +68,34 @@ def _document(source: TraceFile) -> Mapping[str, Any]:
     return document
 
 
-def _series(document: Mapping[str, Any], findings: Findings, left_out: dict[str, int]) -> Iterator[MeasuredSeries]:
+def _series(
+    document: Mapping[str, Any], findings: Findings, left_out: dict[str, int], repaired: dict[str, int]
+) -> Iterator[MeasuredSeries]:
     if "Datapoints" in document:
-        yield _of_statistics(document, findings)
-    yield from _of_metric_data(document, findings)
+        yield _of_statistics(document, findings, repaired)
+    yield from _of_metric_data(document, findings, left_out)
     yield from _of_prometheus(document, findings)
     yield from of_google(document, findings)
     yield from of_azure(document, findings, left_out)
 
 
-def _of_metric_data(document: Mapping[str, Any], findings: Findings) -> Iterator[MeasuredSeries]:
-    for at, one in enumerate(objects(document, "MetricDataResults"), 1):
-        where, label = f"MetricDataResults {at}", str(one.get("Label") or one.get("Id") or at)
+def _of_metric_data(
+    document: Mapping[str, Any], findings: Findings, left_out: dict[str, int]
+) -> Iterator[MeasuredSeries]:
+    results = [(_label(one, at), at, one) for at, one in enumerate(objects(document, "MetricDataResults"), 1)]
+    whole = {one.get("Id") for _, _, one in results if one.get("StatusCode") != _PARTIAL}
+    _count(left_out, _PART, sum(one.get("Id") not in whole for _, _, one in results))
+    ours = [found for found in results if _CPU in found[0].lower()]
+    if not ours or not all(_is_other(label) for label, at, _ in results if _CPU not in label.lower()):
+        ours = results
+    _count(left_out, _OTHER, len(results) - len(ours))
+    for label, at, one in ours:
+        where = f"MetricDataResults {at}"
         times, values = _list_of(one.get("Timestamps")), _list_of(one.get("Values"))
         if len(times) != len(values):
             findings.add(where, "not as many values as times", "a value a time")
         name = f"{one['Id']} {label}" if one.get("Id") else label
-        percent = "cpuutilization" in label.lower()
+        percent = _CPU in label.lower()
         pairs = list(zip(times, values, strict=False))
         yield sampled(where, name, pairs, findings, unit="percent" if percent else "")
 
@@ -87,10 +111,33 @@ def _of_prometheus(document: Mapping[str, Any], findings: Findings) -> Iterator[
         yield sampled(f"result {at}", named, pairs, findings)
 
 
-def _of_statistics(document: Mapping[str, Any], findings: Findings) -> MeasuredSeries:
+def _label(one: Mapping[str, Any], at: int) -> str:
+    return str(one.get("Label") or one.get("Id") or at)
+
+
+def _is_other(name: str) -> bool:
+    """Whether a series is of another metric than the use of CPUs, by the name of its metric where that is told."""
+    metric = name.split(",", 1)[0].removeprefix("__name__=")
+    return "=" not in metric and "cpu" not in metric.lower() and _NOT_OF_CPUS.search(metric) is not None
+
+
+def _refuse_others(file: str, found: Sequence[MeasuredSeries]) -> None:
+    other = next((series for series in found if not series.unit and _is_other(series.name)), None)
+    if other is not None:
+        raise InputError(f"{file}: {other.named} is no use of CPUs, by its name", hint=_ASK)
+
+
+def _count(reasons: dict[str, int], reason: str, count: int) -> None:
+    if count:
+        reasons[reason] = count
+
+
+def _of_statistics(document: Mapping[str, Any], findings: Findings, repaired: dict[str, int]) -> MeasuredSeries:
     points = list(objects(document, "Datapoints"))
     which = next((name for name in _STATISTICS if points and name in points[0]), "Average")
     pairs: list[Sequence[Any]] = [(point.get("Timestamp"), point.get(which)) for point in points]
+    if which != "Average":
+        repaired[f"{which} of each period in place of Average, which the answer lacks"] = len(points)
     name = str(document.get("Label", ""))
     percent = bool(points) and points[0].get("Unit") == "Percent" and "cpu" in name.lower()
     return sampled("Datapoints", name, pairs, findings, unit="percent" if percent else "")
