@@ -56,6 +56,11 @@ class MeasuredSeries:
             return f"line {self.lines[at]}, column {self.where}"
         return f"{self.where} ({self.name})" if self.name else self.where
 
+    @property
+    def named(self) -> str:
+        """Where it stands in its file, and its name."""
+        return f"{self.where} ({self.name})" if self.name and self.name != self.where else self.where
+
     def marks(self) -> SeriesMarks:
         """Hashes of the samples behind the begin of each day, where these are not all of one value."""
         days = np.flatnonzero(np.diff(self.times // _DAY)) + 1
@@ -65,8 +70,7 @@ class MeasuredSeries:
             for at, block in blocks
             if len(block) == _ALIKE and block.min() != block.max()
         }
-        named = f"{self.where} ({self.name})" if self.name and self.name != self.where else self.where
-        return SeriesMarks(named, self.name or self.where, hours)
+        return SeriesMarks(self.named, self.name or self.where, hours)
 
 
 @dataclass(slots=True)
