@@ -6,6 +6,7 @@ import hashlib
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,8 +51,10 @@ def read_folder(
     _refuse_copies([source for source, _ in known], found)
     left_out = Counter({"files of no series": len(unknown), "folders in the folder": len(others)})
     once, twice = counted_once(found)
-    refuse_series_twice(once)
-    return _sum(folder, once, +left_out, Counter(twice), options)
+    said = refuse_series_twice(once)
+    summed = _sum(folder, once, +left_out, Counter(twice), options)
+    rules = (*summed.provenance.modelled, *said)
+    return replace(summed, provenance=replace(summed.provenance, modelled=rules))
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
