@@ -76,6 +76,7 @@ def enlist(c: Control, kind: int) -> int:
 
 def arrive(c: Control, number: int, now: float) -> None:
     """A job came: reserved, on demand, spot, queued, or refused where nothing rented or reserved can hold it."""
+    c.desk.now = now
     _note_gap(c, now)
     job = c.jobs[number]
     job.server, job.asked, job.tried = -1, now, 0
@@ -84,6 +85,7 @@ def arrive(c: Control, number: int, now: float) -> None:
         return
     server, verdict = _map(c, number, now, -1)
     _carry_out(c, number, server, verdict, now)
+    c.desk.agent, c.desk.copy_age = -1, 0.0
 
 
 def _note_gap(c: Control, now: float) -> None:
@@ -186,6 +188,7 @@ def sampled(c: Control, number: int, quality: tuple[int, int], now: float) -> No
 
 def leave(c: Control, number: int, performance: float, now: float) -> None:
     """A job ended (or was moved away) after running at ``performance``, the share of what was expected of it."""
+    c.desk.now = now
     place = unseat(c, number)
     server = c.servers[place]
     if server.paid == OWN:
@@ -291,6 +294,7 @@ def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:
 
 def tick(c: Control, now: float) -> None:
     """A control period passed: the soft limit follows the queue, and the queue is looked at again."""
+    c.desk.now = now
     desk = c.desk
     if c.rules.feedback:
         growth = desk.queued - desk.queued_before
@@ -303,6 +307,7 @@ def tick(c: Control, now: float) -> None:
 
 def suffer(c: Control, number: int, performance: float, now: float) -> bool:
     """A job stayed below its quality of service: enlarge it in place, else move it; False where neither can be."""
+    c.desk.now = now
     job, place = c.jobs[number], c.jobs[number].server
     server = c.servers[place]
     own = server.paid == OWN
@@ -339,6 +344,7 @@ def reclassify(c: Control, number: int, vector: Annotated[Ints, RESOURCES], perf
     """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that
     follows. Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may
     be moved for the old estimate's sake."""
+    c.desk.now = now
     job, place = c.jobs[number], c.jobs[number].server
     if place >= 0:
         unseat(c, number)  # its server forgets the old vector
@@ -371,6 +377,7 @@ def _resettle(c: Control, number: int, target: int, verdict: tuple[int, int, flo
 
 def interrupt(c: Control, number: int, now: float) -> None:
     """Spot capacity was taken back: its job is mapped anew, to capacity that stays."""
+    c.desk.now = now
     job = c.servers[number].first
     if job >= 0:
         unseat(c, job)

@@ -14,6 +14,7 @@ from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POO
 def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
     """A server is no more: it is lost, it could not be launched (its type is not launched again before ``until``), or
     the reserve shrinks. Jobs that had begun on it and may not begin anew have ended; the others are mapped anew."""
+    c.desk.now = now
     server = c.servers[number]
     paid, kind = server.paid, c.kinds[server.kind]
     if why == LAUNCH_FAILED and paid == INTERRUPTIBLE:
@@ -57,6 +58,7 @@ def _empty(c: Control, number: int, why: int) -> int:
 
 def cancel(c: Control, number: int, now: float) -> None:
     """A job ends because its user said so; nothing is learnt from it of its server or of how long others wait."""
+    c.desk.now = now
     place = c.jobs[number].server
     if place < 0:
         give_up(c, number, now)
@@ -71,6 +73,7 @@ def cancel(c: Control, number: int, now: float) -> None:
 
 def grow(c: Control, kind: int, servers: int, now: float) -> None:
     """So many more servers of a type are reserved; who waits for the reserve may begin."""
+    c.desk.now = now
     number = -1
     for _ in range(servers):
         number = enlist(c, kind)

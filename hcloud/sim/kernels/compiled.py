@@ -22,6 +22,7 @@ SET = KernelSet(
     "policy.mapping",
     "control.shelves",
     "control.rosters",
+    "control.copies",
     "control.servers",
     "control.draws",
     "control.candidates",
@@ -45,6 +46,11 @@ OUT_OF_LINE = frozenset(
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
     | {
         "_rank",
+        "seen",
+        "note_change",
+        "_commit",
+        "_sample",
+        "_best_candidate",
         "_passes",
         "_is_passed",
         "_best_passing",
