@@ -13,6 +13,7 @@ from hcloud.policy.codes import (
     BY_LOAD,
     BY_MATCH,
     BY_NUMBER,
+    BY_PROBES,
     FILTERED,
     FILTERED_BY_CHANCE,
 )
@@ -43,6 +44,8 @@ def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
     """The best of all servers of a roster, or of a sample of them, by the ranking of the rules; -1 where none does."""
     if c.rules.candidates == 0:
         return best_of_all(c, job, wanted)
+    if c.rules.ranking == BY_PROBES:
+        return _first_of_probes(c, job, wanted)
     number = _commit(c, job, wanted)
     if number < 0 and c.desk.found > 0:  # others took them all in the meantime
         c.desk.resampled += 1
@@ -51,6 +54,36 @@ def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
         number = _commit(c, job, wanted)
         c.desk.copy_age = age
     return number if number >= 0 else _first_with_room(c, job, wanted)
+
+
+def _first_of_probes(c: Control, job: Job, wanted: Wanted) -> int:
+    """Ask servers that chance draws, each once; the less loaded of those with room, -1 where none has any. All that
+    were asked are candidates."""
+    desk, servers, least = c.desk, c.desk.listed[wanted[0]], c.kinds[c.rules.large].cores + 1
+    begin_draws(c, job)
+    desk.found, best, looks = 0, -1, 0
+    while desk.found < min(c.rules.candidates, servers) and looks < LOOKS_A_CANDIDATE * c.rules.candidates:
+        number = c.rosters[draw(c, servers)].server[wanted[0]]
+        server = c.servers[number]
+        looks += 1
+        kind = c.kinds[server.kind]
+        holds = job.memory <= kind.memory and wanted[1] <= kind.cores
+        if number == wanted[2] or not holds or _is_candidate(c, number):
+            continue
+        c.candidates[desk.found].server, c.candidates[desk.found].high = number, MILLIONTHS * server.used // kind.cores
+        desk.found += 1
+        if server.used < least and has_capacity(c, server, job, wanted[1]):
+            best, least = number, server.used
+    desk.looks += looks
+    return int(best)
+
+
+def _is_candidate(c: Control, number: int) -> bool:
+    """Whether the present search has asked a server already."""
+    asked = False
+    for at in range(c.desk.found):
+        asked = asked or c.candidates[at].server == number
+    return asked
 
 
 def _commit(c: Control, job: Job, wanted: Wanted) -> int:

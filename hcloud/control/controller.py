@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from hcloud.control.candidates import has_capacity
+from hcloud.control.local import serve, wait_at
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
 from hcloud.control.search import could_take, find_idle, is_strict, reserved_for
@@ -12,6 +13,7 @@ from hcloud.control.servers import close_server, free_cores, is_shared, open_ser
 from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
+    BY_PROBES,
     ENLARGE,
     FROM_QUEUE,
     GREEDY,
@@ -79,7 +81,7 @@ def arrive(c: Control, number: int, now: float) -> None:
     c.desk.now = now
     _note_gap(c, now)
     job = c.jobs[number]
-    job.server, job.asked, job.tried = -1, now, 0
+    job.server, job.asked, job.tried, job.ticket = -1, now, 0, 0
     if job.kind < 0:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
         return
@@ -117,6 +119,7 @@ def look(c: Control, number: int, now: float) -> Situation:
 def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
     """The reserved server that could take the job (-1: none), and the verdict of the mapping policy."""
     rules, job = c.rules, c.jobs[number]
+    c.desk.found = 0
     server = _reserved_now(c, job, avoid)
     dynamic, room = rules.mapping == MAP_DYNAMIC, 1 if server >= 0 else 0
     offered, wait = 0, 0.0
@@ -156,7 +159,10 @@ def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, fl
         sit_down(c, number, server, c.jobs[number].ask)
         command(c, PLACE, number, server, verdict)
     elif verdict[0] == QUEUE:
-        append(c, number)
+        if c.rules.ranking == BY_PROBES and c.desk.found > 0:
+            wait_at(c, number)
+        else:
+            append(c, number)
         command(c, WAIT, number, -1, verdict)
     else:
         if verdict[0] == LARGE:
@@ -193,6 +199,8 @@ def leave(c: Control, number: int, performance: float, now: float) -> None:
     server = c.servers[place]
     if server.paid == OWN:
         c.desk.used -= c.jobs[number].cores
+        if c.rules.ranking == BY_PROBES:
+            serve(c, place, now)
         drain(c, place, now)
         notice(c, place, utilisation(c) >= c.rules.hard, now)
     elif server.tenants == 0:

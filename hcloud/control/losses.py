@@ -4,11 +4,12 @@ shrinks."""
 from __future__ import annotations
 
 from hcloud.control.controller import begin_anew, drain, enlist, leave, release, utilisation
+from hcloud.control.local import first_left, no_longer
 from hcloud.control.queue import give_up, notice
 from hcloud.control.renting import command
 from hcloud.control.servers import unseat
 from hcloud.control.state import FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
-from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED
+from hcloud.policy.codes import BY_PROBES, CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED
 
 
 def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
@@ -27,10 +28,21 @@ def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
         c.desk.pool -= kind.cores
         c.desk.freed = FREED + 1  # one of those that are remembered may be this one
     release(c, number, why, now)
+    if c.rules.ranking == BY_PROBES:
+        _send_on(c, number, now)
     while job >= 0:
         following = c.jobs[job].behind
         begin_anew(c, job, paid if why == LOST else RENTED, now)  # what was never launched may be launched again
         job = following
+
+
+def _send_on(c: Control, number: int, now: float) -> None:
+    """Map those anew who wait at a server that is no more, and nowhere else."""
+    waits = first_left(c, number)
+    while waits >= 0:
+        no_longer(c, waits, now)
+        begin_anew(c, waits, RENTED, now)
+        waits = first_left(c, number)
 
 
 def _empty(c: Control, number: int, why: int) -> int:
@@ -60,7 +72,9 @@ def cancel(c: Control, number: int, now: float) -> None:
     """A job ends because its user said so; nothing is learnt from it of its server or of how long others wait."""
     c.desk.now = now
     place = c.jobs[number].server
-    if place < 0:
+    if place < 0 and c.jobs[number].ticket > 0:
+        no_longer(c, number, now)
+    elif place < 0:
         give_up(c, number, now)
         drain(c, -1, now)
     elif c.servers[place].status == UP:

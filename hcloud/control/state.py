@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
 from hcloud.policy.queueing import CAUSES, Waits
@@ -49,7 +50,8 @@ class Job:
     then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
     waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
     elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the
-    desk's ``vacated``, 0: never).
+    desk's ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
+    ``waiting`` in so many.
     """
 
     ask: int
@@ -77,6 +79,8 @@ class Job:
     opened: float
     platform: int
     tried: int
+    ticket: int
+    waiting: int
 
 
 class Server:
@@ -131,10 +135,13 @@ class ShelfBlock:
 
 class RosterRow:
     """The servers at one place of the rosters: of the reserved ones, and of the rented ones that jobs share. For the
-    server of that slot besides: its last change that was noted (plus one, 0: none)."""
+    server of that slot besides: its last change that was noted, and the first and last entry of its own queue (each
+    plus one, 0: none)."""
 
     server: Annotated[Ints, 2]
     changed: int
+    head: int
+    tail: int
 
 
 class RoomChange:
@@ -148,6 +155,15 @@ class RoomChange:
     cores: int
     memory: int
     at: float
+
+
+class LocalEntry:
+    """A job in the queue of a server, void where the job has another ticket by now; the entry ``after`` it (plus one,
+    0: none), in those that are free the next free one."""
+
+    job: int
+    ticket: int
+    after: int
 
 
 class Candidate:
@@ -185,9 +201,9 @@ class Desk:
     servers were looked at (``looks``), how many the last search ``found`` as candidates, how many choices were
     ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age; how many changes
     of room were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
-    (``resampled``), the state of
-    the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed, and which
-    resource it is about.
+    (``resampled``); how many tickets were given to jobs that wait at servers, and the next free entry there. Then the
+    state of the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed,
+    and which resource it is about.
     """
 
     own: int
@@ -220,6 +236,8 @@ class Desk:
     changes: int
     conflicts: int
     resampled: int
+    tickets: int
+    free_entry: int
     agent: int
     now: float
     copy_age: float
@@ -261,6 +279,7 @@ class Control(NamedTuple):
     candidates: Table[Candidate]
     audits: Table[AuditedChoice]
     changes: Table[RoomChange]
+    local: Table[LocalEntry]
     speeds: Ints
     desk: Desk
     commands: Table[Command]
@@ -295,6 +314,7 @@ def new_control(
         table(Candidate, rules.most_candidates + 2),
         table(AuditedChoice, len(jobs) if rules.audit else 0),
         table(RoomChange, CHANGES if rules.agents else 1),
+        table(LocalEntry, len(jobs) * rules.most_candidates if rules.ranking == BY_PROBES else 1),
         np.full((1, count), FULL_SPEED, np.int64),
         table(Desk, 1)[0],
         table(Command, commands),

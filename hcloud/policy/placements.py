@@ -117,6 +117,20 @@ class PowerOfTwo(Sampled, of="placement", name="power-of-two", ranking=codes.BY_
     """The less loaded of two servers that chance draws."""
 
 
+class Sparrow(Rule, of="placement", name="sparrow", ranking=codes.BY_PROBES, interference_is_full=0):
+    """Two servers that chance draws are asked; a job that neither has room for waits at both, and the first that gets
+    room takes it (Tarcil §7.2)."""
+
+    probes: int = count("servers asked", 1, 16, "candidates")
+    agents: int = count("agents that decide", 1, MOST_AGENTS, "agents")
+    decision_seconds: float = number(SECONDS, 0, DAY, "decision")
+    candidate_seconds: float = number("s a candidate", 0, DAY, "candidate_cost")
+    wire_seconds: float = number(SECONDS, 0, DAY, "wire")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        return {**super().numbers(known), "most_candidates": self.probes}
+
+
 class ParagonSampled(SampledUnits, of="placement", name="paragon-sampled", ranking=codes.BY_COLOCATION):
     """The server of a sample with the best quality of colocation; of those that harm nobody the best platform first
     (Paragon §3.3)."""

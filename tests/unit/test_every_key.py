@@ -80,7 +80,8 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "queueing late-binding": PATIENT,
     "queueing arrival-order": ("SR", CROWDED, "queueing.overtaking=false"),
     "spot tolerant-batch": SPOT,
-    **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:]},
+    **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:] if name != "sparrow"},
+    "placement sparrow": ("SR+sparrow", CROWDED),
 }
 BY_KEY: dict[str, tuple[str, ...]] = {
     **{f"information.{over}sized_{what}": REQUESTED for over in ("over", "under") for what in ("share", "factor")},
@@ -148,6 +149,7 @@ OTHERWISE = {
     "placement.first_relaxation": "40",
     "placement.most_looks": "1",
     "placement.candidates": "16",
+    "placement.probes": "1",
     "placement.over": "all",
     "placement.decision_seconds": "1",
     "placement.candidate_seconds": "0.1",

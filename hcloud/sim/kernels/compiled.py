@@ -30,6 +30,7 @@ SET = KernelSet(
     "control.search",
     "control.queue",
     "control.renting",
+    "control.local",
     "control.controller",
     "control.losses",
     "sim.kernels.heap",
@@ -46,6 +47,8 @@ OUT_OF_LINE = frozenset(
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
     | {
         "_rank",
+        "_first_of_probes",
+        "serve",
         "seen",
         "note_change",
         "_commit",

@@ -41,8 +41,9 @@ class Audit:
 @dataclass(frozen=True, slots=True)
 class PlacementMeasures:
     """What a placement did: seconds from when a job could be decided on until it was (half and 99 % of them took no
-    longer), candidates a decision that another agent took in the meantime (``conflicts``), servers looked at a job, jobs by how long they take, the audit where one was made,
-    and whether one vCPU's candidates are as many as the reserve has vCPUs, so that a sample is a look at all."""
+    longer), candidates a decision that another agent took in the meantime (``conflicts``), servers looked at a job,
+    jobs by how long they take, the audit where one was made, and whether one vCPU's candidates are as many as the
+    reserve has vCPUs, so that a sample is a look at all."""
 
     decision_p50: float
     decision_p99: float
