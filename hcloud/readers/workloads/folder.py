@@ -140,6 +140,8 @@ def _sum(
         left_out.update(demand.provenance.left_out)
     digests = " ".join(demand.provenance.digest for demand in found)
     formats = sorted({demand.provenance.format for demand in found})
+    machines = sum(demand.provenance.machines or 1 for demand in found if demand.cores.any())
+    each = f" with {machines:,} machines" if machines > len(found) else ", one a machine"
     provenance = Provenance(
         str(folder),
         ", ".join(formats),
@@ -147,7 +149,7 @@ def _sum(
         sum(demand.provenance.rows for demand in found),
         dict(repaired),
         dict(left_out),
-        (*rules, Modelled("cores", f"the sum of {counted(len(found), 'file')}, one a machine", "fixed")),
-        machines=sum(demand.provenance.machines or 1 for demand in found if demand.cores.any()),
+        (*rules, Modelled("cores", f"the sum of {counted(len(found), 'file')}{each}", "fixed")),
+        machines=machines,
     )
     return Demand(grid.start, grid.step, cores, memory, np.minimum(batch, cores), provenance)
