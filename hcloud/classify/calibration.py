@@ -94,29 +94,50 @@ def _stacked(values: Floats, found: Sequence[Factors]) -> HeldOut:
     return HeldOut(values, mean, loadings, np.array([f.noise for f in found]))
 
 
-def misses(held: HeldOut, observed: Ints, known: Ints, caution: float = 1.0) -> Misses:
-    """Every held-out row predicted from its ``observed`` columns, all at once, with ``caution`` times the noise; rows
-    not comparable there say nothing.
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Held-out rows as seen from the ``observed`` columns: all that predictions under any multiple of the noise have in
+    common. Rows not comparable there are left out."""
 
-    The ``known`` columns (those observed, and the reference, which is 0 in every row) are no predictions.
-    """
-    counts = held.comparable(observed)
-    able = counts.any(axis=1) if len(observed) else np.ones(len(counts), np.bool_)
-    values, mean, loadings, noise = held.values[able], held.mean[able], held.loadings[able], caution * held.noise[able]
-    counts = counts[able]
-    some = np.where(counts[:, :, None], loadings[:, observed], 0.0)
-    across = some @ loadings.transpose(0, 2, 1)
-    kernel = some @ some.transpose(0, 2, 1) + noise[:, None, None] * np.eye(len(observed))
-    residual = np.where(counts, (values - mean)[:, observed], 0.0)[:, :, None]
-    weights = np.linalg.solve(kernel, np.concatenate((residual, across), axis=2))
-    predicted = mean + np.einsum("hk,hkn->hn", weights[:, :, 0], across)
-    left = np.square(loadings).sum(axis=2) - np.einsum("hkn,hkn->hn", across, weights[:, :, 1:])
-    surprise = (residual[:, :, 0] * weights[:, :, 0]).sum(axis=1)
-    spread = np.maximum(left, 0.0) + noise[:, None]
-    expected = np.sqrt(spread * widening(surprise, counts.sum(axis=1))[:, None] + _TINY)
-    errors = predicted - values
-    errors[:, known] = np.nan
-    return Misses(errors, expected)
+    rows: HeldOut
+    known: Ints
+    entries: Ints
+    across: Floats
+    kernel: Floats
+    residual: Floats
+    power: Floats
+
+    @classmethod
+    def of(cls, held: HeldOut, observed: Ints, known: Ints) -> Comparison:
+        """The ``known`` columns (those observed, and the reference, which is 0 in every row) are no predictions."""
+        counts = held.comparable(observed)
+        able = counts.any(axis=1) if len(observed) else np.ones(len(counts), np.bool_)
+        rows, counts = HeldOut(held.values[able], held.mean[able], held.loadings[able], held.noise[able]), counts[able]
+        some = np.where(counts[:, :, None], rows.loadings[:, observed], 0.0)
+        residual = np.where(counts, (rows.values - rows.mean)[:, observed], 0.0)[:, :, None]
+        return cls(
+            rows,
+            known,
+            counts.sum(axis=1),
+            some @ rows.loadings.transpose(0, 2, 1),
+            some @ some.transpose(0, 2, 1),
+            residual,
+            np.square(rows.loadings).sum(axis=2),
+        )
+
+    def misses(self, caution: float = 1.0) -> Misses:
+        """Every row predicted, all at once, with ``caution`` times the noise."""
+        across, noise = self.across, caution * self.rows.noise
+        kernel = self.kernel + noise[:, None, None] * np.eye(self.kernel.shape[1])
+        weights = np.linalg.solve(kernel, np.concatenate((self.residual, across), axis=2))
+        predicted = self.rows.mean + np.einsum("hk,hkn->hn", weights[:, :, 0], across)
+        left = self.power - np.einsum("hkn,hkn->hn", across, weights[:, :, 1:])
+        surprise = (self.residual[:, :, 0] * weights[:, :, 0]).sum(axis=1)
+        spread = np.maximum(left, 0.0) + noise[:, None]
+        expected = np.sqrt(spread * widening(surprise, self.entries)[:, None] + _TINY)
+        errors = predicted - self.rows.values
+        errors[:, self.known] = np.nan
+        return Misses(errors, expected)
 
 
 def widening(surprise: Floats, entries: int | Ints) -> Floats:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hcloud.classify import calibration, ridge
-from hcloud.classify.calibration import HeldOut, Misses
+from hcloud.classify.calibration import Comparison, HeldOut, Misses
 from hcloud.classify.evidence import ClassifiedApp, Evidence, evidence_of
 from hcloud.classify.factorize import Factors, fit, taught_by
 from hcloud.classify.matrix import Floats, Ints, Matrix
@@ -192,9 +192,10 @@ def _past(trained: Trained, evidence: Evidence) -> tuple[Misses, float, float]:
     """The misses of the held-out rows from the same columns, their mean error, and the multiple of the noise with which
     that is least: the ridge's lambda is cross-validated for the very columns that were measured."""
     held, columns = evidence.held_out(trained.held_out), len(trained.matrix.columns)
+    compared = Comparison.of(held, evidence.observed, evidence.known)
     found = []
     for caution in calibration.CAUTION if len(evidence.observed) else (1.0,):
-        past = calibration.misses(held, evidence.observed, evidence.known, caution)
+        past = compared.misses(caution)
         found.append((past, _mean_error(past, evidence, columns), caution))
     return min(found, key=lambda one: one[1])
 
@@ -215,7 +216,8 @@ def _mean_error(past: Misses, evidence: Evidence, columns: int) -> float:
     if len(errors) < calibration.LEAST_HELD_OUT:
         return float("inf")
     sizes = np.abs(np.expm1(evidence.scale.sign * errors)) if evidence.scale.logarithmic else np.abs(errors)
-    return float(np.nanmean(np.nanmean(sizes, axis=1)))
+    is_told = ~np.isnan(sizes)
+    return float(np.mean(np.where(is_told, sizes, 0.0).sum(axis=1) / is_told.sum(axis=1)))
 
 
 def _neighbours(trained: Trained, place: Floats, app: str, count: int) -> tuple[Neighbour, ...]:

@@ -222,7 +222,7 @@ def test_the_misses_of_a_corpus_are_those_of_leaving_out_by_hand() -> None:
     values = performance(2, np.random.default_rng(5)).known.transformed()
     held = calibration.hold_out(values, [str(i) for i in range(len(values))])
     at = np.array([1, 4], np.intp)
-    found = calibration.misses(held, at, at)
+    found = calibration.Comparison.of(held, at, at).misses()
     for row in (0, 7, 24):
         by_hand = ridge.fold(fit(np.delete(values, row, axis=0)), at, values[row, at]) - values[row]
         others = ~np.isin(np.arange(values.shape[1]), at)
