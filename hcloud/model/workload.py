@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,11 +35,20 @@ class Modelled:
     key: str
 
 
+class SeriesMarks(NamedTuple):
+    """Hashes of some hours of a measured series, by their begin in seconds: two that have one in common are of one
+    machine. ``where`` is where it stands in its file, with its name."""
+
+    where: str
+    name: str
+    hours: Mapping[int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """Where a workload came from and what was done to it; ``repaired`` and ``left_out`` count rows by reason.
-    ``machines`` is how many series a measured demand is the sum of, 0 for all else; ``marks`` are hashes of some of the
-    hours of each, by its name: two series that share one are of one machine."""
+    ``machines`` is how many series a measured demand is the sum of, 0 for all else; ``marks`` tell these
+    apart."""
 
     name: str
     format: str
@@ -49,7 +58,7 @@ class Provenance:
     left_out: dict[str, int] = field(default_factory=dict)
     modelled: tuple[Modelled, ...] = ()
     machines: int = 0
-    marks: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    marks: tuple[SeriesMarks, ...] = ()
 
 
 class WindowRule(StrEnum):

@@ -68,6 +68,9 @@ def test_a_series_that_two_files_have_beside_others_is_refused(tmp_path: Path) -
     table(tmp_path / "a.csv", web=USE, db=OTHER)
     table(tmp_path / "b.csv", web=OTHER[::-1], mail=USE[::-1])
     assert read(tmp_path).cores == pytest.approx(USE + OTHER + OTHER[::-1] + USE[::-1])
+    table(tmp_path / "b.csv", web=OTHER[::-1], mail=USE[::-1])
+    named = [rule.rule for rule in read(tmp_path).provenance.modelled if "series of one name" in rule.rule]
+    assert named == ["series of one name in several files, with other values at the same times, are machines each: 1"]
     table(tmp_path / "b.csv", www=USE, mail=USE[::-1])
     with pytest.raises(InputError, match=r"b\.csv: www vcpus has the values that web vcpus of .*a\.csv has"):
         read(tmp_path)

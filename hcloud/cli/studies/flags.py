@@ -32,7 +32,6 @@ from hcloud.cli.flags import (
     Unprofiled,
     reader_keys,
 )
-from hcloud.errors import UsageError
 from hcloud.units import machines
 from hcloud.usecases.asked import provider_named
 
@@ -98,12 +97,14 @@ class SimulationFlags:
     def opened(self, workload: str | None, at: datetime, terminal: Terminal) -> SimulatedWorkload:
         """What flags and configuration ask for, with what is to be said of it beforehand."""
         from hcloud.usecases.studies.clusters import parse_loads
+        from hcloud.usecases.studies.sized import check_share
 
         if self.picture is not None:
             from hcloud.views.pictures import check_picture
 
             check_picture(self.picture)
         loads = parse_loads(self.load)
+        check_share(self.size_for, loads)
         if is_plan(workload):
             found = self._planned(Path(str(workload)), at)
             _tell_fleet(found, terminal)
@@ -122,8 +123,6 @@ class SimulationFlags:
         """The comparison with the reserve that keeps a share of jobs, where one is asked for."""
         if self.size_for is None:
             return comparison
-        if len(found.loads) > 1:
-            raise UsageError("--size-for is of one load", hint="name one, for example --load 0.8")
         from hcloud.usecases.interruptible import interruptible
         from hcloud.usecases.studies.sized import with_sizes
 

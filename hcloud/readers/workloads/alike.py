@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hcloud.errors import InputError
-from hcloud.model.workload import Demand
+from hcloud.model.workload import Demand, Modelled
 
 _ALIKE = 12
 """Ours: so many steps one after the other, not all of one value, are not alike in two machines by chance."""
@@ -29,21 +29,37 @@ def counted_once(found: Sequence[Demand]) -> tuple[list[Demand], dict[str, int]]
     return kept, {_TWICE: twice} if twice else {}
 
 
-def refuse_series_twice(found: Sequence[Demand]) -> None:
+def refuse_series_twice(found: Sequence[Demand]) -> list[Modelled]:
     """Refuse a series that another file has too, among others that it has not: its demand would count twice. Of files
-    that are alike as a whole one counts already."""
+    that are alike as a whole one counts already. What is said of series that have a name in common alone."""
     met = dict[int, tuple[str, str]]()
     for demand in found:
-        of = demand.provenance
-        for name, hours in of.marks.items():
-            other = next((met[mark] for mark in hours if mark in met and met[mark][0] != of.name), None)
+        for marks in demand.provenance.marks:
+            file = demand.provenance.name
+            other = next((met[hour] for hour in marks.hours.values() if hour in met and met[hour][0] != file), None)
             if other is not None:
                 raise InputError(
-                    f"{of.name}: {name} has the values that {other[1]} of {other[0]} has at the same times: one "
+                    f"{file}: {marks.where} has the values that {other[1]} of {other[0]} has at the same times: one "
                     "machine, which would count twice",
                     hint="export each machine once for each time: in ranges that do not overlap",
                 )
-            met |= dict.fromkeys(hours, (of.name, name))
+            met |= dict.fromkeys(marks.hours.values(), (file, marks.where))
+    if alike := _of_one_name(found):
+        told = f"series of one name in several files, with other values at the same times, are machines each: {alike:,}"
+        return [Modelled("cores", told, "fixed")]
+    return []
+
+
+def _of_one_name(found: Sequence[Demand]) -> int:
+    """How many series have the name of one in another file at the same times; files of one series each often name
+    these alike."""
+    files = [demand.provenance.marks for demand in found if len(demand.provenance.marks) > 1]
+    met, alike = dict[str, set[int]](), 0
+    for marks in files:
+        alike += sum(1 for one in marks if met.get(one.name, set()) & one.hours.keys())
+        for one in marks:
+            met.setdefault(one.name, set()).update(one.hours)
+    return alike
 
 
 def _looked_at(demand: Demand) -> Iterator[_Steps]:
@@ -74,4 +90,4 @@ def _without(demand: Demand, first: int, last: int) -> Demand:
     parts = {name: getattr(demand, name).copy() for name in ("cores", "memory", "batch_cores")}
     for values in parts.values():
         values[first:last] = 0.0
-    return replace(demand, **parts, provenance=replace(demand.provenance, marks={}))
+    return replace(demand, **parts, provenance=replace(demand.provenance, marks=()))

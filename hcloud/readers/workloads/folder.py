@@ -6,6 +6,7 @@ import hashlib
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,8 +51,10 @@ def read_folder(
     _refuse_copies([source for source, _ in known], found)
     left_out = Counter({"files of no series": len(unknown), "folders in the folder": len(others)})
     once, twice = counted_once(found)
-    refuse_series_twice(once)
-    return _sum(folder, once, +left_out, Counter(twice), options)
+    said = refuse_series_twice(once)
+    summed = _sum(folder, once, +left_out, Counter(twice), options)
+    rules = (*summed.provenance.modelled, *said)
+    return replace(summed, provenance=replace(summed.provenance, modelled=rules))
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:
@@ -137,6 +140,8 @@ def _sum(
         left_out.update(demand.provenance.left_out)
     digests = " ".join(demand.provenance.digest for demand in found)
     formats = sorted({demand.provenance.format for demand in found})
+    machines = sum(demand.provenance.machines or 1 for demand in found if demand.cores.any())
+    each = f" with {machines:,} machines" if machines > len(found) else ", one a machine"
     provenance = Provenance(
         str(folder),
         ", ".join(formats),
@@ -144,7 +149,7 @@ def _sum(
         sum(demand.provenance.rows for demand in found),
         dict(repaired),
         dict(left_out),
-        (*rules, Modelled("cores", f"the sum of {counted(len(found), 'file')}, one a machine", "fixed")),
-        machines=sum(demand.provenance.machines or 1 for demand in found if demand.cores.any()),
+        (*rules, Modelled("cores", f"the sum of {counted(len(found), 'file')}{each}", "fixed")),
+        machines=machines,
     )
     return Demand(grid.start, grid.step, cores, memory, np.minimum(batch, cores), provenance)

@@ -15,6 +15,14 @@ _MOST_TIMES = 8
 """Ours: a reserve is enlarged to so many times what it was at most."""
 
 
+def check_share(share: float | None, loads: Sequence[float]) -> None:
+    """Raises UsageError for a share that no reserve could keep or any does, and beside several loads."""
+    if share is not None and not 0 < share < 1:
+        raise UsageError(f"--size-for {share:g}: write a share of jobs above 0 and below 1, for example 0.95")
+    if share is not None and len(loads) > 1:
+        raise UsageError("--size-for is of one load", hint="name one, for example --load 0.8")
+
+
 def with_sizes(
     study: Study,
     strategies: Sequence[Strategy],
@@ -22,12 +30,7 @@ def with_sizes(
     share: float,
     advance: Callable[[float], None] = lambda done: None,
 ) -> StrategyComparison:
-    """A comparison in which every strategy is told with the reserve that keeps the share, at the first seed.
-
-    Raises UsageError for a share that no reserve could keep or any does.
-    """
-    if not 0 < share < 1:
-        raise UsageError(f"--size-for {share:g}: write a share of jobs above 0 and below 1, for example 0.95")
+    """A comparison in which every strategy is told with the reserve that keeps the share, at the first seed."""
     made: list[ComparedStrategy] = []
     for at, (strategy, one) in enumerate(zip(strategies, comparison.strategies, strict=True)):
         made.append(replace(one, sized=_least(study, strategy, share)))

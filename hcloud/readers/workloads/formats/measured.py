@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError
-from hcloud.model.workload import Demand, Modelled, Provenance
+from hcloud.model.workload import Demand, Modelled, Provenance, SeriesMarks
 from hcloud.planning.forecasting.demand import TimeGrid
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.commands import plan_command
@@ -61,13 +61,16 @@ class MeasuredSeries:
         """Where it stands in its file, and its name."""
         return f"{self.where} ({self.name})" if self.name and self.name != self.where else self.where
 
-    def marks(self) -> frozenset[int]:
-        """Hashes of some samples behind the begin of each day, where these are not all of one value."""
+    def marks(self) -> SeriesMarks:
+        """Hashes of the samples behind the begin of each day, where these are not all of one value."""
         days = np.flatnonzero(np.diff(self.times // _DAY)) + 1
         blocks = ((int(self.times[at]), self.values[at : at + _ALIKE]) for at in days.tolist())
-        return frozenset(
-            hash((at, block.tobytes())) for at, block in blocks if len(block) == _ALIKE and block.min() != block.max()
-        )
+        hours = {
+            at: hash((at, block.tobytes()))
+            for at, block in blocks
+            if len(block) == _ALIKE and block.min() != block.max()
+        }
+        return SeriesMarks(self.named, self.name or self.where, hours)
 
 
 @dataclass(slots=True)
@@ -110,7 +113,7 @@ class Measured:
             self.left_out,
             said,
             len(found),
-            {series.named: series.marks() for series in found[:_MARKED]},
+            tuple(series.marks() for series in found[:_MARKED]),
         )
         return demand(grid, cores, provenance, options, SeriesExtras(memory))
 
