@@ -61,6 +61,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b15_jobs
 	$(BIN)/python -m benchmarks.b19_bills
 	$(BIN)/python -m benchmarks.b20_plan_jobs
+	$(BIN)/python -m benchmarks.b21_placement
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -42,6 +42,7 @@ def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
     if c.rules.candidates == 0:
         return best_of_all(c, job, wanted)
     found = _sample(c, job, wanted)
+    c.desk.found = found
     return _best_candidate(c, found) if found > 0 else _first_with_room(c, job, wanted)
 
 

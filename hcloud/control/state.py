@@ -165,7 +165,8 @@ class Desk:
     came, mean seconds between jobs.
 
     For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, how many
-    servers were looked at (``looks``) and choices ``audited``, the state of
+    servers were looked at (``looks``), how many the last search ``found`` as candidates, how many choices were
+    ``audited``, the state of
     the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed, and which
     resource it is about.
     """
@@ -196,6 +197,7 @@ class Desk:
     vacated: int
     searches: int
     looks: int
+    found: int
     audited: int
     first_stream: int
     second_stream: int

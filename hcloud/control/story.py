@@ -35,6 +35,18 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
+class LookedAt:
+    """A candidate for a job: its server, the harm that would be done, the speed of its type for the job (of 10,000; 0:
+    not looked at), and two halves of the number of which the least won."""
+
+    server: int
+    harm: int
+    speed: int
+    high: int
+    low: int
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """Something that would have had to be other than it was (``now``): from ``at`` on the job goes to ``then``."""
 
@@ -47,7 +59,8 @@ class Turn:
 
 @dataclass(slots=True)
 class Story:
-    """One job in a journal: how it came, what was considered, what happened to it afterwards, and whether it ended."""
+    """One job in a journal: how it came, what was considered, how many servers were looked at and which of them were
+    candidates, what happened to it afterwards, and whether it ended."""
 
     setup: Setup
     arrival: Arrival
@@ -56,6 +69,8 @@ class Story:
     instance: int | None = None
     situation: Situation | None = None
     ahead: Ahead = field(default_factory=lambda: Ahead(0, 0))
+    looks: int = 0
+    candidates: tuple[LookedAt, ...] = ()
     turns: tuple[Turn, ...] = ()
     ends: float = 0.0
     is_over: bool = False

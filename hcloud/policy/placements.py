@@ -6,7 +6,7 @@ These rules stand apart from their kernels (placement, colocation), whose tables
 from __future__ import annotations
 
 from hcloud.policy import codes
-from hcloud.policy.rule import Known, Rule, choice, count, number, share, switch
+from hcloud.policy.rule import DAY, SECONDS, Known, Rule, choice, count, number, share, switch
 
 MOST_CANDIDATES = 1024
 """Servers that one decision samples at most."""
@@ -72,6 +72,9 @@ class Sampled(Placement):
 
     candidates: int = count("candidates a decision", 1, MOST_CANDIDATES, "candidates")
     over: str = choice("free", "all", feeds="over_all", on="all")
+    decision_seconds: float = number(SECONDS, 0, DAY)
+    candidate_seconds: float = number("s a candidate", 0, DAY)
+    wire_seconds: float = number(SECONDS, 0, DAY)
 
     def numbers(self, known: Known) -> dict[str, float]:
         return {**super().numbers(known), "most_candidates": self.candidates}
@@ -82,6 +85,9 @@ class SampledUnits(Considerate):
 
     candidates: int = count("candidates a vCPU", 1, MOST_CANDIDATES, "candidates")
     over: str = choice("free", "all", feeds="over_all", on="all")
+    decision_seconds: float = number(SECONDS, 0, DAY)
+    candidate_seconds: float = number("s a candidate", 0, DAY)
+    wire_seconds: float = number(SECONDS, 0, DAY)
 
     def numbers(self, known: Known) -> dict[str, float]:
         return {"most_candidates": MOST_CANDIDATES, **super().numbers(known)}

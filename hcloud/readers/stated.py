@@ -26,7 +26,7 @@ def find_file(name: str, known: Sequence[str], folder: Path, what: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
-    if path.exists() and (kind := kind_of(path.stat().st_mode)):
+    if name and path.exists() and (kind := kind_of(path.stat().st_mode)):
         raise UsageError(f"{name}: is {kind}, not a {what}")
     if path.suffix in (".yaml", ".yml") or "/" in name:
         raise UsageError(f"{name}: no such {what} file")

@@ -32,14 +32,15 @@ def load_strategy(name: str) -> Strategy:
 
     Raises UsageError where there is no such strategy, placement or file, InputError with every problem of a file.
     """
-    base, _, placement = (name, "", "") if Path(name).is_file() else name.partition(WITH)
+    base, joined, placement = (name, "", "") if Path(name).is_file() else name.partition(WITH)
     found = read_strategy(find_file(base, strategy_names(), bundled("policies"), "strategy"))
-    return with_placement(found, placement) if placement else found
+    return with_placement(found, placement) if joined else found
 
 
 def placement_names() -> tuple[str, ...]:
     """The names of all placements: the greedy one of every bundled strategy, then the others."""
-    return GREEDY, *sorted(path.stem for path in bundled("policies").glob("placements/*.yaml"))
+    found = {path.stem for path in bundled("policies").glob("placements/*.yaml")}
+    return GREEDY, *sorted(found - {GREEDY})
 
 
 def with_placements(strategies: Sequence[Strategy], names: Sequence[str]) -> tuple[Strategy, ...]:
@@ -54,8 +55,7 @@ def with_placement(strategy: Strategy, name: str) -> Strategy:
     """
     if name.lower() == GREEDY and strategy.mechanism("placement").rule == GREEDY:
         return strategy
-    known = tuple(n for n in placement_names() if n != GREEDY)
-    path = find_file(name, known, bundled("policies") / "placements", "placement")
+    path = find_file(name, placement_names(), bundled("policies") / "placements", "placement")
     reading = _StrategyReading(str(path))
     chosen = reading.placement(read_document(path, "placement"))
     reading.refuse("placement")

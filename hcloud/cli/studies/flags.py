@@ -97,14 +97,14 @@ class SimulationFlags:
     def opened(self, workload: str | None, at: datetime, terminal: Terminal) -> SimulatedWorkload:
         """What flags and configuration ask for, with what is to be said of it beforehand."""
         from hcloud.usecases.studies.clusters import parse_loads
-        from hcloud.usecases.studies.sized import check_size_for
+        from hcloud.usecases.studies.sized import check_share
 
         if self.picture is not None:
             from hcloud.views.pictures import check_picture
 
             check_picture(self.picture)
         loads = parse_loads(self.load)
-        check_size_for(self.size_for, loads)
+        check_share(self.size_for, loads)
         if is_plan(workload):
             found = self._planned(Path(str(workload)), at)
             _tell_fleet(found, terminal)

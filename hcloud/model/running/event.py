@@ -29,10 +29,10 @@ class During(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A job came: thousandths of a vCPU and MiB asked for, its vector, whether it may be interrupted, and a number in
-    0..1 that is its own (read by random mapping only). One that is not ``movable`` is enlarged in place but never moved
-    while it runs. ``submitted`` is when its user submitted it, where that was
-    before (it was profiled first); nothing is decided by it, reports count its wait from then. ``true_vector`` is what
-    a simulator knows the job to be like, where ``vector`` is what was estimated; nothing is decided by it either."""
+    0..1 that is its own (read by random mapping and by placements that draw). One that is not ``movable`` is enlarged
+    in place but never moved while it runs. ``submitted`` is when its user submitted it, where that was before (it was
+    profiled first); nothing is decided by it, reports count its wait from then. ``true_vector`` is what a simulator
+    knows the job to be like, where ``vector`` is what was estimated; nothing is decided by it either."""
 
     at: float
     job: str

@@ -13,6 +13,8 @@ from hcloud.sim.run import RunOutcome
 
 _BOUNDS = (0.0, 1.0, 10.0, math.inf)
 _NAMES = ("under 1 s", "1 to 10 s", "10 s and more")
+_UNIT = 1000
+"""Thousandths of a vCPU of a resource unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,13 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class PlacementMeasures:
-    """What a placement did: servers looked at a job, jobs by how long they take, and the audit where one was made."""
+    """What a placement did: servers looked at a job, jobs by how long they take, the audit where one was made,
+    and whether one vCPU's candidates are as many as the reserve has vCPUs, so that a sample is a look at all."""
 
     looks: float
     classes: tuple[DurationClass, ...]
     audit: Audit | None
+    draws_all: bool
 
 
 def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeasures:
@@ -52,6 +56,7 @@ def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeas
         float(outcome.world.control.desk.looks) / max(len(outcome.tasks), 1),
         tuple(_classes(outcome.tasks.work, performance)),
         _audited(outcome) if outcome.setting.audit else None,
+        0 < outcome.setting.reserved_cores <= outcome.world.control.rules.candidates * _UNIT,
     )
 
 

@@ -9,11 +9,16 @@ import numpy as np
 from hcloud.model import workload
 from hcloud.model.running import cloud, strategy
 from hcloud.policy.information import Information, Profiled
+from hcloud.policy.placements import Ideal, Sampled, SampledUnits
 from hcloud.policy.records import Ints, Reals
 from hcloud.policy.registry import rule_of
+from hcloud.policy.rule import Known
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import drawn, estimated, put_profiled
+
+_UNIT = 1000
+"""Thousandths of a vCPU of a resource unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     submit, work = jobs.submit[rows] - (jobs.submit[rows].min() if len(rows) else 0.0), jobs.duration[rows]
     information = rule_of(plan, "information")
     assert isinstance(information, Information)
-    decide = submit + _delays(jobs, rows, information)
+    decide = submit + _delays(jobs, rows, information, _deciding(plan, need))
     order = np.lexsort((rank[rows], memory, need, service, work, submit, decide))
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
@@ -107,16 +112,38 @@ def _canonical(jobs: workload.Jobs, keep: Ints, rank: Ints) -> Ints:
     return np.lexsort(tuple(c[keep] for c in columns))
 
 
-def _delays(jobs: workload.Jobs, rows: Ints, information: Information) -> Reals:
-    """Seconds between submission and decision: profiling once an application, classification and decision always."""
-    always = information.decision_seconds
+def _deciding(plan: strategy.Strategy, need: Ints) -> Reals | None:
+    """The seconds that a placement takes for each decision, where it states them: by the candidates it draws; none for
+    the ideal one. None where it states nothing."""
+    rule = rule_of(plan, "placement")
+    if isinstance(rule, Ideal):
+        return np.zeros(len(need))
+    if not isinstance(rule, Sampled | SampledUnits):
+        return None
+    numbers = rule.numbers(Known(informed=True, qualities=()))
+    units = -(-need // _UNIT) if isinstance(rule, SampledUnits) else np.ones(len(need))
+    drawn = np.minimum(units * rule.candidates, numbers["most_candidates"])
+    seconds: Reals = rule.decision_seconds + rule.wire_seconds + rule.candidate_seconds * drawn
+    return seconds
+
+
+def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding: Reals | None) -> Reals:
+    """Seconds between submission and decision: profiling once an application, classification and decision always.
+
+    Where the placement states how long it decides, an application that is known is not classified again: it is for
+    jobs that take less than that (Tarcil §7.5).
+    """
+    if deciding is None:
+        delays = np.full(len(rows), information.decision_seconds + information.classification_seconds)
+    else:
+        delays = deciding + np.where(jobs.app[rows] < 0, information.classification_seconds, 0.0)
     if not isinstance(information, Profiled):
-        return np.full(len(rows), always)
-    delays = np.full(len(rows), always + information.classification_seconds)
+        return delays if deciding is not None else np.full(len(rows), information.decision_seconds)
     by_time = np.argsort(jobs.submit[rows], kind="stable")
     apps = jobs.app[rows][by_time]
     known, first = np.unique(apps, return_index=True)
-    delays[by_time[first[known >= 0]]] += information.profiling_seconds
+    first_time = information.profiling_seconds + (0.0 if deciding is None else information.classification_seconds)
+    delays[by_time[first[known >= 0]]] += first_time
     return delays
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from hcloud.control.decode import refusals
 from hcloud.control.session import ControlSession
-from hcloud.control.story import Ahead, Story
+from hcloud.control.story import Ahead, LookedAt, Story
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Considered, Decision
 from hcloud.model.running.event import Arrival
@@ -47,7 +48,11 @@ def _story(journal: JournalContents, at: int) -> Story:
     arrival = events[at]
     assert isinstance(arrival, Arrival)
     story = Story(journal.setup, arrival)
+    looks = int(session.tables.control.desk.looks)
     decisions, situation, kind, ahead = _decide(session, arrival)
+    story.looks = int(session.tables.control.desk.looks) - looks
+    if story.looks and journal.setup.rules.candidates:
+        story.candidates = tuple(_candidates(session))
     mine = next(d for d in decisions if d.job == arrival.job and d.at == arrival.at)
     refused = refusals(journal.setup, situation, choose(journal.setup.rules, situation)[0], kind) if kind >= 0 else ()
     story.considered, story.situation, story.ahead = Considered(mine, refused), situation, ahead
@@ -71,6 +76,14 @@ def _decide(session: ControlSession, arrival: Arrival) -> tuple[list[Decision], 
     decisions = session.handle(arrival)
     session.watch = None
     return decisions, *seen[0]
+
+
+def _candidates(session: ControlSession) -> Iterator[LookedAt]:
+    """The servers that the last search drew, each once."""
+    control = session.tables.control
+    rows = (control.candidates[at] for at in range(int(control.desk.found)))
+    drawn = (LookedAt(*(int(v) for v in (r.server, r.harm, r.speed, r.high, r.low))) for r in rows)
+    yield from {one.server: one for one in drawn}.values()
 
 
 def _ahead(session: ControlSession) -> Ahead:

@@ -23,13 +23,11 @@ Servers = tuple[int, ...]
 """How many of each type: of the large one, then of those beside it."""
 
 
-def check_size_for(share: float | None, loads: Sequence[float] = ()) -> None:
-    """UsageError for a share that no reserve could keep or any does, or for one of several loads."""
-    if share is None:
-        return
-    if not 0 < share < 1:
+def check_share(share: float | None, loads: Sequence[float]) -> None:
+    """Raises UsageError for a share that no reserve could keep or any does, and beside several loads."""
+    if share is not None and not 0 < share < 1:
         raise UsageError(f"--size-for {share:g}: write a share of jobs above 0 and below 1, for example 0.95")
-    if len(loads) > 1:
+    if share is not None and len(loads) > 1:
         raise UsageError("--size-for is of one load", hint="name one, for example --load 0.8")
 
 
@@ -41,7 +39,6 @@ def with_sizes(
     advance: Callable[[float], None] = lambda done: None,
 ) -> StrategyComparison:
     """A comparison in which every strategy is told with the reserve that keeps the share in the mean of its seeds."""
-    check_size_for(share)
     studies = [study if seed == study.seed else with_seed(study, seed) for seed in comparison.seeds]
     made: list[ComparedStrategy] = []
     for at, (strategy, one) in enumerate(zip(strategies, comparison.strategies, strict=True)):

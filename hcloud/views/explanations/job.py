@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from hcloud.model.running.decision import Decision, DecisionAction, Declined
 from hcloud.model.running.event import BelowQos, Completion, Interruption, Lost, Reclassified
+from hcloud.policy.codes import BY_COLOCATION, BY_LOAD, BY_MATCH, SCALE
 from hcloud.policy.facts import SECONDS, SHARE_OF_POOL, percent, quality
+from hcloud.policy.quality import HALF
 from hcloud.units import counted, counted_vcpus, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 
 if TYPE_CHECKING:
-    from hcloud.control.story import Story, Turn
+    from hcloud.control.story import LookedAt, Story, Turn
+
+_MOST_CANDIDATES = 8
 
 
 def explain_story(story: Story) -> Explanation:
@@ -25,6 +29,7 @@ def explain_story(story: Story) -> Explanation:
         ExplanationLine("asked", (asked, "may be interrupted") if job.restartable else (asked,), weight=0),
         ExplanationLine("why", (considered.decision.why,), weight=3),
         ExplanationLine("state", listed(_there(story)), weight=2),
+        ExplanationLine("looked at", tuple(_looked_at(story)), weight=2),
         ExplanationLine("rejected", tuple(map(_missed, considered.refused)), weight=1),
         ExplanationLine("unless", tuple(map(_said, story.turns)), weight=2),
         ExplanationLine("later", listed(_later(story)), weight=0),
@@ -71,6 +76,35 @@ def _there(story: Story) -> Iterator[str]:
     )
     if now.needed or now.offered:
         yield f"on demand offers a quality of {quality(now.offered)}, it needs {quality(now.needed)}"
+
+
+def _looked_at(story: Story) -> Iterator[str]:
+    """How many servers were looked at, and the candidates with what they were ranked by."""
+    if not story.looks:
+        return
+    rules, reserve = story.setup.rules, story.setup.reserve
+    drawn = f", {counted(len(story.candidates), 'candidate')} with room" if story.candidates else ""
+    yield f"{counted(story.looks, 'server')}{drawn}"
+    for one in sorted(story.candidates, key=lambda c: c.server != story.instance)[:_MOST_CANDIDATES]:
+        taken = " (taken)" if one.server == story.instance else ""
+        kind = story.setup.types[reserve[one.server]].name if one.server < len(reserve) else "rented"
+        speed = f", {one.speed / 100:.0f}% of the best type's speed" if 0 < one.speed < 10_000 else ""
+        yield f"server {one.server}, {kind}{speed}{_ranked(rules.ranking, one)}{taken}"
+    if len(story.candidates) > _MOST_CANDIDATES:
+        yield f"and {len(story.candidates) - _MOST_CANDIDATES} more"
+
+
+def _ranked(ranking: int, one: LookedAt) -> str:
+    """What a candidate was ranked by."""
+    if ranking == BY_LOAD:
+        return f", {one.high / 10_000:.0f}% in use"
+    if ranking == BY_COLOCATION:
+        return f", quality of colocation {1 - one.high / 1_000_000:.3f}"
+    if ranking == BY_MATCH:
+        lacks = one.high >= HALF
+        apart = (one.high - HALF if lacks else one.high) / HALF
+        return f", {quality(apart * SCALE)} {'below' if lacks else 'above'} the quality it needs"
+    return ""
 
 
 def _missed(option: Declined) -> str:

@@ -314,5 +314,7 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
             terminal.warn(f"{compared.name}: {said}: no type holds them{out}")
         if any(astuple(run.faults)):
             terminal.show(point(f"{compared.name}: {_faults(run.faults)}"))
+        if run.placed is not None and run.placed.draws_all:
+            terminal.note(f"{compared.name}: as many candidates as vCPUs are reserved: it looks at every server")
         if run.use.unfinished:
             terminal.warn(f"{compared.name}: {counted(run.use.unfinished, 'job')} still queued")

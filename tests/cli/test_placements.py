@@ -1,0 +1,121 @@
+"""Placements on the command line: by name, beside each other, audited, sized for equal quality, and explained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hcloud.cli.main import run
+
+LOCAL = ("scenario:local-40", "--strategy", "SR")
+NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+def document(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert run([*words, "--json", *NOW]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+def test_placements_stand_side_by_side_and_greedy_is_the_strategy_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    told = document(capsys, "simulate", *LOCAL, "--placement", "greedy,tarcil", "--placement", "least-loaded")
+    assert [s["name"] for s in told["strategies"]] == ["SR", "SR+tarcil", "SR+least-loaded"]
+    plain = document(capsys, "simulate", *LOCAL)
+    assert plain["strategies"][0]["runs"] == told["strategies"][0]["runs"]
+    looks = [s["runs"][0]["placement"]["looks_per_job"] for s in told["strategies"]]
+    assert looks[0] == 0 < looks[1] < looks[2]
+
+
+def test_an_audit_holds_a_sample_to_the_law_of_its_size(capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight candidates are better than eight ninths of the others on average, whatever the jobs are."""
+    told = document(capsys, "simulate", "scenario:tarcil-110", "-s", "SR+tarcil", "--load", "0.5", "--audit")
+    audit = told["strategies"][0]["runs"][0]["placement"]["audit"]
+    assert audit["choices"] > 10_000
+    assert audit["mean_rank"] == pytest.approx(8 / 9, abs=0.02)
+    assert audit["distance"] < 0.05
+
+
+def test_an_audit_changes_no_run(capsys: pytest.CaptureFixture[str]) -> None:
+    made = [document(capsys, "simulate", *LOCAL, "--placement", "paragon", *more) for more in ((), ("--audit",))]
+    runs = [told["strategies"][0]["runs"][0] for told in made]
+    assert runs[0]["placement"].pop("audit") is None
+    assert runs[1]["placement"].pop("audit")["mean_rank"] > 0.9
+    assert runs[0] == runs[1]
+
+
+def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("compare", *LOCAL, "--placement", "paragon,least-loaded", "--seeds", "1", "--size-for", "0.8")
+    told = document(capsys, *words)
+    sizes = {s["name"]: s["sized"] for s in told["strategies"]}
+    assert all(s["kept_qos"] >= 0.8 for s in sizes.values())
+    assert run([*words]) == 0
+    last = " ".join(capsys.readouterr().out.split("\n\n")[-1].split())
+    assert last.startswith("To keep 80% of jobs within 5% of their performance, ")
+    least, most = (f(sizes.values(), key=lambda s: float(s["cost_per_ideal_hour"])) for f in (min, max))
+    assert f"${float(least['cost_per_ideal_hour']):,.2f}" in last
+    assert f"${float(most['cost_per_ideal_hour']):,.2f}" in last
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("simulate", *LOCAL, "--placement", "tarcl"), "there is no placement 'tarcl'; did you mean tarcil?"),
+        (("compare", *LOCAL, "--size-for", "1"), "a share of jobs above 0 and below 1"),
+        (("compare", *LOCAL, "--size-for", "0.9", "--load", "0.5,0.8"), "--size-for is of one load"),
+        (("sweep", "scenario:static", "--strategy", "SR+tarcil", "--vary", "placement.candidates=0"), "from 1 to 1024"),
+        (("strategy", "show", "SR+"), "there is no placement ''"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_runs(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words]) == 64
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_placement_of_ones_own_says_all_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(
+        'format_version: "1.0"\nname: mine\ntitle: "Mine"\nplacement: {rule: tarcil, origin: C, why: "x"}\n'
+    )
+    assert run(["strategy", "show", "SR", "--placement", str(mine)]) == 1
+    told = capsys.readouterr().err
+    assert all(f"placement.parameters.{key}" in told for key in ("candidates", "over", "join_starting"))
+
+
+def test_a_strategy_shows_where_the_numbers_of_its_placement_come_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["strategy", "show", "HM", "--placement", "tarcil"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "HM+tarcil" in told
+    assert "placement: tarcil X Tarcil (thesis §7.3)" in told
+
+
+def test_a_sweep_varies_the_candidates(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (
+        "sweep",
+        "scenario:static",
+        "--strategy",
+        "SR",
+        "--placement",
+        "tarcil",
+        "--vary",
+        "placement.candidates=1,4",
+    )
+    told = document(capsys, *words)
+    assert {c["strategy"] for c in told["rows"]} == {"SR+tarcil"}
+
+
+def test_a_job_is_explained_with_the_servers_that_were_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = tmp_path / "run.jsonl"
+    words = ("simulate", "scenario:static", "-s", "SR+power-of-two", "--journal", str(journal))
+    assert run([*words]) == 0
+    capsys.readouterr()
+    assert run(["explain", "--job", "300", str(journal)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "looked at 2 servers, 2 candidates with room" in told or "looked at 3 servers" in told
+    assert "in use (taken)" in told
