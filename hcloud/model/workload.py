@@ -62,10 +62,12 @@ class Provenance:
 
 
 class WindowRule(StrEnum):
-    """Who says which part of a trace counts: the user, the trace itself, its jobs (``arrivals``: they come and end
-    within it; ``standing``: most of them outlast the submissions), or nobody (``whole``: all of a series)."""
+    """Who says which part of a trace counts: the user (``asked``; ``shorter``: all there is, which is less than asked),
+    the trace itself, its jobs (``arrivals``: they come and end within it; ``standing``: most of them outlast the
+    submissions), or nobody (``whole``: all of a series)."""
 
     ASKED = "asked"
+    SHORTER = "shorter"
     TRACE = "trace"
     ARRIVALS = "arrivals"
     STANDING = "standing"
