@@ -52,6 +52,8 @@ def test_loads_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ("simulate scenario:local-40 --load much", "--load much: not numbers"),
         ("compare scenario:local-40 --load 0.5,0.5", "the same load twice"),
         ("compare scenario:local-40 --load 1.2", "a load from 0.07 to 1 is possible"),
+        ("simulate scenario:local-40 --size-for 0.9 --load 0.5,0.8", "--size-for is of one load"),
+        ("compare scenario:local-40 --size-for 95", "--size-for 95: write a share of jobs above 0 and below 1"),
         ("simulate scenario:static --load 0.5", "scenario:static comes without a cluster"),
         ("simulate trace.csv --load 0.5", "its jobs run as long as they ran"),
         ("simulate scenario:local-40 --pool 3 --provider aws", "--provider, --pool: scenario:local-40 has its own"),
@@ -70,6 +72,21 @@ def test_what_cannot_be_asked(
     told = capsys.readouterr()
     assert told.out == ""
     assert why in " ".join(told.err.split())
+
+
+def test_simulate_and_compare_find_the_same_reserve_for_a_quality(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["scenario:local-40", "--placement", "greedy,paragon", "--size-for", "0.9", *NOW]
+    assert run(["simulate", *words]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "servers for 90% kept - 23" in told  # greedy does not keep it at eight times the reserve
+    assert "vCPUs for 90% kept - 104" in told
+    assert "5% of their performance, SR+paragon needs 23 servers with 104 vCPUs ($3.43 an hour). SR cannot" in told
+    assert run(["compare", *words, "--seeds", "1", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    greedy, paragon = (one["sized"] for one in document["strategies"])
+    assert (document["sized_for"], greedy) == (0.9, None)
+    assert (paragon["servers"], paragon["vcpus"]) == (23, 104)
+    assert paragon["kept_qos"] >= 0.9
 
 
 def test_the_journal_of_a_cluster(

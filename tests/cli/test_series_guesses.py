@@ -66,3 +66,14 @@ def test_a_mix_for_a_series_is_told_to_rest_on_work_that_differs(tmp_path: Path)
         plan = load_plan(tmp_path / "plan.json")
         assert (len({line.instance_type.split(".")[0] for line in plan.mix}) > 1) is told
         assert any("planning.mix_types" in warning for warning in plan.warnings) is told
+
+
+def test_the_screen_says_of_how_many_machines_a_demand_is_the_sum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (f"{300 * n},{n % 7},{n % 5}\n" for n in range(600))
+    (tmp_path / "use.csv").write_text("timestamp,web vcpus,db vcpus\n" + "".join(rows), encoding="utf-8")
+    assert run(["plan", str(tmp_path / "use.csv"), *NOW, "-q"]) == 0
+    assert "use.csv: 600 rows of 2 machines, 50.0 h" in " ".join(capsys.readouterr().out.split())
+    assert run(["workload", "show", str(tmp_path / "use.csv"), "-q"]) == 0
+    assert "machines 2, added up" in " ".join(capsys.readouterr().out.split())

@@ -60,9 +60,11 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class SizedReserve:
-    """The least reserve that keeps a share of jobs: servers of all types, dollars an ideal hour, and the share kept."""
+    """The least reserve that keeps a share of jobs: servers of all types and their vCPUs, and in the mean of the seeds
+    dollars an ideal hour and the share kept."""
 
     servers: int
+    vcpus: float
     dollars: Decimal
     kept: float
 
