@@ -78,7 +78,8 @@ def test_what_cannot_be_asked(
 
 def written_in(picture: Path) -> str:
     """The words of a picture."""
-    return " ".join(e.text or "" for e in ET.fromstring(picture.read_text(encoding="utf-8")).iter(f"{SVG}text") if e.text)
+    texts = ET.fromstring(picture.read_text(encoding="utf-8")).iter(f"{SVG}text")
+    return " ".join(e.text or "" for e in texts)
 
 
 def test_a_picture_over_the_load_has_a_line_a_placement(tmp_path: Path) -> None:
