@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from hcloud.cli.main import run
 
+SVG = "{http://www.w3.org/2000/svg}"
 NOW = ("--now", "2026-11-20T12:00:00Z")
 
 
@@ -72,6 +74,32 @@ def test_what_cannot_be_asked(
     told = capsys.readouterr()
     assert told.out == ""
     assert why in " ".join(told.err.split())
+
+
+def written_in(picture: Path) -> str:
+    """The words of a picture."""
+    return " ".join(e.text or "" for e in ET.fromstring(picture.read_text(encoding="utf-8")).iter(f"{SVG}text") if e.text)
+
+
+def test_a_picture_over_the_load_has_a_line_a_placement(tmp_path: Path) -> None:
+    words = ["--placement", "first-fit,paragon", "--seeds", "2", "--picture", str(tmp_path / "p.svg")]
+    assert run(["compare", "scenario:local-40", "--load", "0.5,0.8", *words]) == 0
+    told = written_in(tmp_path / "p.svg")
+    assert "load: vCPUs needed over those there are" in told
+    assert "mean performance" in told
+    assert told.count("SR+first-fit") == told.count("SR+paragon") == 1  # one line each, whatever the loads
+    assert "use of the reserve" not in told
+
+
+def test_a_picture_over_how_long_jobs_are(tmp_path: Path) -> None:
+    rows = [f"{at},{at},{(0.5, 5, 60)[at % 3]},1,1" for at in range(30)]
+    trace, picture = tmp_path / "jobs.csv", tmp_path / "p.svg"
+    for kept, expected in ((rows, True), (rows[::3], False)):
+        trace.write_text("\n".join(["id,submit,duration,cores,memory", *kept]) + "\n", encoding="utf-8")
+        assert run(["simulate", str(trace), "-s", "SR", "--placement", "tarcil", "--picture", str(picture)]) == 0
+        told = written_in(picture)
+        assert ("under 1 s" in told and "10 s and more" in told) is expected
+        assert "jobs that kept 95%" in told
 
 
 def test_simulate_and_compare_find_the_same_reserve_for_a_quality(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,15 +31,15 @@ def compare_at_loads(
     if len(asked.loads) <= 1:
         return compare(study, strategies, asked.seeds, advance, asked.pool)
     found = []
-    for at, load in enumerate(asked.loads):
-        loaded = study if at == 0 else at_load(study, load)
+    studies = [study, *(at_load(study, load) for load in asked.loads[1:])]
+    for at, loaded in enumerate(studies):
 
         def told(done: float, before: int = at) -> None:
             advance((before + done) / len(asked.loads))
 
         found.append(compare(loaded, strategies, asked.seeds, told, asked.pool))
     named = [
-        replace(one, name=f"{one.name} at {load:g}")
+        replace(one, name=f"{one.name} at {load:g}", load=load)
         for load, made in zip(asked.loads, found, strict=True)
         for one in made.strategies
     ]
