@@ -156,6 +156,14 @@ class Jobs:
         """The jobs as they came: a simulation decides itself when they start."""
         return replace(self, start=None)
 
+    @property
+    def as_started(self) -> Jobs:
+        """The jobs as if each had come when it started: what a plan's own fleet is to serve is the demand planned."""
+        if self.start is None:
+            return self
+        jobs = self.at(self.start.argsort(kind="stable"))
+        return replace(jobs, submit=jobs.begins, start=None)
+
     def at(self, rows: NDArray[np.intp]) -> Jobs:
         """The jobs of some rows."""
         columns = {name: getattr(self, name)[rows] for name in JOB_COLUMNS}
