@@ -116,6 +116,12 @@ class InputError(HcloudError):
             shown.append(f"  ... and {more} more")
         return [super().__str__(), *shown]
 
+    @property
+    def brief(self) -> str:
+        """Its problems in one line, without the file's name; what is wrong with the whole where there are none."""
+        found = [f"{p.where}: {p.value} ({p.allowed})" for p in self.problems[: self.SHOWN]]
+        return "; ".join(found) or super().__str__()
+
     def __str__(self) -> str:
         return "\n".join(self.lines())
 

@@ -62,10 +62,12 @@ class Provenance:
 
 
 class WindowRule(StrEnum):
-    """Who says which part of a trace counts: the user, the trace itself, its jobs (``arrivals``: they come and end
-    within it; ``standing``: most of them outlast the submissions), or nobody (``whole``: all of a series)."""
+    """Who says which part of a trace counts: the user (``asked``; ``shorter``: all there is, which is less than asked),
+    the trace itself, its jobs (``arrivals``: they come and end within it; ``standing``: most of them outlast the
+    submissions), or nobody (``whole``: all of a series)."""
 
     ASKED = "asked"
+    SHORTER = "shorter"
     TRACE = "trace"
     ARRIVALS = "arrivals"
     STANDING = "standing"
@@ -153,6 +155,14 @@ class Jobs:
     def arriving(self) -> Jobs:
         """The jobs as they came: a simulation decides itself when they start."""
         return replace(self, start=None)
+
+    @property
+    def as_started(self) -> Jobs:
+        """The jobs as if each had come when it started: what a plan's own fleet is to serve is the demand planned."""
+        if self.start is None:
+            return self
+        jobs = self.at(self.start.argsort(kind="stable"))
+        return replace(jobs, submit=jobs.begins, start=None)
 
     def at(self, rows: NDArray[np.intp]) -> Jobs:
         """The jobs of some rows."""

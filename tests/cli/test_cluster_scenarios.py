@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from hcloud.cli.main import run
 
+SVG = "{http://www.w3.org/2000/svg}"
 NOW = ("--now", "2026-11-20T12:00:00Z")
 
 
@@ -52,6 +54,8 @@ def test_loads_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ("simulate scenario:local-40 --load much", "--load much: not numbers"),
         ("compare scenario:local-40 --load 0.5,0.5", "the same load twice"),
         ("compare scenario:local-40 --load 1.2", "a load from 0.07 to 1 is possible"),
+        ("simulate scenario:local-40 --size-for 0.9 --load 0.5,0.8", "--size-for is of one load"),
+        ("compare scenario:local-40 --size-for 95", "--size-for 95: write a share of jobs above 0 and below 1"),
         ("simulate scenario:static --load 0.5", "scenario:static comes without a cluster"),
         ("simulate trace.csv --load 0.5", "its jobs run as long as they ran"),
         ("simulate scenario:local-40 --pool 3 --provider aws", "--provider, --pool: scenario:local-40 has its own"),
@@ -70,6 +74,48 @@ def test_what_cannot_be_asked(
     told = capsys.readouterr()
     assert told.out == ""
     assert why in " ".join(told.err.split())
+
+
+def written_in(picture: Path) -> str:
+    """The words of a picture."""
+    texts = ET.fromstring(picture.read_text(encoding="utf-8")).iter(f"{SVG}text")
+    return " ".join(e.text or "" for e in texts)
+
+
+def test_a_picture_over_the_load_has_a_line_a_placement(tmp_path: Path) -> None:
+    words = ["--placement", "first-fit,paragon", "--seeds", "2", "--picture", str(tmp_path / "p.svg")]
+    assert run(["compare", "scenario:local-40", "--load", "0.5,0.8", *words]) == 0
+    told = written_in(tmp_path / "p.svg")
+    assert "load: vCPUs needed over those there are" in told
+    assert "mean performance" in told
+    assert told.count("SR+first-fit") == told.count("SR+paragon") == 1  # one line each, whatever the loads
+    assert "use of the reserve" not in told
+
+
+def test_a_picture_over_how_long_jobs_are(tmp_path: Path) -> None:
+    rows = [f"{at},{at},{(0.5, 5, 60)[at % 3]},1,1" for at in range(30)]
+    trace, picture = tmp_path / "jobs.csv", tmp_path / "p.svg"
+    for kept, expected in ((rows, True), (rows[::3], False)):
+        trace.write_text("\n".join(["id,submit,duration,cores,memory", *kept]) + "\n", encoding="utf-8")
+        assert run(["simulate", str(trace), "-s", "SR", "--placement", "tarcil", "--picture", str(picture)]) == 0
+        told = written_in(picture)
+        assert ("under 1 s" in told and "10 s and more" in told) is expected
+        assert "jobs that kept 95%" in told
+
+
+def test_simulate_and_compare_find_the_same_reserve_for_a_quality(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["scenario:local-40", "--placement", "greedy,paragon", "--size-for", "0.9", *NOW]
+    assert run(["simulate", *words]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "servers for 90% kept - 23" in told  # greedy does not keep it at eight times the reserve
+    assert "vCPUs for 90% kept - 104" in told
+    assert "5% of their performance, SR+paragon needs 23 servers with 104 vCPUs ($3.43 an hour). SR cannot" in told
+    assert run(["compare", *words, "--seeds", "1", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    greedy, paragon = (one["sized"] for one in document["strategies"])
+    assert (document["sized_for"], greedy) == (0.9, None)
+    assert (paragon["servers"], paragon["vcpus"]) == (23, 104)
+    assert paragon["kept_qos"] >= 0.9
 
 
 def test_the_journal_of_a_cluster(

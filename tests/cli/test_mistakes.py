@@ -513,3 +513,34 @@ def test_what_several_fakes_export_fits_in_one_shell() -> None:
     done = subprocess.run(["bash", "-c", shell], check=True, capture_output=True, text=True, env={})
     assert done.stdout.splitlines() == ["aws http://127.0.0.1:1 []", "aws []", "gcp [demo]"]
     assert [line for line in exports(ups[1:]) if line.startswith("#")] == []
+
+
+def test_a_flag_that_the_configuration_refuses_is_told_in_one_line(told: Told) -> None:
+    code, _, said = told("plan trace.csv --horizon 1")
+    assert (code, said.count("\\n")) == (64, 0)
+    assert said.startswith("error: planning.horizon: '1' ('1' is not a duration")
+    _, _, said = told("plan trace.csv --set cores=4")
+    assert "did you mean default_cores, series_cores" in said
+
+
+@pytest.mark.parametrize("date", ["31.10.2026 10:00", "10/31/2026 10:00 AM", "31-10-2026"])
+def test_dates_of_a_country_are_met_with_how_to_convert_them(date: str, told: Told) -> None:
+    for header in ("submit,duration", "time,cpu"):
+        Path("dates.csv").write_text(f"{header}\n{date},5\n{date},5\n", encoding="utf-8")
+        code, _, said = told("workload show dates.csv --set series_value=cores")
+        assert code == 1
+        assert "write dates as 2026-10-31" in said
+
+
+def test_a_folder_of_jobs_does_not_blame_its_read_me(told: Told) -> None:
+    Path("many").mkdir()
+    jobs = "JobID|Submit|Start|End|AllocCPUS\n1|2026-11-01T08:00:00|2026-11-01T08:00:00|2026-11-01T08:30:00|2\n"
+    for name, text in (
+        ("README.txt", "how these were made\n"),
+        ("a.txt", jobs),
+        ("z.csv", "timestamp,cores\n0,1\n60,1\n"),
+    ):
+        Path("many", name).write_text(text, encoding="utf-8")
+    code, _, said = told("plan many")
+    assert code == 1
+    assert "many/a.txt: holds jobs (slurm)" in said

@@ -131,12 +131,12 @@ def test_out_and_explain(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_detailed_exitcode_says_whether_something_would_be_bought(trace: Path) -> None:
-    assert run(["plan", str(trace), *NOW, "--detailed-exitcode"]) == 2
+    assert run(["plan", str(trace), *NOW, "--family", "m6i", "--detailed-exitcode"]) == 2
     idle = trace.with_name("idle.csv")
     idle.write_text(
         "id,submit,duration,cores,memory,kind\na,0,60,16,64,batch\nb,80000,60,16,64,batch\n", encoding="utf-8"
     )
-    assert run(["plan", str(idle), *NOW, "--detailed-exitcode"]) == 0
+    assert run(["plan", str(idle), *NOW, "--family", "m6i", "--detailed-exitcode"]) == 0
 
 
 def test_a_file_of_bad_prices_only_is_counted_and_takes_the_price_out_of_use(
@@ -207,11 +207,12 @@ def test_a_damaged_plan_file_is_refused(text: str, tmp_path: Path) -> None:
 
 def test_a_plan_overwrites_a_plan_and_nothing_else(trace: Path, tmp_path: Path) -> None:
     before = trace.read_bytes()
-    assert run(["plan", str(trace), *NOW, "--out", str(trace)]) == 1
+    words = ["plan", str(trace), *NOW, "--family", "m6i", "--out"]
+    assert run([*words, str(trace)]) == 1
     assert trace.read_bytes() == before
     for _ in range(2):
-        assert run(["plan", str(trace), *NOW, "--out", str(tmp_path / "plan.json")]) == 0
-    assert run(["plan", str(trace), *NOW, "--out", str(tmp_path / "nowhere" / "plan.json")]) == 1
+        assert run([*words, str(tmp_path / "plan.json")]) == 0
+    assert run([*words, str(tmp_path / "nowhere" / "plan.json")]) == 1
 
 
 def test_each_provider_takes_the_regions_and_families_it_knows(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,7 +230,7 @@ def test_work_left_running_after_the_last_submission_counts_where_it_is_most_of_
 ) -> None:
     path = tmp_path / "two.csv"
     path.write_text("id,submit,duration,cores,memory\nweb,0,172800,16,64\netl,36000,7200,8,32\n", encoding="utf-8")
-    assert run(["plan", str(path), *NOW, "-o", "json"]) == 0
+    assert run(["plan", str(path), *NOW, "--family", "m6i", "-o", "json"]) == 0
     workload = json.loads(capsys.readouterr().out)["workload"]
     assert (workload["hours"], workload["peak_cores"]) == (48.0, 24.0)
 
@@ -237,9 +238,9 @@ def test_work_left_running_after_the_last_submission_counts_where_it_is_most_of_
 def test_jobs_that_need_gpus_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "gpu.csv"
     path.write_text("submit,duration,cores,gpus\n0,90000,16,0\n0,90000,64,8\n80000,9,1,0\n", encoding="utf-8")
-    assert run(["plan", str(path), *NOW, "-o", "json"]) == 0
+    assert run(["plan", str(path), *NOW, "--family", "m6i", "-o", "json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    assert plan["workload"]["left_out"] == {"asks for GPUs, which are not planned for": 1}
+    assert plan["workload"]["left_out"] == {"asks for GPUs, which are not planned for: 80.0% of the core-hours": 1}
     assert plan["workload"]["peak_cores"] < 18
     assert any("GPU" in w for w in plan["warnings"])
     path.write_text("submit,duration,cores,gpus\n0,90000,64,8\n", encoding="utf-8")

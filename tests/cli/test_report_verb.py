@@ -19,6 +19,7 @@ from hcloud.store.plan_file import load_plan
 from hcloud.usecases.live.ground import CloudSelection, opened
 from hcloud.views.document import schema_of
 from hcloud.views.reports.documents import CommitmentsDocument, CostDocument, SavingsDocument
+from hcloud.views.reports.report import percent
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 REPORT_SCHEMA = schema_of(CostDocument, SavingsDocument, CommitmentsDocument)
@@ -292,3 +293,8 @@ def test_machines_that_ended_earlier_in_the_month_count_for_sustained_use(
     whole = costs(document(capsys, "cost", "--from", month.isoformat()))["billed"]
     before = costs(document(capsys, "cost", "--from", month.isoformat(), "--to", middle))["billed"]
     assert before + costs(document(capsys, "cost", "--from", middle))["billed"] == whole
+
+
+def test_a_share_that_is_nothing_has_no_sign() -> None:
+    assert percent(Decimal("-0.00001")) == "0.0 %"
+    assert percent(Decimal("-0.01")) == "-1.0 %"

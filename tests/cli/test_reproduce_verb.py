@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import pickle
 import shutil
 from functools import partial
 from pathlib import Path
 
 import pytest
+from building import Built
 
 from hcloud.cli.main import run
 from hcloud.research.charts import save_pictures
@@ -25,21 +27,17 @@ EXACT = ("calibration", "price-ratio", "q90")
 SAID = ("§0", "words")
 
 
-@pytest.fixture(scope="module")
-def known() -> dict[tuple[str, int], StudyReport]:
-    """What studies came to, by key and number of seeds."""
-    return {}
-
-
 @pytest.fixture
-def remembered(monkeypatch: pytest.MonkeyPatch, known: dict[tuple[str, int], StudyReport]) -> None:
-    """A study that another test of this file ran at as many seeds is not run again."""
+def remembered(monkeypatch: pytest.MonkeyPatch, built: Built) -> None:
+    """A study that another test of this file ran at as many seeds is not run again, whichever worker ran it."""
 
     def once(key: str, bench: StudyBench) -> StudyReport:
-        asked = (key, len(bench.seeds))
-        if asked not in known:
-            known[asked] = STUDIES[key](bench)
-        return known[asked]
+        def kept(directory: Path) -> None:
+            (directory / "report").write_bytes(pickle.dumps(STUDIES[key](bench)))
+
+        found = built(f"study-{key}-{len(bench.seeds)}", kept)
+        report: StudyReport = pickle.loads((found / "report").read_bytes())
+        return report
 
     monkeypatch.setattr("hcloud.research.reproduce.STUDIES", {key: partial(once, key) for key in STUDIES})
 

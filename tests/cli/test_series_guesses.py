@@ -10,6 +10,7 @@ from hcloud.cli.main import run
 from hcloud.store.plan_file import load_plan
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
+M6I = ("--family", "m6i")
 
 
 @pytest.mark.parametrize("prefix", ["", "workload.options."])
@@ -18,7 +19,7 @@ def test_guesses_of_a_series_are_warned_of_next_to_short_history_until_they_are_
 ) -> None:
     rows = [f"{300 * i},{30 + i % 40}" for i in range(600)]
     (tmp_path / "util.csv").write_text("\n".join(["timestamp,value", *rows]) + "\n", encoding="utf-8")
-    words = ["plan", str(tmp_path / "util.csv"), "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
+    words = ["plan", str(tmp_path / "util.csv"), *M6I, "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
     assert run(words) == 1
     told = " ".join(capsys.readouterr().err.split())
     assert "nothing says how many vCPUs a machine has: the values are percent of one (from the file's name)" in told
@@ -49,7 +50,7 @@ def test_the_vcpus_that_a_whole_series_hangs_on_are_warned_of(
 ) -> None:
     lines = [rows[0], *(rows[1].format(i // 60 % 24, i % 60) for i in range(600))]
     (tmp_path / "series.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    words = ["plan", str(tmp_path / "series.csv"), "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
+    words = ["plan", str(tmp_path / "series.csv"), *M6I, "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
     assert run(words) == 0
     told = [warning for warning in load_plan(tmp_path / "plan.json").warnings if key in warning]
     assert told == [f"the workload does not say what its values are; assumed: {said} (--set {key}=...)"]
@@ -65,3 +66,14 @@ def test_a_mix_for_a_series_is_told_to_rest_on_work_that_differs(tmp_path: Path)
         plan = load_plan(tmp_path / "plan.json")
         assert (len({line.instance_type.split(".")[0] for line in plan.mix}) > 1) is told
         assert any("planning.mix_types" in warning for warning in plan.warnings) is told
+
+
+def test_the_screen_says_of_how_many_machines_a_demand_is_the_sum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (f"{300 * n},{n % 7},{n % 5}\n" for n in range(600))
+    (tmp_path / "use.csv").write_text("timestamp,web vcpus,db vcpus\n" + "".join(rows), encoding="utf-8")
+    assert run(["plan", str(tmp_path / "use.csv"), *NOW, "-q"]) == 0
+    assert "use.csv: 600 rows of 2 machines, 50.0 h" in " ".join(capsys.readouterr().out.split())
+    assert run(["workload", "show", str(tmp_path / "use.csv"), "-q"]) == 0
+    assert "machines 2, added up" in " ".join(capsys.readouterr().out.split())

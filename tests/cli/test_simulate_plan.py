@@ -48,8 +48,7 @@ def test_the_plans_screen_and_simulate_tell_the_same_of_its_fleet(
     [simulated] = json.loads(out)["strategies"]
     assert simulated["name"] == "HC"
     assert f"the plan's fleet: {servers} x m6i.4xlarge reserved, the rest rented, on" in err
-    [kept] = re.findall(r'"kept_qos": ([0-9.]+)', json.dumps(simulated))
-    assert round(float(kept), 6) == found.kept_qos
+    assert round(simulated["runs"][0]["kept_qos"], 6) == found.kept_qos
     [hourly] = re.findall(r'"cost_per_ideal_hour": "?([0-9.]+)', json.dumps(simulated))
     assert float(hourly) * 730 == pytest.approx(float(found.monthly), rel=1e-4)
     assert run(["compare", "plan.json", *NOW, "--seeds", "1", "-s", "HF,OdF"]) == 0
@@ -79,6 +78,14 @@ def test_what_the_plan_says_is_not_said_again(made: Path, capsys: pytest.Capture
     for verb in ("simulate", "compare"):
         assert run([verb, "plan.json", "--provider", "gcp", "--pool", "3", *NOW]) == 64
         assert "--provider, --pool: the plan says that" in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_audit_of_a_plans_fleet(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    for words, audited in ((["--audit"], True), ([], False)):
+        assert run(["simulate", "plan.json", "--placement", "tarcil", *words, *NOW, "--json"]) == 0
+        [one] = json.loads(capsys.readouterr().out)["strategies"]
+        assert (one["runs"][0]["placement"]["audit"] is not None) is audited
 
 
 def test_a_fleet_with_too_many_jobs_names_the_command_that_simulates_it(

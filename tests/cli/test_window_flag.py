@@ -50,6 +50,9 @@ def test_the_flag_and_the_key_say_otherwise(
     assert (workload["mean_cores"], workload["hours"]) == (1.0, 24.0)
     assert workload["left_out"] == {"outside the window": 240}
     assert run(["plan", str(drained), "--window", "1w", "--json", *NOW]) == 0, "all there is of a longer one"
-    assert json.loads(capsys.readouterr().out)["workload"]["mean_cores"] == 11.0
+    workload = json.loads(capsys.readouterr().out)["workload"]
+    assert (workload["mean_cores"], workload["window"]["rule"]) == (11.0, "shorter")
+    assert run(["workload", "show", str(drained), "--window", "1w"]) == 0
+    assert "all there is, which is less than asked" in " ".join(capsys.readouterr().out.split())
     assert run(["plan", str(drained), "--window", "tomorrow"]) == 64
     assert "START..END" in capsys.readouterr().err

@@ -44,7 +44,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     Path("trace.csv").write_text(TRACE)
-    Path("hcloud.yaml").write_text("workload: {path: trace.csv}\nmarkets: [{provider: aws}]\n")
+    Path("hcloud.yaml").write_text("workload: {path: trace.csv}\nmarkets: [{provider: aws, families: [m6i]}]\n")
     return tmp_path / "work"
 
 

@@ -297,6 +297,13 @@ def test_a_bill_too_short_to_buy_from_says_so_first() -> None:
     assert not any("too short" in text for text in rest)
 
 
+def test_of_many_remarks_on_a_bill_the_screen_says_how_many_more_there_are() -> None:
+    said = {f"lines of a region that is not known ({n})": n for n in range(1, 8)}
+    told = said_of(planned(replace(bill(used("m5.large", 10 * FLAT)), said=said)))
+    assert sum("lines of a region" in text for text in told) == 4
+    assert any(text == "3 more remarks on lines of the bill: hcloud workload show acme" for text in told)
+
+
 def test_the_days_on_which_what_is_held_ends_are_on_the_screen() -> None:
     ends = [datetime(2027, month, 1, tzinfo=UTC) for month in range(1, 9)]
     held = tuple(replace(savings_plan("0.1", end), id=f"sp-{end.month}") for end in [*ends, ends[0]])

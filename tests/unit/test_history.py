@@ -57,7 +57,7 @@ WORDS = ("of history is too short for a commitment of", "upfront)", "measure at 
 
 @pytest.mark.slow
 def test_every_form_of_a_plan_warns_of_it_first(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["plan", "trace.csv", "--vcpus", "8", *NOW]
+    asked = ["plan", "trace.csv", "--family", "m6i", "--vcpus", "8", *NOW]
     assert run([*asked, "--out", "plan.json"]) == 0
     first = capsys.readouterr().err.partition("warning:")[2].partition("warning:")[0]
     assert all(words in " ".join(first.split()) for words in WORDS)
@@ -83,7 +83,7 @@ def test_every_form_of_a_plan_warns_of_it_first(short: Path, capsys: pytest.Capt
 def test_the_verbs_that_buy_warn_of_it_first(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("hcloud.yaml").write_text("commitments: {enabled: true, ceiling: 1000000000}\n", encoding="utf-8")
     Path("fake.yaml").write_text("clock: {start: 2026-11-20T12:30:00Z, speed: 0}\n", encoding="utf-8")
-    assert run(["plan", "trace.csv", "--vcpus", "8", *NOW, "--out", "plan.json", "-q"]) == 0
+    assert run(["plan", "trace.csv", "--family", "m6i", "--vcpus", "8", *NOW, "--out", "plan.json", "-q"]) == 0
     capsys.readouterr()
     assert run(["commit", "recommend", "plan.json", *NOW]) == 0
     assert WORDS[0] in " ".join(capsys.readouterr().err.split()).split("warning:")[1]
@@ -95,5 +95,5 @@ def test_the_verbs_that_buy_warn_of_it_first(short: Path, capsys: pytest.Capture
 @pytest.mark.slow
 def test_the_length_is_a_key(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("hcloud.yaml").write_text("planning: {history_1y: 1h}\n", encoding="utf-8")
-    assert run(["plan", "trace.csv", "--vcpus", "8", *NOW]) == 0
+    assert run(["plan", "trace.csv", "--family", "m6i", "--vcpus", "8", *NOW]) == 0
     assert WORDS[0] not in " ".join(capsys.readouterr().err.split())

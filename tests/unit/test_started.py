@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from hcloud.cli.main import run
 from hcloud.model.workload import Jobs, WindowRule
 from hcloud.planning.forecasting.demand import demand_of, mean_cores, peak_cores
 from hcloud.planning.forecasting.window import AskedWindow, restricted, window_of
@@ -18,6 +19,7 @@ from hcloud.readers.configuration.config import load_config
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats.jobs_table import NO_START
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.store.plan_file import load_plan
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study
 from hcloud.usecases.workloads.sources import Flags, with_flags
 from hcloud.usecases.workloads.workload import convert, workload_table
@@ -152,3 +154,17 @@ def test_no_study_begins_a_job_when_the_trace_did(trace: Path) -> None:
     assert study.jobs.start is None
     assert study.window is not None
     assert study.window.waited == 0.0
+
+
+def test_a_plan_simulates_the_demand_that_it_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "trace.csv").write_text(FORMS["lasts.csv"], encoding="utf-8")
+    plan = tmp_path / "plan.json"
+    words = ["plan", str(tmp_path / "trace.csv"), "--provider", "aws", "--family", "m6i", "--vcpus", "4"]
+    assert run([*words, "--out", str(plan), "--now", "2026-11-20T12:00:00Z"]) == 0
+    found = load_plan(plan)
+    assert found.prediction is not None
+    assert found.prediction.monthly is not None
+    assert float(found.prediction.monthly) == pytest.approx(float(found.after.monthly), rel=0.25), "not twice"
+    capsys.readouterr()
+    assert run(["simulate", str(plan), "--json", "--now", "2026-11-20T12:00:00Z"]) == 0
+    assert f'"kept_qos": {found.prediction.kept_qos}' in capsys.readouterr().out

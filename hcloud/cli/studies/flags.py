@@ -108,7 +108,7 @@ class SimulationFlags:
         if is_plan(workload):
             found = self._planned(Path(str(workload)), at)
             _tell_fleet(found, terminal)
-            return SimulatedWorkload(found.study, found.fleet.servers, found.fleet)
+            return SimulatedWorkload(replace(found.study, audit=self.audit), found.fleet.servers, found.fleet)
         study = replace(self._traced(workload, at, loads[0] if loads else None), audit=self.audit)
         _tell_study(study, terminal, named=bool(self.cloud or self.provider))
         return SimulatedWorkload(study, self.pool, None, loads)

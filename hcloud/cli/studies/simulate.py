@@ -54,6 +54,7 @@ def simulate(
         with terminal.busy(f"writing {journal}"):
             interruptible(lambda: journal_run(study, chosen[0], journal, pool))
         terminal.note(f"journal written to {journal}; 'hcloud explain --job ID {journal}' reads it")
+    comparison = where.sized(found, chosen, comparison, terminal)
     where.drawn(comparison, terminal)
     shown.tell(
         terminal,

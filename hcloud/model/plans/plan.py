@@ -32,7 +32,8 @@ class WorkloadSummary:
 
     ``profile`` is the mean of the vCPUs in equal parts of the trace, ``peaks`` the most in each of them, ``quantiles``
     the vCPUs that demand stays at or below 0 %, 1 %, ... 100 % of the time, ``window`` the part of the trace that all
-    this is of; plans of earlier versions lack the latter three.
+    this is of, ``machines`` how many measured machines it is the sum of (0: not measured by machine); plans of earlier
+    versions lack the latter four.
     """
 
     name: str
@@ -50,6 +51,7 @@ class WorkloadSummary:
     peaks: tuple[float, ...] = ()
     quantiles: tuple[float, ...] = ()
     window: Window | None = None
+    machines: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,7 @@ def _summary(demand: Demand) -> WorkloadSummary:
         peaks=tuple(round(value, digits) for value in peaks),
         quantiles=tuple(round(float(q), digits) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
         window=demand.window,
+        machines=origin.machines,
     )
 
 

@@ -54,7 +54,10 @@ def without_gpu_jobs(workload: Workload) -> Workload:
     kept = np.flatnonzero(workload.gpus == 0)
     if not len(kept):
         raise InputError(f"{workload.provenance.name}: every job asks for GPUs, and no GPU type is planned for yet")
-    left_out = {**workload.provenance.left_out, "asks for GPUs, which are not planned for": len(workload) - len(kept)}
+    work = workload.cores * workload.duration
+    share = 1.0 - float(work[kept].sum()) / float(work.sum())
+    reason = f"asks for GPUs, which are not planned for: {share:.1%} of the core-hours"
+    left_out = {**workload.provenance.left_out, reason: len(workload) - len(kept)}
     return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
 
 

@@ -126,9 +126,11 @@ def restricted(workload: Workload, asked: AskedWindow) -> Workload:
     known = window_of(workload)
     end = known.end if asked.end is None else asked.end
     start = known.start if asked.start is None else asked.start
+    rule = WindowRule.ASKED
     if asked.last is not None:
-        start = max(end - asked.last, known.first)
-    window = replace(known, start=start, end=end, rule=WindowRule.ASKED)
+        start, missing = max(end - asked.last, known.first), known.first - (end - asked.last)
+        rule = WindowRule.SHORTER if missing > _negligible(asked.last) else rule
+    window = replace(known, start=start, end=end, rule=rule)
     if not (start < end and start < known.last and end > known.first):
         raise UsageError(
             f"the window {asked.text} is empty: the trace runs from {known.first:.0f} s to {known.last:.0f} s, over"

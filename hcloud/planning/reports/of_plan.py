@@ -54,10 +54,11 @@ def month_of_plan(start: int) -> Period:
     return Period(start, start + MONTH_SECONDS)
 
 
-def planned_charges(plan: Plan, offers: Offers, period: Period) -> tuple[Charge, ...]:
-    """The charges of a plan's month. ``offers`` gives the list prices that the plan does not state; EvidenceError
-    where one is missing."""
-    return tuple(c for line in _lines(plan, offers, period) for c in _charges(line, period))
+def planned_charges(plan: Plan, offers: Offers, period: Period, used: Decimal | None = None) -> tuple[Charge, ...]:
+    """The charges of a plan's month, commitments in use for ``used`` of their hours, else as the plan uses them.
+    ``offers`` gives the list prices that the plan does not state; EvidenceError where one is missing."""
+    used = used_share(plan, offers) if used is None else used
+    return tuple(c for line in _lines(plan, offers, period) for c in _charges(replace(line, used=used), period))
 
 
 def planned_holdings(plan: Plan, offers: Offers, period: Period) -> tuple[ReportedCommitment, ...]:
@@ -107,7 +108,6 @@ def _listed(plan: Plan, line: MixLine, offers: Offers) -> Decimal:
 
 
 def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_Line]:
-    used = used_share(plan, offers)
     for line in plan.mix:
         start = period.start + line.starts_hour * SECONDS_PER_HOUR
         if start >= period.end:
@@ -118,7 +118,7 @@ def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_Line]:
         if line.address.startswith(OWNED):
             yield _owned(line, offers(_owned_key(line)), (name, start, listed))
         else:
-            yield replace(_planned(plan, line, (name, start, listed)), used=used)
+            yield _planned(plan, line, (name, start, listed))
 
 
 def _owned_key(line: MixLine) -> OfferKey:
@@ -181,7 +181,8 @@ def _charges(one: _Line, period: Period) -> Iterator[Charge]:
 
 def _uses(one: _Line, day: Period, hours: Decimal, effective: Decimal) -> Iterator[Charge]:
     """The use of a day, and of a commitment what is not used of it."""
-    if one.used == WHOLE or not one.line.option.is_commitment:
+    bought = one.line.option.is_commitment and not one.line.address.startswith(OWNED)
+    if one.used == WHOLE or not bought:
         yield _use(one, day, hours, effective)
         return
     used, dollars = (hours * one.used).quantize(hours), exact_dollars(effective * one.used)

@@ -39,15 +39,15 @@ def read_folder(
     known, unknown = _recognised(folder, files, fmt, options)
     if not known:
         raise _nothing(folder, unknown, others)
-    endings = {source.path.suffix.lower() for source, _ in known}
-    for path, error in unknown:
-        if path.suffix.lower() in endings:
-            raise error
     found = list[Demand]()
     for number, (source, name) in enumerate(known, 1):
         found.append(_machine(source, read(source, name, options)))
         if progress is not None:
             progress(number / len(known))
+    endings = {source.path.suffix.lower() for source, _ in known}
+    for path, error in unknown:
+        if path.suffix.lower() in endings:
+            raise error
     _refuse_copies([source for source, _ in known], found)
     left_out = Counter({"files of no series": len(unknown), "folders in the folder": len(others)})
     once, twice = counted_once(found)
@@ -86,7 +86,7 @@ def _nothing(folder: Path, unknown: Sequence[tuple[Path, InputError]], others: S
         first = unknown[0][1]
         return InputError(
             f"{folder}: holds {counted(len(unknown), 'file')}, none of which hcloud reads as a workload; the first: "
-            f"{first}",
+            f"{first.lines()[0]}",
             hint=first.hint,
         )
     if others:
@@ -140,6 +140,8 @@ def _sum(
         left_out.update(demand.provenance.left_out)
     digests = " ".join(demand.provenance.digest for demand in found)
     formats = sorted({demand.provenance.format for demand in found})
+    machines = sum(demand.provenance.machines or 1 for demand in found if demand.cores.any())
+    each = f" with {machines:,} machines" if machines > len(found) else ", one a machine"
     provenance = Provenance(
         str(folder),
         ", ".join(formats),
@@ -147,7 +149,7 @@ def _sum(
         sum(demand.provenance.rows for demand in found),
         dict(repaired),
         dict(left_out),
-        (*rules, Modelled("cores", f"the sum of {counted(len(found), 'file')}, one a machine", "fixed")),
-        machines=sum(demand.provenance.machines or 1 for demand in found if demand.cores.any()),
+        (*rules, Modelled("cores", f"the sum of {counted(len(found), 'file')}{each}", "fixed")),
+        machines=machines,
     )
     return Demand(grid.start, grid.step, cores, memory, np.minimum(batch, cores), provenance)

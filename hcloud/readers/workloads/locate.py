@@ -24,6 +24,7 @@ from hcloud.readers.workloads.source import CheckedReader, TraceFile
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
+_DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _BLANKS = " \t"
 _CHUNK = 65_536
@@ -62,6 +63,11 @@ def with_command(source: TraceFile, findings: Findings) -> InputError:
     error = findings.error()
     if any(DECIMAL in problem.allowed for problem in findings.problems):
         error.hint = f"read it with: {plan_command(source, decimal=',')}"
+    elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
+        error.hint = (
+            "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
+            " pd.to_datetime(column, format='%m/%d/%Y %I:%M %p') of the US, format='%d.%m.%Y %H:%M' of Germany"
+        )
     elif all(OPEN in problem.allowed for problem in findings.problems):
         error.hint = f"count what has no end up to the newest time: {plan_command(source, open_ends='run')}"
     return error

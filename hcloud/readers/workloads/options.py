@@ -120,8 +120,8 @@ def with_keys(options: WorkloadOptions, keys: Mapping[str, str]) -> WorkloadOpti
 
 
 def _hint(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]}?" if close else f"keys: {', '.join(known)}"
+    close = difflib.get_close_matches(name, known, n=1) or [key for key in known if name in key.split("_")]
+    return f"did you mean {', '.join(close)}?" if close else f"keys: {', '.join(known)}"
 
 
 def _parse(name: str, text: str, kind: object) -> object:

@@ -60,9 +60,11 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class SizedReserve:
-    """The least reserve that keeps a share of jobs: servers of all types, dollars an ideal hour, and the share kept."""
+    """The least reserve that keeps a share of jobs: servers of all types and their vCPUs, and in the mean of the seeds
+    dollars an ideal hour and the share kept."""
 
     servers: int
+    vcpus: float
     dollars: Decimal
     kept: float
 
@@ -70,7 +72,7 @@ class SizedReserve:
 @dataclass(frozen=True, slots=True)
 class ComparedStrategy:
     """A strategy over all seeds; ``first`` is its run at the first of them. ``on_front`` says that no other strategy is
-    both cheaper and better in the mean."""
+    both cheaper and better in the mean. Where several loads are compared, ``load`` is that of its runs."""
 
     name: str
     runs: tuple[Measures, ...]
@@ -78,6 +80,7 @@ class ComparedStrategy:
     on_front: bool = False
     dropped: Dropped = NOTHING_DROPPED
     sized: SizedReserve | None = None
+    load: float | None = None
 
     @property
     def refused_work(self) -> float:

@@ -12,7 +12,8 @@ from hcloud.policy.records import Reals, column
 from hcloud.sim.run import RunOutcome
 
 _BOUNDS = (0.0, 1.0, 10.0, math.inf)
-_NAMES = ("under 1 s", "1 to 10 s", "10 s and more")
+DURATIONS = ("under 1 s", "1 to 10 s", "10 s and more")
+"""What classes of duration are called, the shortest first."""
 _UNIT = 1000
 """Thousandths of a vCPU of a resource unit."""
 
@@ -74,7 +75,7 @@ def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeas
 
 def _classes(work: Reals, performance: Reals) -> list[DurationClass]:
     made = []
-    for name, low, high in zip(_NAMES, _BOUNDS, _BOUNDS[1:], strict=False):
+    for name, low, high in zip(DURATIONS, _BOUNDS, _BOUNDS[1:], strict=False):
         values = performance[(work >= low) & (work < high) & ~np.isnan(performance)]
         if len(values):
             made.append(DurationClass(name, len(values), float((values >= 0.95).mean()), float(values.mean())))

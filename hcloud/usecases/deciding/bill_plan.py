@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -280,8 +281,12 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
             f"the bill has nothing of {counted(basis.found.missing_days, 'day')} between its first and its last: they "
             "do not count; add what is missing"
         )
-    for what, rows in list({**basis.bill.repaired, **basis.bill.said}.items())[:SHOWN_SAID]:
+    said = list({**basis.bill.repaired, **basis.bill.said}.items())
+    for what, rows in said[:SHOWN_SAID]:
         yield f"{what}: {rows:,}"
+    if len(said) > SHOWN_SAID:
+        more = counted(len(said) - SHOWN_SAID, "more remark")
+        yield f"{more} on lines of the bill: hcloud workload show {shlex.quote(_source(basis))}"
     yield from _endless(basis)
     for name, why in basis.held.unused.items():
         yield f"{name} is held and not counted: {why}: see what else it may cover before you buy"

@@ -143,7 +143,7 @@ def _study(ground: OperationBasis) -> Study:
             "a demand series cannot be simulated: it holds no jobs",
             hint="plan without --strategy, or give a job table (submit, duration, cores)",
         )
-    jobs = settled(ground.workload.arriving, ground.config.planning.divisible)
+    jobs = settled(ground.workload.as_started, ground.config.planning.divisible)
     on_demand = ground.decision.evaluations[0].candidate.on_demand
     shop = shop_of(ground.book, on_demand, main_commitment(ground.decision), jobs)
     cloud = load_cloud(ground.config.operation.cloud or f"measured-{on_demand.key.provider}")

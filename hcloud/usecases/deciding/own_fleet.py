@@ -81,7 +81,7 @@ def _too_many(jobs: int, most: int) -> str:
 
 
 def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Config) -> Study:
-    jobs, book = found[0].arriving, found[1]
+    jobs, book = found[0].as_started, found[1]
     commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
     beside = tuple(SmallerReserve(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
     shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, fleet.others)

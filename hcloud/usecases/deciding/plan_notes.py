@@ -215,12 +215,12 @@ def _of_jobs(jobs: Jobs, decision: FleetDecision) -> Iterator[str]:
 
 
 def _cut(seen: PlanNoteInputs) -> Iterator[str]:
-    """That the beginning of a trace does not count, where only whole days or weeks of it repeat."""
+    """That the forecast is not of the beginning of a window of which only whole days or weeks repeat."""
     step, forecast = seen.demand.step_seconds, seen.decision.forecast
     usable = min(len(seen.demand) - seen.loaded.config.planning.warm_up // step, len(forecast))
     if usable - forecast.pattern > usable * CUT_SHARE:
         cut, whole = (format_span(n * step) for n in (usable - forecast.pattern, forecast.pattern))
-        yield f"the first {cut} of the trace do not count: only whole days or weeks of it repeat, here the last {whole}"
+        yield f"only whole days or weeks repeat: the forecast is of the window's last {whole}, not of its first {cut}"
 
 
 def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:

@@ -12,6 +12,7 @@ from hcloud.model.plans.operation import Band
 from hcloud.model.plans.plan import OWNED, Plan
 from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, effects, items_of
 from hcloud.planning.reports.journeys import JourneyBuilder
+from hcloud.planning.reports.of_plan import WHOLE
 from hcloud.planning.reports.quality import CapacityUse, GroupQuality, quality_of, span_of
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
@@ -84,7 +85,7 @@ def _place(plan: Plan, path: Path) -> JournalPricing:
 
 def _accuracy(planned: tuple[Plan, Path], actual: Report, asked: ReportRequest, ran: _Ran | None) -> Accuracy:
     plan, path = planned
-    predicted = report_of_plan(path, asked)
+    predicted = report_of_plan(path, asked, WHOLE)  # machines of a reserve run all the time, as those that are counted
     hours, month = _hours(actual), _hours(predicted)
     size = _sizes(plan, asked)
     return Accuracy(

@@ -77,12 +77,15 @@ def is_journal(path: Path) -> bool:
     return check_file(path, "a plan", "a journal", hint=hint) == "a journal"
 
 
-def report_of_plan(path: Path, asked: ReportRequest) -> Report:
-    """One month of a plan. Raises InputError for no plan, EvidenceError where a list price is missing."""
-    return report_of_made(load_plan(path), path.name, asked)
+def report_of_plan(path: Path, asked: ReportRequest, used: Decimal | None = None) -> Report:
+    """One month of a plan, commitments in use for ``used`` of their hours, else as the plan uses them.
+
+    Raises InputError for no plan, EvidenceError where a list price is missing.
+    """
+    return report_of_made(load_plan(path), path.name, asked, used)
 
 
-def report_of_made(plan: Plan, name: str, asked: ReportRequest) -> Report:
+def report_of_made(plan: Plan, name: str, asked: ReportRequest, used: Decimal | None = None) -> Report:
     """The same of a plan at hand."""
     if asked.span.end is not None:
         raise UsageError("of a plan a month is reported, so it takes no --to", hint="--from DAY moves its beginning")
@@ -95,7 +98,7 @@ def report_of_made(plan: Plan, name: str, asked: ReportRequest) -> Report:
         source=ReportSource.PLAN,
         name=name,
         period=period,
-        charges=planned_charges(plan, book.offer, period),
+        charges=planned_charges(plan, book.offer, period, used),
         holdings=planned_holdings(plan, book.offer, period),
         counterfactuals=planned_counterfactuals(plan),
         price_day=plan.price_day,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hcloud.errors import UsageError
 from hcloud.model.running.strategy import Strategy
 from hcloud.sim.outcomes.comparison import StrategyComparison
 from hcloud.usecases.studies.simulate import compare
 from hcloud.usecases.studies.simulation import Study, at_load
-from hcloud.usecases.studies.sized import with_sizes
+from hcloud.usecases.studies.sized import check_share, with_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +31,15 @@ def compare_at_loads(
     if len(asked.loads) <= 1:
         return compare(study, strategies, asked.seeds, advance, asked.pool)
     found = []
-    for at, load in enumerate(asked.loads):
-        loaded = study if at == 0 else at_load(study, load)
+    studies = [study, *(at_load(study, load) for load in asked.loads[1:])]
+    for at, loaded in enumerate(studies):
 
         def told(done: float, before: int = at) -> None:
             advance((before + done) / len(asked.loads))
 
         found.append(compare(loaded, strategies, asked.seeds, told, asked.pool))
     named = [
-        replace(one, name=f"{one.name} at {load:g}")
+        replace(one, name=f"{one.name} at {load:g}", load=load)
         for load, made in zip(asked.loads, found, strict=True)
         for one in made.strategies
     ]
@@ -53,7 +52,6 @@ def compare_and_size(
 ) -> StrategyComparison:
     """The same with the least reserve for the share of jobs that is asked for, if one is; UsageError where that would
     be of several loads."""
-    if asked.size_for is not None and len(asked.loads) > 1:
-        raise UsageError("--size-for is of one load", hint="name one, for example --load 0.8")
+    check_share(asked.size_for, asked.loads)
     comparison = compare_at_loads(study, strategies, asked, advance)
     return comparison if asked.size_for is None else with_sizes(study, strategies, comparison, asked.size_for)

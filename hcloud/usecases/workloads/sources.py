@@ -157,7 +157,7 @@ def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
     try:
         return replace(loaded, config=parse_config(document, "command line"))
     except InputError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(error.brief, hint=error.hint) from None
 
 
 def _workload_flags(section: dict[str, object], flags: Flags) -> None:

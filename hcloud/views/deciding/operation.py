@@ -114,7 +114,10 @@ def said_of(operation: Operation) -> Iterator[str]:
 def simulated_line(operation: Operation) -> str:
     """What the chosen point costs by simulation beside renting everything, which is simulated alike."""
     chosen, base = operation.chosen, operation.baseline
-    said = f"simulated: {format_money(chosen.monthly)}/month as {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
+    said = (
+        f"simulated, with starts and idle instances: {format_money(chosen.monthly)}/month as {chosen.strategy},"
+        f" {chosen.kept_qos.mean:.1%} kept"
+    )
     if (base.strategy, base.reserve) == (chosen.strategy, chosen.reserve):
         return said
     saved = base.monthly - chosen.monthly

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hcloud.model.catalog import Payment
 from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk, WhatIf
-from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_figure, format_money
+from hcloud.units import HOURS_PER_YEAR, counted, format_age, format_duration, format_figure, format_money
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal, plain_of
@@ -83,12 +83,13 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
     w = plan.workload
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
     age = format_age(plan.price_age_days)
-    trace = f"{w.name}: {w.rows:,} rows, {w.hours:,.1f} h"
+    machines = f" of {counted(w.machines, 'machine')}" if w.machines else ""
+    trace = f"{w.name}: {w.rows:,} rows{machines}, {w.hours:,.1f} h"
     mean, peak, memory = map(figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
     demand = f"vCPU {mean} mean, {peak} peak (means of {format_duration(w.step_seconds)}) · {memory} GiB mean"
-    counted = [f"window: {window_line(w.window)}"] if w.window is not None else []
+    window = [f"window: {window_line(w.window)}"] if w.window is not None else []
     terms = f"{places} · planned for {horizon(plan)} · prices of {plan.price_day} ({age})"
-    return [f"{trace} · {demand}", *counted, terms, Text(sparkline(w.profile, width), style="cyan")]
+    return [f"{trace} · {demand}", *window, terms, Text(sparkline(w.profile, width), style="cyan")]
 
 
 def sparkline(values: Sequence[float], width: int) -> str:

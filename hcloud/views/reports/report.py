@@ -184,7 +184,7 @@ def money(amount: Decimal) -> str:
 
 def percent(share: Decimal | None) -> str:
     """A share to a tenth of a percent; a dash where there is none."""
-    return "-" if share is None else f"{share * 100:.1f} %"
+    return "-" if share is None else f"{share * 100:z.1f} %"
 
 
 def hours_text(hours: Decimal) -> str:

@@ -127,6 +127,7 @@ class _Run(Part):
 
 class _Sized(Part):
     servers: Count
+    vcpus: Number
     cost_per_ideal_hour: Annotated[_Hourly, From("dollars")]
     kept_qos: Annotated[Number, From("kept")]
 

@@ -49,8 +49,13 @@ def show_simulation(comparison: StrategyComparison, terminal: Terminal) -> None:
         terminal.show(figures, "")
     for compared in comparison.strategies:
         terminal.show(_sparkline(compared.first, compared.name, terminal.out.width))
+    if comparison.sized_for is not None:
+        strategies = ("reserve", *(c.name for c in comparison.strategies))
+        terminal.show("", _side_by_side(strategies, list(_sized_rows(comparison))))
     _show_checks(comparison, terminal)
     _notes(comparison, terminal)
+    if (said := _sized_sentence(comparison)) is not None:
+        terminal.show("", said)
 
 
 def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: Sequence[float] = ()) -> None:
@@ -134,6 +139,7 @@ def _sized_rows(comparison: StrategyComparison) -> Iterator[list[str]]:
         return
     label, sizes = f"for {100 * comparison.sized_for:g}% kept", [c.sized for c in comparison.strategies]
     yield [f"servers {label}", *(_NONE if s is None else f"{s.servers:,}" for s in sizes)]
+    yield [f"vCPUs {label}", *(_NONE if s is None else f"{s.vcpus:,g}" for s in sizes)]
     yield [f"$ an hour {label}", *(_NONE if s is None else f"{s.dollars:,.2f}" for s in sizes)]
 
 
@@ -146,13 +152,21 @@ def _sized_sentence(comparison: StrategyComparison) -> str | None:
     if not found:
         return f"No strategy keeps {share} with eight times its reserve."
     (best, name), (worst, other) = min(found, key=_dollars), max(found, key=_dollars)
+    without = [c.name for c in comparison.strategies if c.sized is None]
+    lacking = f" {' and '.join(without)} cannot with eight times the reserve." if without else ""
+    if len(found) == 1:
+        return f"To keep {share}, {name} needs {_capacity(best)}.{lacking}"
     if best.dollars == worst.dollars:
-        return f"To keep {share}, all need the same: ${best.dollars:,.2f} an hour."
+        return f"To keep {share}, {counted(len(found), 'strategy', 'strategies')} need {_capacity(best)}.{lacking}"
     saved = 100 * (1 - best.dollars / worst.dollars)
     return (
-        f"To keep {share}, {name} needs {counted(best.servers, 'server')} (${best.dollars:,.2f} an hour) and {other}"
-        f" {worst.servers:,} (${worst.dollars:,.2f}): {saved:.0f}% less for the same quality."
+        f"To keep {share}, {name} needs {_capacity(best)} and {other} {_capacity(worst)}: {saved:.0f}% less for the"
+        f" same quality.{lacking}"
     )
+
+
+def _capacity(size: SizedReserve) -> str:
+    return f"{counted(size.servers, 'server')} with {size.vcpus:,g} vCPUs (${size.dollars:,.2f} an hour)"
 
 
 def _dollars(one: tuple[SizedReserve, str]) -> Decimal:

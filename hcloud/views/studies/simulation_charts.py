@@ -1,13 +1,15 @@
-"""A picture of compared strategies: quality, cost, the front, instances over time, and how busy the reserve was."""
+"""A picture of compared strategies: quality, cost, the front, instances over time, and how busy the reserve was; and
+performance over how long jobs are, or over the load."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from hcloud.sim.outcomes.comparison import RESERVED, ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.measure import WEEKS_A_TERM, Distribution, Measures
+from hcloud.sim.outcomes.placed import DURATIONS
 from hcloud.units import counted
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, PanelKind, SeriesMark, panels
@@ -17,6 +19,9 @@ _MOST_SERVERS = 100
 _WEEKS = (1, 2, 4, 8, 13, 20, 26, 30, 35, 40, 45, 52, 53, 60, 70, 80, 90, 104, 105, 130, 156)
 _LEVELS = ("p5", "p25", "p50", "p75", "p95", "mean")
 _PAID = {"reserved": "p-c1", "rented": "p-c2"}
+_HIGH = 300.0
+_APART = 0.04
+"""Between lines at one place of an axis of names, so that whiskers do not cover each other."""
 _LOW = 150.0
 """The height of panels of which there is one a strategy."""
 
@@ -42,8 +47,19 @@ def _told(compared: ComparedStrategy) -> str:
     return f"{compared.name}: ${cost:,.2f} an hour of work, {kept:.1%} of jobs keep 95% of their performance"
 
 
+def lines_of(comparison: StrategyComparison) -> PanelGroup | None:
+    """Performance over the loads, or over how long jobs are; None where there is one load and one class of jobs."""
+    every = comparison.strategies
+    lines = _over_duration(every) if every[0].load is None else _over_load(every)
+    return PanelGroup(lines, own_scales=True, columns=2, height=_HIGH) if lines else None
+
+
 def _groups(comparison: StrategyComparison) -> Iterator[PanelGroup]:
     every = comparison.strategies
+    if (lines := lines_of(comparison)) is not None:
+        yield lines
+    if every[0].load is not None:
+        return  # the others would have a place for each strategy at each load
     colours = PanelGroup([_kept(every)]).classes()
     quality = [
         _boxes(every, "batch jobs: performance", "% of isolation", lambda m: m.service.batch, 100.0),
@@ -55,6 +71,54 @@ def _groups(comparison: StrategyComparison) -> Iterator[PanelGroup]:
     many = max(len(every), 2)
     yield PanelGroup([_allocation(c) for c in every], columns=many, height=_LOW)
     yield PanelGroup([_heat(c) for c in every if c.first.timeline.reserved], columns=many, height=_LOW)
+
+
+def _over_duration(strategies: Sequence[ComparedStrategy]) -> list[Panel]:
+    """Mean performance, and the jobs that kept it, over how long jobs are; nothing where all are of one class."""
+    found = (d.name for c in strategies for run in c.runs if run.placed for d in run.placed.classes)
+    names = tuple(dict.fromkeys(sorted(found, key=DURATIONS.index)))
+    if len(names) < 2:
+        return []
+    beside = [_APART * (at - (len(strategies) - 1) / 2) for at in range(len(strategies))]
+    told = list(zip(strategies, beside, strict=True))
+    places = [(c.name, x + apart, c, _of_class(name)) for c, apart in told for x, name in enumerate(names)]
+    return _both(places, "how long a job takes in isolation", names)
+
+
+def _of_class(name: str) -> Callable[[Measures], tuple[float, float]]:
+    def figures(run: Measures) -> tuple[float, float]:
+        found = (d for d in (run.placed.classes if run.placed else ()) if d.name == name)
+        return next(((d.mean, d.kept) for d in found), (math.nan, math.nan))
+
+    return figures
+
+
+def _over_load(strategies: Sequence[ComparedStrategy]) -> list[Panel]:
+    """The same over the load."""
+    places = [
+        (c.name.removesuffix(f" at {c.load:g}"), c.load, c, lambda m: (m.service.batch.mean, kept_qos(m)))
+        for c in strategies
+        if c.load is not None
+    ]
+    return _both(places, "load: vCPUs needed over those there are", ())
+
+
+_Place = tuple[str, float, ComparedStrategy, Callable[[Measures], tuple[float, float]]]
+"""The series, where it has a mark, of which runs, and the two figures of a run."""
+
+
+def _both(places: Sequence[_Place], across: str, names: tuple[str, ...]) -> list[Panel]:
+    panels = []
+    for at, (title, unit) in enumerate((("mean performance", "% of isolation"), ("jobs that kept 95%", "% of jobs"))):
+        marks = []
+        for series, x, compared, figures in places:
+            found = compared.interval(lambda m, of=figures, n=at: 100 * of(m)[n])  # type: ignore[misc]
+            half = 0.0 if math.isnan(found.half) else found.half
+            low, high = max(found.mean - half, 0.0), max(min(found.mean + half, 100.0), found.mean)
+            marks.append(SeriesMark(series, x, (found.mean, low, high)))
+        about = "whiskers: 95% interval over the seeds" if len(places[0][2].runs) > 1 else "one seed"
+        panels.append(Panel(title, "lines", across, unit, marks, about, names=names, from_zero=False))
+    return panels
 
 
 def _boxes(

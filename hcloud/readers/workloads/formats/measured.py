@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -29,9 +28,6 @@ _ROUNDING = 1e-6
 _SHOWN = 5
 _DAY, _ALIKE, _MARKED = 86_400, 12, 2000
 """Ours: so many samples one after the other are not alike in two machines by chance; so many series are marked."""
-_MONOTONE, _RESETS = 48, 0.01
-"""Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
-_COUNTER = re.compile(r"\b__name__=(\w+_total)\b")
 _NAN = "samples that are NaN: no sample"
 
 
@@ -92,7 +88,6 @@ class Measured:
             raise InputError(f"{file}: holds no sample", hint="ask for another time range or metric")
         if len(found) < len(self.series):
             self.left_out["series without a sample"] = len(self.series) - len(found)
-        _refuse_counters(file, found)
         value, rules = _meaning(self.source, found, options)
         _check(file, found, value)
         _refuse_twice(file, found)
@@ -170,21 +165,6 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",
         hint=f"{in_use}if they are {likely}{of} (the largest is {most:g}): {command}",
     )
-
-
-def _refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
-    """Refuse what counts up since a machine began: that is no use at a moment."""
-    for series in found:
-        steps = np.diff(series.values)
-        rising, falling = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
-        counts = len(steps) >= _MONOTONE and rising >= len(steps) / 2 and falling <= _RESETS * len(steps)
-        if counts or _COUNTER.search(series.name):
-            named = _COUNTER.search(series.name)
-            metric = "METRIC" if named is None else named[1]
-            raise InputError(
-                f"{file}: {series.named} only ever rises: it counts since the machine began",
-                hint=f"ask for its rate, which is in vCPUs: rate({metric}[5m])",
-            )
 
 
 def _check(file: str, found: Sequence[MeasuredSeries], value: str) -> None:

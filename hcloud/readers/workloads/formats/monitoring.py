@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.model.workload import Demand
@@ -26,6 +28,9 @@ _ASK = (
     "ask for the use of CPUs alone: CPUUtilization of CloudWatch, rate(node_cpu_seconds_total[5m]) of Prometheus; if it"
     " is that, say --set series_value=percent"
 )
+_MONOTONE, _RESETS = 48, 0.01
+"""Ours: of so many steps of a use of CPUs some fall; a counter falls when its machine begins anew."""
+_COUNTER = re.compile(r"\b__name__=(\w+_total)\b")
 _PARTIAL = "PartialData"
 _PART = "answers that CloudWatch calls PartialData: samples are missing from them"
 _OTHER = "metrics other than of CPUs"
@@ -44,6 +49,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     found = list(_series(document, findings, left_out, repaired))
     if findings.problems:
         raise findings.error()
+    _refuse_counters(source.name, found)
     if options.series_value == "auto":
         _refuse_others(source.name, found)
     rows = sum(len(series.times) for series in found)
@@ -119,6 +125,21 @@ def _is_other(name: str) -> bool:
     """Whether a series is of another metric than the use of CPUs, by the name of its metric where that is told."""
     metric = name.split(",", 1)[0].removeprefix("__name__=")
     return "=" not in metric and "cpu" not in metric.lower() and _NOT_OF_CPUS.search(metric) is not None
+
+
+def _refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
+    """Refuse what counts up since a machine began: that is no use at a moment."""
+    for series in found:
+        steps = np.diff(series.values)
+        rising, falling = np.count_nonzero(steps > 0), np.count_nonzero(steps < 0)
+        counts = len(steps) >= _MONOTONE and rising >= len(steps) / 2 and falling <= _RESETS * len(steps)
+        if counts or _COUNTER.search(series.name):
+            named = _COUNTER.search(series.name)
+            metric = "METRIC" if named is None else named[1]
+            raise InputError(
+                f"{file}: {series.named} only ever rises: it counts since the machine began",
+                hint=f"ask for its rate, which is in vCPUs: rate({metric}[5m])",
+            )
 
 
 def _refuse_others(file: str, found: Sequence[MeasuredSeries]) -> None:
