@@ -23,6 +23,7 @@ BY_LINE = {
     "plan-md": "Markdown",
     "explain-md": "Markdown",
     "diff-md": "Markdown",
+    "placement-size-md": "Markdown",
 }
 """Results that are not laid out for a terminal."""
 SPARING = frozenset({"workload-show", "report-cost", "explain", "explain-address", "explain-job"})
