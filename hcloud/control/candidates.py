@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hcloud.control.copies import seen
 from hcloud.control.draws import begin_draws, draw
 from hcloud.control.servers import weight_on
 from hcloud.control.state import STARTING, UP, Control, Job, Server
@@ -12,10 +13,12 @@ from hcloud.policy.codes import (
     BY_LOAD,
     BY_MATCH,
     BY_NUMBER,
+    BY_PROBES,
     FILTERED,
     FILTERED_BY_CHANCE,
 )
 from hcloud.policy.colocation import MILLIONTHS, colocation_loss, contention, mismatch, violates
+from hcloud.policy.placement import UNTOUCHED
 from hcloud.policy.promise import LOOKS_A_CANDIDATE
 
 _UNIT = 1000
@@ -41,9 +44,61 @@ def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
     """The best of all servers of a roster, or of a sample of them, by the ranking of the rules; -1 where none does."""
     if c.rules.candidates == 0:
         return best_of_all(c, job, wanted)
+    if c.rules.ranking == BY_PROBES:
+        return _first_of_probes(c, job, wanted)
+    number = _commit(c, job, wanted)
+    if number < 0 and c.desk.found > 0:  # others took them all in the meantime
+        c.desk.resampled += 1
+        age = c.desk.copy_age
+        c.desk.copy_age = 0.0
+        number = _commit(c, job, wanted)
+        c.desk.copy_age = age
+    return number if number >= 0 else _first_with_room(c, job, wanted)
+
+
+def _first_of_probes(c: Control, job: Job, wanted: Wanted) -> int:
+    """Ask servers that chance draws, each once; the less loaded of those with room, -1 where none has any. All that
+    were asked are candidates."""
+    desk, servers, least = c.desk, c.desk.listed[wanted[0]], c.kinds[c.rules.large].cores + 1
+    begin_draws(c, job)
+    desk.found, best, looks = 0, -1, 0
+    while desk.found < min(c.rules.candidates, servers) and looks < LOOKS_A_CANDIDATE * c.rules.candidates:
+        number = c.rosters[draw(c, servers)].server[wanted[0]]
+        server = c.servers[number]
+        looks += 1
+        kind = c.kinds[server.kind]
+        holds = job.memory <= kind.memory and wanted[1] <= kind.cores
+        if number == wanted[2] or not holds or _is_candidate(c, number):
+            continue
+        c.candidates[desk.found].server, c.candidates[desk.found].high = number, MILLIONTHS * server.used // kind.cores
+        desk.found += 1
+        if server.used < least and has_capacity(c, server, job, wanted[1]):
+            best, least = number, server.used
+    desk.looks += looks
+    return int(best)
+
+
+def _is_candidate(c: Control, number: int) -> bool:
+    """Whether the present search has asked a server already."""
+    asked = False
+    for at in range(c.desk.found):
+        asked = asked or c.candidates[at].server == number
+    return asked
+
+
+def _commit(c: Control, job: Job, wanted: Wanted) -> int:
+    """Sample, and take the best of the candidates that nobody took since the copy that was looked at; -1 where all were
+    taken, or none was found."""
     found = _sample(c, job, wanted)
     c.desk.found = found
-    return _best_candidate(c, found) if found > 0 else _first_with_room(c, job, wanted)
+    for _ in range(found):
+        at = _best_candidate(c, found)
+        number = c.candidates[at].server
+        if c.desk.copy_age <= 0.0 or has_capacity(c, c.servers[number], job, wanted[1]):
+            return int(number)
+        c.desk.conflicts += 1
+        c.candidates[at].taken = 1
+    return -1
 
 
 def best_of_all(c: Control, job: Job, wanted: Wanted) -> int:
@@ -67,7 +122,7 @@ def _sample(c: Control, job: Job, wanted: Wanted) -> int:
     As many candidates as there are units, or more, are all servers.
     """
     rules, servers = c.rules, c.desk.listed[wanted[0]]
-    most = _draws(c, wanted[1])
+    most = draws_for(c, wanted[1])
     largest = c.kinds[rules.large].cores
     begin_draws(c, job)
     if most * _UNIT >= servers * largest:
@@ -80,16 +135,20 @@ def _sample(c: Control, job: Job, wanted: Wanted) -> int:
         if draw(c, largest) >= cores:
             continue  # a server with fewer units is drawn less often
         looks += 1
-        free = draw(c, cores) >= server.used
-        if free and number != wanted[2] and has_capacity(c, server, job, wanted[1]):
+        used, memory = seen(c, number)
+        free = draw(c, cores) >= used and wanted[1] <= cores - used
+        fits = free and job.memory <= c.kinds[server.kind].memory - memory
+        if fits and number != wanted[2] and may_join(c, server):
             _rank(c, job, wanted[1], number, found)
             found += 1
     c.desk.looks += looks
     return found
 
 
-def _draws(c: Control, cores: int) -> int:
-    """How many candidates are drawn for so many thousandths of a vCPU."""
+def draws_for(c: Control, cores: int) -> int:
+    """How many units are looked at for so many thousandths of a vCPU: candidates, or all that are reserved."""
+    if c.rules.candidates == 0:
+        return int(c.desk.pool // _UNIT)
     units = max((cores + _UNIT - 1) // _UNIT, 1)
     return int(min(c.rules.candidates * units, c.rules.most_candidates))
 
@@ -124,7 +183,7 @@ def _rank(c: Control, job: Job, cores: int, number: int, at: int) -> None:
     rules, server, one = c.rules, c.servers[number], c.candidates[at]
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
     terms = (weight_on(c, server, cores), rules.tolerance)
-    one.server, one.speed, one.harm, one.high, one.low = number, 0, 0, 0, number
+    one.server, one.speed, one.harm, one.high, one.low, one.taken = number, 0, 0, 0, number, 0
     if rules.ranking == BY_LOAD:
         one.high = MILLIONTHS * server.used // load[2]
     elif rules.ranking == BY_CHANCE:
@@ -155,19 +214,20 @@ def _is_before(c: Control, one: int, other: int) -> bool:
 
 
 def _best_candidate(c: Control, found: int) -> int:
-    """The server of the best candidate. Types that are nearly as fast as the fastest of those that do the least harm
-    count as fast as that."""
-    best, harm, fastest = 0, c.candidates[0].harm, 0
+    """The place of the best candidate that nobody took; -1 without any. Types that are nearly as fast as the fastest of
+    those that do the least harm count as fast as that."""
+    best, harm, fastest = -1, UNTOUCHED, 0
     for at in range(found):
-        harm = min(harm, c.candidates[at].harm)
+        harm = min(harm, UNTOUCHED if c.candidates[at].taken else c.candidates[at].harm)
     for at in range(found):
-        fastest = max(fastest, c.candidates[at].speed if c.candidates[at].harm == harm else 0)
+        one = c.candidates[at]
+        fastest = max(fastest, one.speed if one.harm == harm and not one.taken else 0)
     enough = fastest * (1.0 - c.rules.platform_slack)
     for at in range(found):
         one = c.candidates[at]
         one.speed = fastest if one.speed >= enough else one.speed
-        best = at if _is_before(c, at, best) else best
-    return int(c.candidates[best].server)
+        best = at if not one.taken and (best < 0 or _is_before(c, at, best)) else best
+    return best
 
 
 def audit(c: Control, job: Job, wanted: Wanted, taken: int) -> None:
@@ -193,5 +253,10 @@ def audit(c: Control, job: Job, wanted: Wanted, taken: int) -> None:
         better += units if _is_before(c, 1, 0) else 0
         alike += units if not _is_before(c, 1, 0) and not _is_before(c, 0, 1) else 0
     row = c.audits[c.desk.audited]
-    row.better, row.alike, row.among, row.candidates = better, alike, among, _draws(c, wanted[1])
+    row.better, row.alike, row.among, row.candidates = (
+        better,
+        alike,
+        among,
+        draws_for(c, wanted[1]) if c.rules.candidates else 0,
+    )
     c.desk.audited += 1

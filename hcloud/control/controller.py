@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from hcloud.control.candidates import has_capacity
+from hcloud.control.local import serve, wait_at
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
 from hcloud.control.search import could_take, find_idle, is_strict, reserved_for
@@ -12,6 +13,7 @@ from hcloud.control.servers import close_server, free_cores, is_shared, open_ser
 from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
+    BY_PROBES,
     ENLARGE,
     FROM_QUEUE,
     GREEDY,
@@ -76,14 +78,16 @@ def enlist(c: Control, kind: int) -> int:
 
 def arrive(c: Control, number: int, now: float) -> None:
     """A job came: reserved, on demand, spot, queued, or refused where nothing rented or reserved can hold it."""
+    c.desk.now = now
     _note_gap(c, now)
     job = c.jobs[number]
-    job.server, job.asked, job.tried = -1, now, 0
+    job.server, job.asked, job.tried, job.ticket = -1, now, 0, 0
     if job.kind < 0:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
         return
     server, verdict = _map(c, number, now, -1)
     _carry_out(c, number, server, verdict, now)
+    c.desk.agent, c.desk.copy_age = -1, 0.0
 
 
 def _note_gap(c: Control, now: float) -> None:
@@ -115,6 +119,7 @@ def look(c: Control, number: int, now: float) -> Situation:
 def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
     """The reserved server that could take the job (-1: none), and the verdict of the mapping policy."""
     rules, job = c.rules, c.jobs[number]
+    c.desk.found = 0
     server = _reserved_now(c, job, avoid)
     dynamic, room = rules.mapping == MAP_DYNAMIC, 1 if server >= 0 else 0
     offered, wait = 0, 0.0
@@ -154,7 +159,10 @@ def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, fl
         sit_down(c, number, server, c.jobs[number].ask)
         command(c, PLACE, number, server, verdict)
     elif verdict[0] == QUEUE:
-        append(c, number)
+        if c.rules.ranking == BY_PROBES and c.desk.found > 0:
+            wait_at(c, number)
+        else:
+            append(c, number)
         command(c, WAIT, number, -1, verdict)
     else:
         if verdict[0] == LARGE:
@@ -186,10 +194,13 @@ def sampled(c: Control, number: int, quality: tuple[int, int], now: float) -> No
 
 def leave(c: Control, number: int, performance: float, now: float) -> None:
     """A job ended (or was moved away) after running at ``performance``, the share of what was expected of it."""
+    c.desk.now = now
     place = unseat(c, number)
     server = c.servers[place]
     if server.paid == OWN:
         c.desk.used -= c.jobs[number].cores
+        if c.rules.ranking == BY_PROBES:
+            serve(c, place, now)
         drain(c, place, now)
         notice(c, place, utilisation(c) >= c.rules.hard, now)
     elif server.tenants == 0:
@@ -291,6 +302,7 @@ def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:
 
 def tick(c: Control, now: float) -> None:
     """A control period passed: the soft limit follows the queue, and the queue is looked at again."""
+    c.desk.now = now
     desk = c.desk
     if c.rules.feedback:
         growth = desk.queued - desk.queued_before
@@ -303,6 +315,7 @@ def tick(c: Control, now: float) -> None:
 
 def suffer(c: Control, number: int, performance: float, now: float) -> bool:
     """A job stayed below its quality of service: enlarge it in place, else move it; False where neither can be."""
+    c.desk.now = now
     job, place = c.jobs[number], c.jobs[number].server
     server = c.servers[place]
     own = server.paid == OWN
@@ -339,6 +352,7 @@ def reclassify(c: Control, number: int, vector: Annotated[Ints, RESOURCES], perf
     """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that
     follows. Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may
     be moved for the old estimate's sake."""
+    c.desk.now = now
     job, place = c.jobs[number], c.jobs[number].server
     if place >= 0:
         unseat(c, number)  # its server forgets the old vector
@@ -371,6 +385,7 @@ def _resettle(c: Control, number: int, target: int, verdict: tuple[int, int, flo
 
 def interrupt(c: Control, number: int, now: float) -> None:
     """Spot capacity was taken back: its job is mapped anew, to capacity that stays."""
+    c.desk.now = now
     job = c.servers[number].first
     if job >= 0:
         unseat(c, job)

@@ -4,16 +4,18 @@ shrinks."""
 from __future__ import annotations
 
 from hcloud.control.controller import begin_anew, drain, enlist, leave, release, utilisation
+from hcloud.control.local import first_left, no_longer
 from hcloud.control.queue import give_up, notice
 from hcloud.control.renting import command
 from hcloud.control.servers import unseat
 from hcloud.control.state import FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
-from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED
+from hcloud.policy.codes import BY_PROBES, CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED
 
 
 def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
     """A server is no more: it is lost, it could not be launched (its type is not launched again before ``until``), or
     the reserve shrinks. Jobs that had begun on it and may not begin anew have ended; the others are mapped anew."""
+    c.desk.now = now
     server = c.servers[number]
     paid, kind = server.paid, c.kinds[server.kind]
     if why == LAUNCH_FAILED and paid == INTERRUPTIBLE:
@@ -26,10 +28,21 @@ def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
         c.desk.pool -= kind.cores
         c.desk.freed = FREED + 1  # one of those that are remembered may be this one
     release(c, number, why, now)
+    if c.rules.ranking == BY_PROBES:
+        _send_on(c, number, now)
     while job >= 0:
         following = c.jobs[job].behind
         begin_anew(c, job, paid if why == LOST else RENTED, now)  # what was never launched may be launched again
         job = following
+
+
+def _send_on(c: Control, number: int, now: float) -> None:
+    """Map those anew who wait at a server that is no more, and nowhere else."""
+    waits = first_left(c, number)
+    while waits >= 0:
+        no_longer(c, waits, now)
+        begin_anew(c, waits, RENTED, now)
+        waits = first_left(c, number)
 
 
 def _empty(c: Control, number: int, why: int) -> int:
@@ -57,8 +70,11 @@ def _empty(c: Control, number: int, why: int) -> int:
 
 def cancel(c: Control, number: int, now: float) -> None:
     """A job ends because its user said so; nothing is learnt from it of its server or of how long others wait."""
+    c.desk.now = now
     place = c.jobs[number].server
-    if place < 0:
+    if place < 0 and c.jobs[number].ticket > 0:
+        no_longer(c, number, now)
+    elif place < 0:
         give_up(c, number, now)
         drain(c, -1, now)
     elif c.servers[place].status == UP:
@@ -71,6 +87,7 @@ def cancel(c: Control, number: int, now: float) -> None:
 
 def grow(c: Control, kind: int, servers: int, now: float) -> None:
     """So many more servers of a type are reserved; who waits for the reserve may begin."""
+    c.desk.now = now
     number = -1
     for _ in range(servers):
         number = enlist(c, kind)

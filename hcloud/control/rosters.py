@@ -16,6 +16,7 @@ def roster_of(c: Control, server: Server) -> int:
 def enrol(c: Control, number: int) -> None:
     """Put a new server at the end of its roster, if it has one."""
     which = roster_of(c, c.servers[number])
+    c.rosters[number].changed = 0
     if which < 0:
         return
     place = c.desk.listed[which]

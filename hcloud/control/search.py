@@ -11,6 +11,7 @@ from hcloud.policy.codes import (
     BY_LOAD,
     BY_NUMBER,
     BY_PLATFORM,
+    BY_PROBES,
     FILTERED,
     FILTERED_BY_CHANCE,
     FIRST_FIT,
@@ -99,9 +100,9 @@ def _find_by_rank(c: Control, paid: int, job: Job, wanted: Wanted) -> int:
         number = best_by_filters(c, job, wanted, may_harm)
     else:
         number = best_by_ranking(c, job, wanted)
-    if c.rules.audit and number >= 0 and c.desk.audited < len(c.audits) and ranking != BY_CHANCE:
+    if c.rules.audit and number >= 0 and c.desk.audited < len(c.audits) and ranking not in (BY_CHANCE, BY_PROBES):
         audit(c, job, wanted, number)
-    if number < 0 or ranking in (BY_NUMBER, BY_LOAD, BY_CHANCE, BY_PLATFORM) or may_harm:
+    if number < 0 or ranking in (BY_PROBES, BY_NUMBER, BY_LOAD, BY_CHANCE, BY_PLATFORM) or may_harm:
         return number
     return -1 if excess(c, c.servers[number], job, wanted[1]) > 0 else number
 

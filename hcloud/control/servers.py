@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hcloud.control.copies import note_change
 from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
 from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
@@ -98,6 +99,8 @@ def seat(c: Control, number: int, place: int) -> None:
     server.tenants += 1
     server.used += job.cores
     server.memory += job.memory
+    if c.rules.agents > 0:
+        note_change(c, place, job.cores, job.memory)
     weight, capacity = weight_on(c, server, job.cores), c.kinds[server.kind].cores
     pressure, room, vector = server.pressure, server.room, job.vector
     for i in range(RESOURCES):
@@ -122,6 +125,8 @@ def unseat(c: Control, number: int) -> int:
     server.used -= job.cores
     server.memory -= job.memory
     c.desk.vacated += 1
+    if c.rules.agents > 0:
+        note_change(c, place, -job.cores, -job.memory)
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * weight

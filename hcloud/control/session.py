@@ -225,6 +225,9 @@ class ControlSession:
         row = self.tables.add(event, event.vector if self.setup.rules.informed else UNKNOWN)
         if self.watch is not None:
             self.watch(row, event.at)
+        if event.agent is not None:
+            desk = self.tables.control.desk
+            desk.agent, desk.copy_age = event.agent, event.copy_age
         return self._call("arrive", row, event.at)
 
     def _running(self, job: str) -> int:

@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
 from hcloud.policy.queueing import CAUSES, Waits
@@ -49,7 +50,8 @@ class Job:
     then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
     waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
     elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the
-    desk's ``vacated``, 0: never).
+    desk's ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
+    ``waiting`` in so many.
     """
 
     ask: int
@@ -77,6 +79,8 @@ class Job:
     opened: float
     platform: int
     tried: int
+    ticket: int
+    waiting: int
 
 
 class Server:
@@ -130,20 +134,49 @@ class ShelfBlock:
 
 
 class RosterRow:
-    """The servers at one place of the rosters: of the reserved ones, and of the rented ones that jobs share."""
+    """The servers at one place of the rosters: of the reserved ones, and of the rented ones that jobs share. For the
+    server of that slot besides: its last change that was noted, and the first and last entry of its own queue (each
+    plus one, 0: none)."""
 
     server: Annotated[Ints, 2]
+    changed: int
+    head: int
+    tail: int
+
+
+class RoomChange:
+    """That more (or less) of a ``server`` came into use: how many thousandths of a vCPU and MiB, when, by which agent;
+    its ``number`` among all changes, and the one ``before`` of the same server (plus one, 0: none)."""
+
+    server: int
+    number: int
+    before: int
+    agent: int
+    cores: int
+    memory: int
+    at: float
+
+
+class LocalEntry:
+    """A job in the queue of a server, void where the job has another ticket by now; the entry ``after`` it (plus one,
+    0: none), in those that are free the next free one."""
+
+    job: int
+    ticket: int
+    after: int
 
 
 class Candidate:
     """A server that was looked at for a job, and what it is ranked by: the ``harm`` that would be done, the ``speed``
-    of its type for the job (of 10,000), and two halves of a number of which less is better."""
+    of its type for the job (of 10,000), and two halves of a number of which less is better; ``taken`` is 1 where
+    another took it in the meantime."""
 
     server: int
     harm: int
     speed: int
     high: int
     low: int
+    taken: int
 
 
 class AuditedChoice:
@@ -166,9 +199,11 @@ class Desk:
 
     For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, how many
     servers were looked at (``looks``), how many the last search ``found`` as candidates, how many choices were
-    ``audited``, the state of
-    the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed, and which
-    resource it is about.
+    ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age; how many changes
+    of room were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
+    (``resampled``); how many tickets were given to jobs that wait at servers, and the next free entry there. Then the
+    state of the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed,
+    and which resource it is about.
     """
 
     own: int
@@ -198,6 +233,14 @@ class Desk:
     searches: int
     looks: int
     found: int
+    changes: int
+    conflicts: int
+    resampled: int
+    tickets: int
+    free_entry: int
+    agent: int
+    now: float
+    copy_age: float
     audited: int
     first_stream: int
     second_stream: int
@@ -235,6 +278,8 @@ class Control(NamedTuple):
     rosters: Table[RosterRow]
     candidates: Table[Candidate]
     audits: Table[AuditedChoice]
+    changes: Table[RoomChange]
+    local: Table[LocalEntry]
     speeds: Ints
     desk: Desk
     commands: Table[Command]
@@ -243,6 +288,8 @@ class Control(NamedTuple):
 FULL_SPEED = 10_000
 """The speed of the fastest type for a job."""
 
+CHANGES = 1 << 16
+"""Changes of room that are remembered: of the last five seconds where 800 vCPUs run tasks of 100 ms."""
 COMMANDS = 4096
 """Commands between two reads that there is room for at first."""
 
@@ -266,6 +313,8 @@ def new_control(
         table(RosterRow, servers),
         table(Candidate, rules.most_candidates + 2),
         table(AuditedChoice, len(jobs) if rules.audit else 0),
+        table(RoomChange, CHANGES if rules.agents else 1),
+        table(LocalEntry, len(jobs) * rules.most_candidates if rules.ranking == BY_PROBES else 1),
         np.full((1, count), FULL_SPEED, np.int64),
         table(Desk, 1)[0],
         table(Command, commands),
@@ -275,4 +324,5 @@ def new_control(
     made.desk.soft, made.desk.last_arrival = rules.soft, -1.0
     made.desk.head = made.desk.tail = -1
     made.desk.narrowest = kinds[rules.large].cores
+    made.desk.agent = -1
     return made

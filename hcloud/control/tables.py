@@ -17,8 +17,8 @@ from hcloud.policy.rules import Rules
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
-_UNTRIED = (0, 0)
-"""Of a job that came: its row of speeds, and when it last fitted nowhere."""
+_UNTRIED = (0, 0, 0, 0)
+"""Of a job that came: its row of speeds, when it last fitted nowhere, and its place in the queues of servers."""
 R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
@@ -104,7 +104,8 @@ class ControlTables:
         """A row for a job that came."""
         row = self._vacant.pop() if self._vacant else len(self.names)
         if row >= len(self._jobs):
-            self.control = self.control._replace(jobs=longer(self.control.jobs, 1))
+            control = self.control
+            self.control = control._replace(jobs=longer(control.jobs, 1), local=longer(control.local, 1))
             self._lead()
         if row == len(self.names):
             self.names.append("")

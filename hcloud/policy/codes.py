@@ -59,10 +59,12 @@ BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
     FILTERED_BY_CHANCE,
     BY_COLOCATION,
     BY_MATCH,
-) = range(10)
+    BY_PROBES,
+) = range(11)
 """By what a placement ranks the servers that have room: the greedy walk; lowest number; least load; none; best
 platform; no harm, then best platform; Paragon's filters, then closest fit, or any that passed; quality of colocation;
-match of a resource unit."""
+match of a resource unit; the
+first of the servers asked that has room, or gets it."""
 
 SCALE = 10_000
 """Qualities are compared by their two leading digits: 0..9999."""

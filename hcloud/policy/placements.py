@@ -10,6 +10,7 @@ from hcloud.policy.rule import DAY, SECONDS, Known, Rule, choice, count, number,
 
 MOST_CANDIDATES = 1024
 """Servers that one decision samples at most."""
+MOST_AGENTS = 1000
 _ORDERS = {"best-fit": codes.BEST_FIT, "least-loaded": codes.LEAST_LOADED, "first-fit": codes.FIRST_FIT}
 
 
@@ -72,9 +73,11 @@ class Sampled(Placement):
 
     candidates: int = count("candidates a decision", 1, MOST_CANDIDATES, "candidates")
     over: str = choice("free", "all", feeds="over_all", on="all")
-    decision_seconds: float = number(SECONDS, 0, DAY)
-    candidate_seconds: float = number("s a candidate", 0, DAY)
-    wire_seconds: float = number(SECONDS, 0, DAY)
+    agents: int = count("agents that decide", 1, MOST_AGENTS, "agents")
+    decision_seconds: float = number(SECONDS, 0, DAY, "decision")
+    candidate_seconds: float = number("s a candidate", 0, DAY, "candidate_cost")
+    wire_seconds: float = number(SECONDS, 0, DAY, "wire")
+    notice_seconds: float = number(SECONDS, 0, DAY, "notice")
 
     def numbers(self, known: Known) -> dict[str, float]:
         return {**super().numbers(known), "most_candidates": self.candidates}
@@ -85,12 +88,25 @@ class SampledUnits(Considerate):
 
     candidates: int = count("candidates a vCPU", 1, MOST_CANDIDATES, "candidates")
     over: str = choice("free", "all", feeds="over_all", on="all")
-    decision_seconds: float = number(SECONDS, 0, DAY)
-    candidate_seconds: float = number("s a candidate", 0, DAY)
-    wire_seconds: float = number(SECONDS, 0, DAY)
+    agents: int = count("agents that decide", 1, MOST_AGENTS, "agents")
+    decision_seconds: float = number(SECONDS, 0, DAY, "decision")
+    candidate_seconds: float = number("s a candidate", 0, DAY, "candidate_cost")
+    wire_seconds: float = number(SECONDS, 0, DAY, "wire")
+    notice_seconds: float = number(SECONDS, 0, DAY, "notice")
 
     def numbers(self, known: Known) -> dict[str, float]:
         return {"most_candidates": MOST_CANDIDATES, **super().numbers(known)}
+
+
+class Centralised(Considerate, of="placement", name="centralised", ranking=codes.BY_COLOCATION):
+    """The best quality of colocation of all servers, chosen by one agent who looks at every unit, for a limited time
+    (Tarcil §7.2, of Quasar)."""
+
+    agents: int = count("agents that decide", 1, MOST_AGENTS, "agents")
+    decision_seconds: float = number(SECONDS, 0, DAY, "decision")
+    unit_seconds: float = number("s a unit", 0, DAY, "candidate_cost")
+    longest_seconds: float = number(SECONDS, 0, DAY, "longest_decision")
+    wire_seconds: float = number(SECONDS, 0, DAY, "wire")
 
 
 class Random(Sampled, of="placement", name="random", ranking=codes.BY_CHANCE, interference_is_full=0):
@@ -99,6 +115,20 @@ class Random(Sampled, of="placement", name="random", ranking=codes.BY_CHANCE, in
 
 class PowerOfTwo(Sampled, of="placement", name="power-of-two", ranking=codes.BY_LOAD, interference_is_full=0):
     """The less loaded of two servers that chance draws."""
+
+
+class Sparrow(Rule, of="placement", name="sparrow", ranking=codes.BY_PROBES, interference_is_full=0):
+    """Two servers that chance draws are asked; a job that neither has room for waits at both, and the first that gets
+    room takes it (Tarcil §7.2)."""
+
+    probes: int = count("servers asked", 1, 16, "candidates")
+    agents: int = count("agents that decide", 1, MOST_AGENTS, "agents")
+    decision_seconds: float = number(SECONDS, 0, DAY, "decision")
+    candidate_seconds: float = number("s a candidate", 0, DAY, "candidate_cost")
+    wire_seconds: float = number(SECONDS, 0, DAY, "wire")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        return {**super().numbers(known), "most_candidates": self.probes}
 
 
 class ParagonSampled(SampledUnits, of="placement", name="paragon-sampled", ranking=codes.BY_COLOCATION):

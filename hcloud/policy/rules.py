@@ -53,6 +53,12 @@ class Rules(NamedTuple):
     most_looks: int = 0
     platform_slack: float = 0.0
     audit: int = 0
+    agents: int = 0
+    decision: float = 0.0
+    candidate_cost: float = 0.0
+    longest_decision: float = NEVER_SECONDS
+    wire: float = 0.0
+    notice: float = 0.0
     shared: int = 0
     headroom: float = 0.0
     retain: int = 0

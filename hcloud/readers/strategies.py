@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hcloud.errors import Problem, did_you_mean
+from hcloud.errors import Problem, UsageError, did_you_mean
 from hcloud.model.running.strategy import NONE, Mechanism, Parameter, Strategy
 from hcloud.policy.mapping import MappingRule
+from hcloud.policy.placements import Sparrow
 from hcloud.policy.registry import RULES, rule_of
 from hcloud.readers.bundle import bundled
 from hcloud.readers.stated import Stated, find_file, read_document
@@ -60,7 +61,10 @@ def with_placement(strategy: Strategy, name: str) -> Strategy:
     chosen = reading.placement(read_document(path, "placement"))
     reading.refuse("placement")
     mechanisms = tuple(chosen if m.name == chosen.name else m for m in strategy.mechanisms)
-    return replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=mechanisms)
+    made = replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=mechanisms)
+    for _, what, why in misfits(made):
+        raise UsageError(f"{made.name}: {what}: {why}")
+    return made
 
 
 def read_strategy(path: Path) -> Strategy:
@@ -99,6 +103,12 @@ def misfits(strategy: Strategy) -> Iterable[tuple[str, str, str]]:
     for needed, (rules, words) in mapping.needs.items():
         if rule[needed] not in rules:
             yield f"mechanisms.{needed}.rule", rule[needed], words
+    if isinstance(rule_of(strategy, "placement"), Sparrow) and rule["mapping"] != "reserved-only":
+        yield (
+            "mechanisms.placement.rule",
+            "sparrow",
+            "jobs wait at reserved servers: mapping has to be reserved-only, as in SR",
+        )
     for name in rule:
         for key, value, why in rule_of(strategy, name).misfits():
             yield f"mechanisms.{name}.parameters.{key}", value, why

@@ -41,7 +41,7 @@ UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
 MOST = 1e15
 LONGEST_NAME, LONGEST_WHY = 200, 1000
-MOST_SERVERS = 1_000_000
+MOST_SERVERS, MOST_AGENTS = 1_000_000, 1_000
 
 
 def _no_number(token: str) -> float:
@@ -212,7 +212,9 @@ def _read_arrival(document: Document) -> Arrival:
     submitted = None if document.get("submitted") is None else _number(document, "submitted", 0.0, at)
     truth = None if document.get("true_vector") is None else _entries(document, "true_vector")
     movable = _flag(document, "movable", usual=True)
-    return Arrival(at, job, ask, memory, vector, restartable, coin, submitted, truth, movable)
+    agent = _whole(document, "agent", 0, MOST_AGENTS) if "agent" in document else None
+    copy_age = _number(document, "copy_age", 0.0, MOST, 0.0)
+    return Arrival(at, job, ask, memory, vector, restartable, coin, submitted, truth, movable, agent, copy_age)
 
 
 def _write_arrival(event: Arrival) -> Document:
@@ -226,6 +228,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({} if event.submitted is None else {"submitted": event.submitted}),
         **({} if event.true_vector is None else {"true_vector": list(event.true_vector)}),
         **({} if event.movable else {"movable": False}),
+        **({} if event.agent is None else {"agent": event.agent, "copy_age": event.copy_age}),
     }
 
 

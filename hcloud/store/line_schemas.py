@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hcloud.model.json_text import DIALECT
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import ENTRIES, During
-from hcloud.store.events import EVENT_KEYS, LONGEST_NAME, LONGEST_WHY, MOST, MOST_SERVERS, UNBOUNDED
+from hcloud.store.events import EVENT_KEYS, LONGEST_NAME, LONGEST_WHY, MOST, MOST_AGENTS, MOST_SERVERS, UNBOUNDED
 
 Schema = dict[str, object]
 
@@ -38,6 +38,8 @@ _VALUES: Mapping[str, Schema] = {
     "submitted": _number(0, MOST, "null"),
     "true_vector": _entries("null"),
     "movable": _FLAG,
+    "agent": {"type": "integer", "minimum": 0, "maximum": MOST_AGENTS},
+    "copy_age": _TIME,
     "performance": _number(0, 1000),
     "estimate": _entries(),
     "tail": _number(0, MOST, "null"),
@@ -55,7 +57,7 @@ _VALUES: Mapping[str, Schema] = {
     "during": {"enum": [during.value for during in During]},
 }
 _OPTIONAL = frozenset(
-    {"memory_gib", "vector", "restartable", "coin", "submitted", "true_vector", "movable"}
+    {"memory_gib", "vector", "restartable", "coin", "submitted", "true_vector", "movable", "agent", "copy_age"}
     | {"performance", "tail", "spin_up", "unbegun", "during"}
 )
 """Keys that a line may leave out, whatever its event."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.readers.bundle import bundled
 
 LOCAL = ("scenario:local-40", "--strategy", "SR")
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -29,13 +31,25 @@ def test_placements_stand_side_by_side_and_greedy_is_the_strategy_itself(capsys:
     assert looks[0] == 0 < looks[1] < looks[2]
 
 
-def test_an_audit_holds_a_sample_to_the_law_of_its_size(capsys: pytest.CaptureFixture[str]) -> None:
-    """Eight candidates are better than eight ninths of the others on average, whatever the jobs are."""
-    told = document(capsys, "simulate", "scenario:tarcil-110", "-s", "SR+tarcil", "--load", "0.5", "--audit")
-    audit = told["strategies"][0]["runs"][0]["placement"]["audit"]
-    assert audit["choices"] > 10_000
-    assert audit["mean_rank"] == pytest.approx(8 / 9, abs=0.02)
-    assert audit["distance"] < 0.05
+def test_an_audit_holds_a_sample_to_the_law_of_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight candidates are better than eight ninths of the others on average, whatever the jobs are; less so where
+    agents know late what the others did."""
+    text = (bundled("policies") / "placements" / "tarcil.yaml").read_text(encoding="utf-8")
+    at_once, late = tmp_path / "at-once.yaml", tmp_path / "late.yaml"
+    at_once.write_text(
+        re.sub(r"(notice|wire|decision)_seconds:\n      value: .*", r"\1_seconds:\n      value: 0", text)
+    )
+    late.write_text(text.replace("value: 0.005", "value: 0.5"))
+    names = f"{at_once},{late}"
+    told = document(
+        capsys, "simulate", "scenario:tarcil-110", "-s", "SR", "--placement", names, "--load", "0.5", "--audit"
+    )
+    runs = [s["runs"][0]["placement"] for s in told["strategies"]]
+    assert runs[0]["audit"]["choices"] > 10_000
+    assert runs[0]["audit"]["mean_rank"] == pytest.approx(8 / 9, abs=0.02)
+    assert runs[0]["audit"]["distance"] < 0.05
+    assert runs[1]["audit"]["mean_rank"] < runs[0]["audit"]["mean_rank"] - 0.02
+    assert runs[1]["conflicts_per_decision"] > 10 * runs[0]["conflicts_per_decision"]
 
 
 def test_an_audit_changes_no_run(capsys: pytest.CaptureFixture[str]) -> None:

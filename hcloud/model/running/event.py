@@ -32,7 +32,8 @@ class Arrival:
     0..1 that is its own (read by random mapping and by placements that draw). One that is not ``movable`` is enlarged
     in place but never moved while it runs. ``submitted`` is when its user submitted it, where that was before (it was
     profiled first); nothing is decided by it, reports count its wait from then. ``true_vector`` is what a simulator
-    knows the job to be like, where ``vector`` is what was estimated; nothing is decided by it either."""
+    knows the job to be like, where ``vector`` is what was estimated; nothing is decided by it either. Where several
+    agents decide, ``agent`` is the one that did, with a copy of the servers that was so old (``copy_age``, s)."""
 
     at: float
     job: str
@@ -44,6 +45,8 @@ class Arrival:
     submitted: float | None = None
     true_vector: tuple[int, ...] | None = None
     movable: bool = True
+    agent: int | None = None
+    copy_age: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

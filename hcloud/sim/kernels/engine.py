@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hcloud.control.candidates import draws_for
 from hcloud.control.controller import arrive, expire, interrupt, leave, nominee, ready, sampled, suffer, tick
 from hcloud.control.ranks import (
     ARRIVAL,
@@ -25,7 +26,7 @@ from hcloud.sim.kernels.heap import pop, push
 from hcloud.sim.kernels.interference import part, quality_of
 from hcloud.sim.kernels.obeying import advance, leave_for_good, look_again, note, obey
 from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
-from hcloud.sim.kernels.world import QUALITY, RANK, SimulatedWorld
+from hcloud.sim.kernels.world import DECIDED, QUALITY, RANK, SimulatedWorld
 
 
 def simulate(w: SimulatedWorld, until: int) -> bool:
@@ -90,10 +91,39 @@ def _arrival(w: SimulatedWorld, now: float) -> None:
     w.tally.present += 1
     if task.cancelled >= 0.0:
         push(w, task.cancelled, CANCEL, number, 0)
+    if w.control.rules.agents > 0:
+        _hand_over(w, number, now)
+    else:
+        _decide(w, number, now, 0.0)
+
+
+def _hand_over(w: SimulatedWorld, number: int, now: float) -> None:
+    """Give a job to its agent, who decides on one after the other: what it looks at is as old as its decision takes."""
+    rules, agent = w.control.rules, number % len(w.agents)
+    begin = max(now, w.agents[agent])
+    drawn = draws_for(w.control, w.control.jobs[number].ask)
+    w.agents[agent] = begin + rules.decision + min(rules.candidate_cost * drawn, rules.longest_decision)
+    w.tasks[number].decided = begin
+    push(w, w.agents[agent] + rules.wire, DECIDED, number, agent)
+
+
+def _decided(w: SimulatedWorld, number: int, agent: int, now: float) -> None:
+    """An agent's decision is carried out, unless the job is over."""
+    task, desk = w.tasks[number], w.control.desk
+    if task.over:
+        return
+    advance(w, now)
+    desk.agent, desk.copy_age = agent, now - task.decided + w.control.rules.notice
+    _decide(w, number, now, desk.copy_age)
+
+
+def _decide(w: SimulatedWorld, number: int, now: float, age: float) -> None:
+    """The controller is told of a job."""
+    w.tasks[number].decided = now
     idle = nominee(w.control, number)
     if idle >= 0:
         _probe(w, idle, now)
-    note(w, (ARRIVAL, number, 0, 0, 0), 0.0)
+    note(w, (ARRIVAL, number, w.control.desk.agent, 0, 0), age)
     arrive(w.control, number, now)
     obey(w, now)
 
@@ -113,6 +143,8 @@ def _handle(w: SimulatedWorld, event: tuple[float, int, int]) -> None:
         _check(w, number, tag, now)
     elif kind == CANCEL:
         cancel_job(w, number, now)
+    elif kind == DECIDED:
+        _decided(w, number, tag, now)
     elif kind == REPLACE:
         replace_server(w, now)
     elif w.hosts[tag].serial == number and w.hosts[tag].paid >= 0:

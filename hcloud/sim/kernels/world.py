@@ -13,6 +13,9 @@ from hcloud.policy.records import Ints, Reals, Table, table
 QUALITY = 15
 """A quality sample, which is in the journal only, beside the kinds of events of :mod:`hcloud.control.ranks`."""
 
+DECIDED = 14
+"""An agent has decided on a job, which is in no journal; its arrival there is that."""
+
 COMMAND = 16
 """What is added to a command's code in a journal."""
 
@@ -70,15 +73,16 @@ class Draw:
 class Task:
     """A job as the cloud sees it.
 
-    Given: when it came and is decided on, seconds of ``work`` in isolation, 1 for a service, thousandths of a vCPU
-    needed, its true interference ``vector`` (the controller knows an estimate), when its user cancels it
-    (``cancelled``, -1: never). Run: how many machines it ``lost``, whether it is ``over``, work left, when it is
-    ``due`` at its present ``rate`` (work a second; for a service its tail latency relative to isolation), since when,
-    seconds ran, tail latency x seconds, vCPU-milliseconds used, when it began and ended (-1: not), seconds in the queue
-    of the reserve (-1: never there), and the first decision about it with the instance it ended on."""
+    Given: when it came and is to be decided on (``decided``: then it was), seconds of ``work`` in isolation, 1 for a
+    service, thousandths of a vCPU needed, its true interference ``vector`` (the controller knows an estimate), when its
+    user cancels it (``cancelled``, -1: never). Run: how many machines it ``lost``, whether it is ``over``, work left,
+    when it is ``due`` at its present ``rate`` (work a second; for a service its tail latency relative to isolation),
+    since when, seconds ran, tail latency x seconds, vCPU-milliseconds used, when it began and ended (-1: not), seconds
+    in the queue of the reserve (-1: never there), and the first decision about it with the instance it ended on."""
 
     submit: float
     decide: float
+    decided: float
     work: float
     service: int
     need: int
@@ -204,7 +208,8 @@ class Tally:
 
 
 class SimulatedWorld(NamedTuple):
-    """Everything a run needs; ``speeds`` [row of jobs, type] are relative to the fastest type; ``series`` rows are
+    """Everything a run needs; ``speeds`` [row of jobs, type] are relative to the fastest type; ``agents`` when
+    each of those that decide is free; ``series`` rows are
     [time, reserved vCPUs in use, queue, soft limit, instances by payment and type], ``heat`` [sample, reserved server]
     is the share of a server in use, ``active`` [payment, type]."""
 
@@ -212,6 +217,7 @@ class SimulatedWorld(NamedTuple):
     cloud: CloudParameters
     behaviours: Table[Behaviour]
     speeds: Reals
+    agents: Annotated[Reals, 1]
     draws: Table[Draw]
     tasks: Table[Task]
     hosts: Table[ServerSlot]

@@ -41,9 +41,14 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class PlacementMeasures:
-    """What a placement did: servers looked at a job, jobs by how long they take, the audit where one was made,
-    and whether one vCPU's candidates are as many as the reserve has vCPUs, so that a sample is a look at all."""
+    """What a placement did: seconds from when a job could be decided on until it was (half and 99 % of them took no
+    longer), candidates a decision that another agent took in the meantime (``conflicts``), servers looked at a job,
+    jobs by how long they take, the audit where one was made, and whether one vCPU's candidates are as many as the
+    reserve has vCPUs, so that a sample is a look at all."""
 
+    decision_p50: float
+    decision_p99: float
+    conflicts: float
     looks: float
     classes: tuple[DurationClass, ...]
     audit: Audit | None
@@ -53,8 +58,15 @@ class PlacementMeasures:
 def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeasures:
     """The figures of a run; ``performance`` of each job relative to isolation (NaN: it did not end), a service's being
     one over its tail."""
+    tasks, jobs = outcome.tasks, max(len(outcome.tasks), 1)
+    decided = outcome.of_tasks("decided")
+    taken = (decided - tasks.decide)[decided >= 0]
+    p50, p99 = np.quantile(taken, (0.5, 0.99)).tolist() if len(taken) else (0.0, 0.0)
     return PlacementMeasures(
-        float(outcome.world.control.desk.looks) / max(len(outcome.tasks), 1),
+        p50,
+        p99,
+        float(outcome.world.control.desk.conflicts) / jobs,
+        float(outcome.world.control.desk.looks) / jobs,
         tuple(_classes(outcome.tasks.work, performance)),
         _audited(outcome) if outcome.setting.audit else None,
         0 < outcome.setting.reserved_cores <= outcome.world.control.rules.candidates * _UNIT,

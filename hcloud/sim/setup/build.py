@@ -97,6 +97,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         record(cloud_numbers(setting.cloud)),
         behaviours(setting.cloud, kinds),
         speeds,
+        np.zeros(max(rules.agents, 1)),
         draws(setting, len(tasks)),
         task_table(tasks, setting),
         *world.new_record(capacity, len(kinds)),
@@ -194,7 +195,7 @@ def task_table(tasks: Tasks, setting: Setting) -> Table[world.Task]:
     for field in ("submit", "decide", "work", "service", "need"):
         column(made, field)[:] = getattr(tasks, field)
     column(made, "vector")[:] = tasks.truth
-    for field in ("began", "ended", "queued", "action"):
+    for field in ("began", "ended", "queued", "action", "decided"):
         column(made, field)[:] = -1
     column(made, "cancelled")[:] = _cancelled(tasks, setting)
     return made

@@ -9,16 +9,12 @@ import numpy as np
 from hcloud.model import workload
 from hcloud.model.running import cloud, strategy
 from hcloud.policy.information import Information, Profiled
-from hcloud.policy.placements import Ideal, Sampled, SampledUnits
+from hcloud.policy.placements import Centralised, Ideal, Sampled, SampledUnits, Sparrow
 from hcloud.policy.records import Ints, Reals
 from hcloud.policy.registry import rule_of
-from hcloud.policy.rule import Known
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import drawn, estimated, put_profiled
-
-_UNIT = 1000
-"""Thousandths of a vCPU of a resource unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +109,10 @@ def _canonical(jobs: workload.Jobs, keep: Ints, rank: Ints) -> Ints:
 
 
 def _deciding(plan: strategy.Strategy, need: Ints) -> Reals | None:
-    """The seconds that a placement takes for each decision, where it states them: by the candidates it draws; none for
-    the ideal one. None where it states nothing."""
+    """None where a placement decides in the time that the information rule states; else no time: agents take theirs
+    while the run goes on, and the ideal one takes none."""
     rule = rule_of(plan, "placement")
-    if isinstance(rule, Ideal):
-        return np.zeros(len(need))
-    if not isinstance(rule, Sampled | SampledUnits):
-        return None
-    numbers = rule.numbers(Known(informed=True, qualities=()))
-    units = -(-need // _UNIT) if isinstance(rule, SampledUnits) else np.ones(len(need))
-    drawn = np.minimum(units * rule.candidates, numbers["most_candidates"])
-    seconds: Reals = rule.decision_seconds + rule.wire_seconds + rule.candidate_seconds * drawn
-    return seconds
+    return np.zeros(len(need)) if isinstance(rule, Ideal | Centralised | Sparrow | Sampled | SampledUnits) else None
 
 
 def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding: Reals | None) -> Reals:

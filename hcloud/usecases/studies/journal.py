@@ -148,7 +148,7 @@ class JournalReader:
         if code == world.QUALITY:
             return self._sample(at)
         if code == ranks.ARRIVAL:
-            return self._arrival(who, time)
+            return self._arrival(who, time, self._lines[at])
         if code == ranks.FINISH:
             tail = self._tails[who]
             return Completion(time, self._names[who], value, None if math.isnan(tail) else tail)
@@ -169,14 +169,16 @@ class JournalReader:
             return LaunchFailed(time, number, _NO_CAPACITY, value)
         return (Interruption if code == ranks.INTERRUPT else Lost)(time, number)
 
-    def _arrival(self, row: int, time: float) -> Arrival:
+    def _arrival(self, row: int, time: float, line: Line) -> Arrival:
         t = self._tasks
         vector = tuple(t.vector[row].tolist())
         asked = int(t.ask[row]), int(t.memory[row])
         submitted = float(t.submit[row])
         before = submitted if submitted < time else None
         restartable, coin, truth = not t.service[row], float(t.coin[row]), tuple(t.truth[row].tolist())
-        return Arrival(time, self._names[row], *asked, vector, restartable, coin, before, truth)
+        agent = line[2] if self._setup.rules.agents else None
+        made = Arrival(time, self._names[row], *asked, vector, restartable, coin, before, truth)
+        return made if agent is None else replace(made, agent=agent, copy_age=line[6])
 
     def _sample(self, at: int) -> Sample:
         """A probe stands right before the arrival or the end, or right after the start, that it was made for."""

@@ -83,6 +83,9 @@ class _Audit(Part):
 
 
 class _Placed(Part):
+    decision_seconds_p50: Annotated[Number, From("decision_p50")]
+    decision_seconds_p99: Annotated[Number, From("decision_p99")]
+    conflicts_per_decision: Annotated[Number, From("conflicts")]
     looks_per_job: Annotated[Number, From("looks")]
     by_duration: Annotated[list[_DurationClass], From("classes")]
     audit: _Audit | None

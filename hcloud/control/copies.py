@@ -1,0 +1,37 @@
+"""What an agent's copy of the servers knows: who decides beside others sees what they did only after a while.
+
+No copy is kept. Each change of a server's room is noted, and a copy of some age is what there is without the changes
+that came since and were made by others (Tarcil §7.5.1: monitors notify the agents of what starts and ends).
+"""
+
+from __future__ import annotations
+
+from hcloud.control.state import Control
+
+NOBODY = -1
+"""Whoever ends a job, and every decision that is made with full knowledge."""
+
+
+def note_change(c: Control, number: int, cores: int, memory: int) -> None:
+    """Note that so much more of a server is in use from now on, by whoever decides."""
+    desk, row = c.desk, c.rosters[number]
+    change = c.changes[desk.changes % len(c.changes)]
+    change.server, change.number, change.before = number, desk.changes, row.changed
+    change.at, change.agent, change.cores, change.memory = desk.now, desk.agent, cores, memory
+    desk.changes += 1
+    row.changed = desk.changes
+
+
+def seen(c: Control, number: int) -> tuple[int, int]:
+    """Thousandths of a vCPU and MiB of a server that are in use, as far as the copy of the agent that decides knows."""
+    desk, server = c.desk, c.servers[number]
+    used, memory, last = server.used, server.memory, c.rosters[number].changed
+    while last > 0 and desk.copy_age > 0.0:
+        change = c.changes[(last - 1) % len(c.changes)]
+        kept = change.number == last - 1 and change.server == number
+        if not kept or change.at <= desk.now - desk.copy_age:
+            break
+        if change.agent != desk.agent or change.agent == NOBODY:
+            used, memory = used - change.cores, memory - change.memory
+        last = change.before
+    return used, memory

@@ -1,0 +1,148 @@
+"""Several agents decide at once on copies of any age, jobs wait at several servers: nothing is given twice, nobody is
+forgotten, and what is counted is what there is."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hcloud.control.controller import arrive, leave, open_pool
+from hcloud.control.losses import cancel, lose
+from hcloud.control.state import OWN, Control, Job, RentableKind, new_control
+from hcloud.policy.codes import BY_PROBES, LOST, PLACE, WAIT
+from hcloud.policy.records import table
+from hcloud.policy.registry import compose
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.kernels.objects import as_objects
+
+CORES, JOBS = 4_000, 400
+STARTED, QUEUED, GONE = range(3)
+
+
+class Crowd:
+    """A pool that is asked for more than it has, by agents in any order; who is where, as the commands say."""
+
+    def __init__(self, placement: str, servers: int, seed: int) -> None:
+        self.chance, self.now, self.next = random.Random(seed), 0.0, 0
+        kinds = table(RentableKind, 1)
+        kinds[0].cores, kinds[0].memory, kinds[0].spin_up = CORES, 16_000, 10.0
+        jobs = table(Job, JOBS)
+        for at in range(JOBS):
+            jobs[at].ask, jobs[at].memory = self.chance.choice([1_000, 1_000, 2_000, 4_000]), 1_000
+            jobs[at].coin, jobs[at].again, jobs[at].server = self.chance.random(), 1, -1
+            for i in range(10):
+                jobs[at].vector[i] = self.chance.randint(0, 30)
+        rules = compose(load_strategy(f"SR+{placement}"), 0, (5_000,))
+        made = new_control(rules, kinds, jobs, servers + 10)
+        open_pool(made, 0, servers)
+        self.control: Control = as_objects(made)
+        self.servers = set(range(servers))
+        self.state: dict[int, int] = {}
+        self.starts = [0] * JOBS
+
+    def obey(self) -> None:
+        desk = self.control.desk
+        for at in range(desk.commands):
+            order = self.control.commands[at]
+            if order.what == PLACE:
+                assert self.state.get(order.job) != STARTED, "begun twice"
+                self.state[order.job] = STARTED
+                self.starts[order.job] += 1
+            elif order.what == WAIT:
+                self.state[order.job] = QUEUED
+        desk.commands = 0
+
+    def of(self, state: int) -> list[int]:
+        return [job for job, at in self.state.items() if at == state]
+
+    def step(self) -> None:
+        self.now += self.chance.expovariate(20.0)
+        what, control = self.chance.random(), self.control
+        running, waiting = self.of(STARTED), self.of(QUEUED)
+        if what < 0.55 and self.next < JOBS:
+            if control.rules.agents:
+                control.desk.agent, control.desk.copy_age = self.next % 3, self.chance.choice([0.005, 0.1, 2.0])
+            arrive(control, self.next, self.now)
+            self.next += 1
+        elif what < 0.9 and running:
+            self.state[job := self.chance.choice(running)] = GONE
+            leave(control, job, 1.0, self.now)
+        elif what < 0.97 and waiting:
+            self.state[job := self.chance.choice(waiting)] = GONE
+            cancel(control, job, self.now)
+        elif len(self.servers) > 2:
+            place = self.chance.choice(sorted(self.servers))
+            self.servers.remove(place)
+            for job in running:
+                if control.jobs[job].server == place:
+                    self.state[job] = QUEUED  # it begins anew, or waits
+            lose(control, place, LOST, 0.0, self.now)
+        self.obey()
+
+    def check(self) -> None:
+        control = self.control
+        for place in self.servers:
+            tenants = [j for j in self.of(STARTED) if control.jobs[j].server == place]
+            used = sum(control.jobs[j].cores for j in tenants)
+            assert used == control.servers[place].used <= CORES
+        assert control.desk.used == sum(control.servers[p].used for p in self.servers)
+        assert control.desk.queued == len(self.of(QUEUED))
+
+
+@pytest.mark.parametrize("placement", ["tarcil", "power-of-two", "sparrow", "random", "paragon-sampled"])
+@settings(max_examples=12)
+@given(seed=st.integers(0, 10**6))
+def test_nothing_is_given_twice_and_nobody_is_forgotten(placement: str, seed: int) -> None:
+    crowd = Crowd(placement, 6, seed)
+    for _ in range(250):
+        crowd.step()
+        crowd.check()
+    for _ in range(5_000):  # all that is left runs out: whoever waited has begun
+        running = crowd.of(STARTED)
+        if not running:
+            break
+        crowd.now += 0.01
+        crowd.state[running[0]] = GONE
+        leave(crowd.control, running[0], 1.0, crowd.now)
+        crowd.obey()
+        crowd.check()
+    assert crowd.of(QUEUED) == []
+
+
+def test_a_copy_does_not_know_what_others_did_lately() -> None:
+    """With a copy as old as the run every agent takes the first servers anew: all candidates are taken."""
+    fresh, stale = (Crowd("tarcil", 40, 3) for _ in range(2))
+    for crowd, age in ((fresh, 0.0), (stale, 100.0)):
+        for job in range(60):
+            crowd.control.jobs[job].ask = CORES // 2
+            crowd.control.desk.agent, crowd.control.desk.copy_age = job % 3, age
+            crowd.now += 0.001
+            arrive(crowd.control, job, crowd.now)
+            crowd.obey()
+            crowd.check()
+    assert fresh.control.desk.conflicts == 0
+    assert stale.control.desk.conflicts > 20
+
+
+def test_an_entry_is_void_in_its_second_queue() -> None:
+    crowd = Crowd("sparrow", 2, 1)
+    control = crowd.control
+    assert control.rules.ranking == BY_PROBES
+    for job in range(9):
+        control.jobs[job].ask = 1_000
+        arrive(control, job, 0.0)
+        crowd.obey()
+    assert crowd.of(QUEUED) == [8]
+    assert control.jobs[8].waiting == 2
+    leave(control, 0, 1.0, 1.0)
+    crowd.state[0] = GONE
+    crowd.obey()
+    leave(control, 1, 1.0, 2.0)
+    crowd.state[1] = GONE
+    crowd.obey()
+    assert crowd.starts[8] == 1
+    assert control.servers[control.jobs[8].server].paid == OWN
+    crowd.check()
