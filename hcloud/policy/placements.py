@@ -5,12 +5,16 @@ These rules stand apart from their kernels (placement, colocation), whose tables
 
 from __future__ import annotations
 
+from typing import Any
+
 from hcloud.policy import codes
 from hcloud.policy.rule import DAY, SECONDS, Known, Rule, choice, count, number, share, switch
 
 MOST_CANDIDATES = 1024
 """Servers that one decision samples at most."""
 MOST_AGENTS = 1000
+_TOLERANCE: Any = number("points of pressure", 0, 100, "tolerance")
+_PRESSURE: Any = choice("host-share", "full", feeds="full_pressure", on="full")
 _ORDERS = {"best-fit": codes.BEST_FIT, "least-loaded": codes.LEAST_LOADED, "first-fit": codes.FIRST_FIT}
 
 
@@ -23,8 +27,8 @@ class Placement(Rule):
 class Considerate(Placement):
     """A placement that looks at what jobs on one server do to each other."""
 
-    violation_tolerance: float = number("points of pressure", 0, 100, "tolerance")
-    tenant_pressure: str = choice("host-share", "full", feeds="full_pressure", on="full")
+    violation_tolerance: float = _TOLERANCE
+    tenant_pressure: str = _PRESSURE
 
 
 class Greedy(Considerate, of="placement", name="greedy"):
@@ -69,30 +73,31 @@ class NoHeterogeneity(Paragon, of="placement", name="no-heterogeneity", ranking=
 
 
 class Sampled(Placement):
-    """A placement that looks at a sample of the servers, chosen by chance: so many a decision."""
+    """A placement that looks at a sample of the servers, chosen by chance, by agents that decide beside each other."""
 
-    candidates: int = count("candidates a decision", 1, MOST_CANDIDATES, "candidates")
     over: str = choice("free", "all", feeds="over_all", on="all")
     agents: int = count("agents that decide", 1, MOST_AGENTS, "agents")
     decision_seconds: float = number(SECONDS, 0, DAY, "decision")
     candidate_seconds: float = number("s a candidate", 0, DAY, "candidate_cost")
     wire_seconds: float = number(SECONDS, 0, DAY, "wire")
     notice_seconds: float = number(SECONDS, 0, DAY, "notice")
+
+
+class SampledServers(Sampled):
+    """One that looks at so many candidates a decision, and at nothing but their load."""
+
+    candidates: int = count("candidates a decision", 1, MOST_CANDIDATES, "candidates")
 
     def numbers(self, known: Known) -> dict[str, float]:
         return {**super().numbers(known), "most_candidates": self.candidates}
 
 
-class SampledUnits(Considerate):
-    """One that looks at so many candidates for each vCPU of a job."""
+class SampledUnits(Sampled):
+    """One that looks at so many candidates for each vCPU of a job, and at what jobs on one server do to each other."""
 
     candidates: int = count("candidates a vCPU", 1, MOST_CANDIDATES, "candidates")
-    over: str = choice("free", "all", feeds="over_all", on="all")
-    agents: int = count("agents that decide", 1, MOST_AGENTS, "agents")
-    decision_seconds: float = number(SECONDS, 0, DAY, "decision")
-    candidate_seconds: float = number("s a candidate", 0, DAY, "candidate_cost")
-    wire_seconds: float = number(SECONDS, 0, DAY, "wire")
-    notice_seconds: float = number(SECONDS, 0, DAY, "notice")
+    violation_tolerance: float = _TOLERANCE
+    tenant_pressure: str = _PRESSURE
 
     def numbers(self, known: Known) -> dict[str, float]:
         return {"most_candidates": MOST_CANDIDATES, **super().numbers(known)}
@@ -109,11 +114,11 @@ class Centralised(Considerate, of="placement", name="centralised", ranking=codes
     wire_seconds: float = number(SECONDS, 0, DAY, "wire")
 
 
-class Random(Sampled, of="placement", name="random", ranking=codes.BY_CHANCE, interference_is_full=0):
+class Random(SampledServers, of="placement", name="random", ranking=codes.BY_CHANCE, interference_is_full=0):
     """The first server with room that chance draws."""
 
 
-class PowerOfTwo(Sampled, of="placement", name="power-of-two", ranking=codes.BY_LOAD, interference_is_full=0):
+class PowerOfTwo(SampledServers, of="placement", name="power-of-two", ranking=codes.BY_LOAD, interference_is_full=0):
     """The less loaded of two servers that chance draws."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hcloud.model import workload
 from hcloud.model.running import cloud, strategy
 from hcloud.policy.information import Information, Profiled
-from hcloud.policy.placements import Centralised, Ideal, Sampled, SampledUnits, Sparrow
+from hcloud.policy.placements import Centralised, Ideal, Sampled, Sparrow
 from hcloud.policy.records import Ints, Reals
 from hcloud.policy.registry import rule_of
 from hcloud.sim.setup.fitting import Room, pieces
@@ -112,7 +112,7 @@ def _deciding(plan: strategy.Strategy, need: Ints) -> Reals | None:
     """None where a placement decides in the time that the information rule states; else no time: agents take theirs
     while the run goes on, and the ideal one takes none."""
     rule = rule_of(plan, "placement")
-    return np.zeros(len(need)) if isinstance(rule, Ideal | Centralised | Sparrow | Sampled | SampledUnits) else None
+    return np.zeros(len(need)) if isinstance(rule, Ideal | Centralised | Sparrow | Sampled) else None
 
 
 def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding: Reals | None) -> Reals:
