@@ -13,6 +13,7 @@ import resource
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -148,9 +149,12 @@ def main() -> int:
                 f"b21.{placement} {servers:,} servers p50 {p50:,.0f} us, p99 {p99:,.0f} us | limit 20,000", flush=True
             )
     pool_of_10_000()
+    print(f"b21 {REPORTED}")
+    if find_spec("simpy") is None:
+        print("b21.power-of-two: SimPy is not installed; its model is passed over")
+        return int(late)
     theirs, ours = peer(100_000, 1_600)
     print(f"b21.power-of-two {ours * 1e6:.2f} us a task | peer {theirs * 1e6:.1f} (SimPy) | ratio {theirs / ours:.0f}")
-    print(f"b21 {REPORTED}")
     return int(late)
 
 
