@@ -122,11 +122,11 @@ def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding:
     jobs that take less than that (Tarcil §7.5).
     """
     if deciding is None:
-        delays = np.full(len(rows), information.decision_seconds + information.classification_seconds)
+        delays = np.full(len(rows), float(information.decision_seconds + information.classification_seconds))
     else:
         delays = deciding + np.where(jobs.app[rows] < 0, information.classification_seconds, 0.0)
     if not isinstance(information, Profiled):
-        return delays if deciding is not None else np.full(len(rows), information.decision_seconds)
+        return delays if deciding is not None else np.full(len(rows), float(information.decision_seconds))
     by_time = np.argsort(jobs.submit[rows], kind="stable")
     apps = jobs.app[rows][by_time]
     known, first = np.unique(apps, return_index=True)

@@ -89,8 +89,8 @@ def _of_metric_data(
     document: Mapping[str, Any], findings: Findings, left_out: dict[str, int]
 ) -> Iterator[MeasuredSeries]:
     results = [(_label(one, at), at, one) for at, one in enumerate(objects(document, "MetricDataResults"), 1)]
-    whole = {one.get("Id") for _, _, one in results if one.get("StatusCode") != _PARTIAL}
-    _count(left_out, _PART, sum(one.get("Id") not in whole for _, _, one in results))
+    whole = {str(one.get("Id")) for _, _, one in results if one.get("StatusCode") != _PARTIAL}
+    _count(left_out, _PART, sum(str(one.get("Id")) not in whole for _, _, one in results))
     ours = [found for found in results if _CPU in found[0].lower()]
     if not ours or not all(_is_other(label) for label, at, _ in results if _CPU not in label.lower()):
         ours = results
