@@ -8,7 +8,7 @@ from hcloud.control.candidates import has_capacity
 from hcloud.control.local import serve, wait_at
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
-from hcloud.control.search import could_take, find_idle, is_strict, reserved_for
+from hcloud.control.search import could_take, find_idle, ranked_for_queued, reserved_for
 from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
 from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
@@ -267,24 +267,10 @@ def _place_for_queued(c: Control, number: int, freed: int) -> int:
     if c.desk.blocked == number + 1 and freed >= 0:
         return freed if could_take(c, freed, job) else -1
     if c.rules.ranking != GREEDY:
-        return _ranked_for_queued(c, job, freed)
+        return ranked_for_queued(c, job, freed)
     found = reserved_for(c, job, -1)
     if found < 0:
         c.desk.blocked = number + 1
-    return found
-
-
-def _ranked_for_queued(c: Control, job: Job, freed: int) -> int:
-    """The same by rank: where all were looked at in vain, and one server alone has had room since, only that one is.
-    Where a reserve in which somebody would suffer is full, a sample may have missed one that is not."""
-    since = c.desk.vacated + 1 - job.tried
-    if since == 0:
-        return -1
-    if since == 1 and freed >= 0 and job.tried > 0:
-        found = freed if could_take(c, freed, job) else -1
-    else:
-        found = reserved_for(c, job, -1)
-    job.tried = c.desk.vacated + 1 if found < 0 and not is_strict(c) else 0
     return found
 
 

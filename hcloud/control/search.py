@@ -180,6 +180,20 @@ def _shelf_at(c: Control, paid: int, lowest: int, step: int) -> int:
     return place if paid == OWN else SHELF + place
 
 
+def ranked_for_queued(c: Control, job: Job, freed: int) -> int:
+    """A server by rank for a job that queues: where all were looked at in vain, and one alone has had room since, only
+    that one is. Where a reserve in which somebody would suffer is full, a sample may have missed one that is not."""
+    since = c.desk.vacated + 1 - job.tried
+    if since == 0:
+        return -1
+    if since == 1 and freed >= 0 and job.tried > 0:
+        found = freed if could_take(c, freed, job) else -1
+    else:
+        found = reserved_for(c, job, -1)
+    job.tried = c.desk.vacated + 1 if found < 0 and not is_strict(c) else 0
+    return found
+
+
 def find_idle(c: Control, kind: int, job: Job) -> int:
     """An idle rented instance of a type whose last quality sample reaches what the job needs; -1 if there is none.
 
