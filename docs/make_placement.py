@@ -69,9 +69,7 @@ def _cells(loads: Sequence[tuple[str, dict[str, Any]]], *, sized: float | None) 
     if len(classes) > 1:
         cells[1:] = [(f"mean performance, {name}", _mean(runs, _of(name))) for name in classes]
     cells.append(("waiting, s", _mean(runs, lambda run: run["waiting_seconds"]["mean"], "", 3)))
-    cells.append(
-        ("servers looked at a job", _mean(runs, lambda run: run["placement"]["looks_per_job"], "", 1, half=False))
-    )
+    cells.append(("looks a job", _mean(runs, lambda run: run["placement"]["looks_per_job"], "", 1, half=False)))
     if sized is not None:
         size = loads[0][1]["sized"]
         told = "never" if size is None else f"{size['vcpus']:,g}"

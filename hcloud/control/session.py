@@ -222,6 +222,10 @@ class ControlSession:
         return DecisionFacts(*around, leading(high), ask, memory, coin, kind, measured)
 
     def _arrival(self, event: Arrival) -> list[Decision]:
+        if event.platform >= len(self.tables.control.speeds):
+            raise EventError(
+                f"platform {event.platform}: speeds of types are known of {len(self.tables.control.speeds)}"
+            )
         row = self.tables.add(event, event.vector if self.setup.rules.informed else UNKNOWN)
         if self.watch is not None:
             self.watch(row, event.at)

@@ -17,8 +17,8 @@ from hcloud.policy.rules import Rules
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
-_UNTRIED = (0, 0, 0, 0)
-"""Of a job that came: its row of speeds, when it last fitted nowhere, and its place in the queues of servers."""
+_UNTRIED = (0, 0, 0)
+"""Of a job that came: when it last fitted nowhere, and its place in the queues of servers."""
 R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
@@ -46,6 +46,8 @@ class ControlTables:
         control = new_control(setup.rules, _kinds(setup), table(Job, _FIRST), len(setup.reserve) + _FIRST)
         cast("NDArray[Any]", rows)[0] = control.desk
         self._rows, self._rules = rows, np.array([setup.rules], numpy_type(Rules))
+        if setup.speeds:
+            control = control._replace(speeds=np.array(setup.speeds, np.int64))
         self.control = self.handed = control._replace(desk=rows[0])
         self._used, self._pool, self._queued, self._pending, self._free, self.soft, self._blocked = (
             column(rows, name)[0:1] for name in ("used", "pool", "queued", "commands", "free", "soft", "blocked")
@@ -117,7 +119,26 @@ class ControlTables:
         restartable = int(event.restartable and self._setup.rules.spot)
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
         word = int(event.movable), int(event.restartable)
-        self._jobs[row] = (*given, *word, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0, *_UNTRIED)
+        self._jobs[row] = (
+            *given,
+            *word,
+            vector,
+            -1,
+            0,
+            -1,
+            -1,
+            -1,
+            0,
+            0,
+            event.at,
+            0,
+            0,
+            0.0,
+            0.0,
+            -1.0,
+            event.platform,
+            *_UNTRIED,
+        )
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
 

@@ -28,7 +28,8 @@ class TypeFacts:
 class Setup:
     """All that a controller is told before its first event. ``whole_servers``: what is rented on demand is the large
     type only. ``start`` is when its clock starts; None: with the first event. ``pool`` servers of the large type are
-    reserved and ``beside`` them so many of other types (type, servers), which have no more vCPUs."""
+    reserved and ``beside`` them so many of other types (type, servers), which have no more vCPUs. ``speeds`` [row of
+    jobs, type] are of 10,000; none: all types are as fast for all jobs."""
 
     strategy: str
     digest: str
@@ -38,6 +39,7 @@ class Setup:
     start: float | None
     types: tuple[TypeFacts, ...]
     beside: tuple[tuple[int, int], ...] = ()
+    speeds: tuple[tuple[int, ...], ...] = ()
 
     @property
     def large(self) -> TypeFacts:

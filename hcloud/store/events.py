@@ -214,7 +214,9 @@ def _read_arrival(document: Document) -> Arrival:
     movable = _flag(document, "movable", usual=True)
     agent = _whole(document, "agent", 0, MOST_AGENTS) if "agent" in document else None
     copy_age = _number(document, "copy_age", 0.0, MOST, 0.0)
-    return Arrival(at, job, ask, memory, vector, restartable, coin, submitted, truth, movable, agent, copy_age)
+    platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
+    known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
+    return Arrival(*known, agent, copy_age, platform)
 
 
 def _write_arrival(event: Arrival) -> Document:
@@ -229,6 +231,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({} if event.true_vector is None else {"true_vector": list(event.true_vector)}),
         **({} if event.movable else {"movable": False}),
         **({} if event.agent is None else {"agent": event.agent, "copy_age": event.copy_age}),
+        **({"platform": event.platform} if event.platform else {}),
     }
 
 

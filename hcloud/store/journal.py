@@ -94,6 +94,7 @@ def header_line(setup: Setup, live: LiveOrigin | None = None) -> str:
                 "pool": setup.pool,
                 "start": setup.start,
                 "beside": [list(lot) for lot in setup.beside],
+                **({"speeds": [list(row) for row in setup.speeds]} if setup.speeds else {}),
             },
             "types": [{name: getattr(facts, name) for name in _TYPE} for facts in setup.types],
             "whole_servers": setup.whole_servers,
@@ -261,7 +262,8 @@ def _setup(document: dict[str, Any]) -> Setup:
         start = cast("float | None", head["start"])
         beside = tuple((int(kind), int(servers)) for kind, servers in head.get("beside", ()))
         named = str(head["strategy"]), str(head["digest"])
-        made = Setup(*named, Rules(**rules), whole, int(head["pool"]), start, types, beside)
+        speeds = tuple(tuple(map(int, row)) for row in head.get("speeds", ()))
+        made = Setup(*named, Rules(**rules), whole, int(head["pool"]), start, types, beside, speeds)
         _check(made)
         return made
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -280,6 +282,8 @@ def _check(made: Setup) -> None:
     known = all(0 <= kind < len(made.types) and 0 <= servers <= MOST_POOL for kind, servers in made.lots)
     if not (known and made.rules.period > 0):
         raise EventError("not the first line of a journal: large, pool or period is out of range")
+    if any(len(row) != len(made.types) or min(row, default=1) < 1 for row in made.speeds):
+        raise EventError("not the first line of a journal: speeds are not one a type, each above 0")
     if any(made.types[kind].cores > made.large.cores for kind, _ in made.beside):
         raise EventError("not the first line of a journal: a reserved type is larger than the large one")
     if not all(name.isprintable() for name in (made.strategy, *(t.name for t in made.types))):

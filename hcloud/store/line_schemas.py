@@ -40,6 +40,7 @@ _VALUES: Mapping[str, Schema] = {
     "movable": _FLAG,
     "agent": {"type": "integer", "minimum": 0, "maximum": MOST_AGENTS},
     "copy_age": _TIME,
+    "platform": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
     "performance": _number(0, 1000),
     "estimate": _entries(),
     "tail": _number(0, MOST, "null"),
@@ -57,7 +58,18 @@ _VALUES: Mapping[str, Schema] = {
     "during": {"enum": [during.value for during in During]},
 }
 _OPTIONAL = frozenset(
-    {"memory_gib", "vector", "restartable", "coin", "submitted", "true_vector", "movable", "agent", "copy_age"}
+    {
+        "memory_gib",
+        "vector",
+        "restartable",
+        "coin",
+        "submitted",
+        "true_vector",
+        "movable",
+        "agent",
+        "copy_age",
+        "platform",
+    }
     | {"performance", "tail", "spin_up", "unbegun", "during"}
 )
 """Keys that a line may leave out, whatever its event."""

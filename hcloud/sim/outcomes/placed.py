@@ -41,7 +41,7 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class PlacementMeasures:
-    """What a placement did: seconds from when a job could be decided on until it was (half and 99 % of them took no
+    """What a placement did: seconds from a job's submission until it was decided on (half and 99 % of them took no
     longer), candidates a decision that another agent took in the meantime (``conflicts``), servers looked at a job,
     jobs by how long they take, the audit where one was made, and whether one vCPU's candidates are as many as the
     reserve has vCPUs, so that a sample is a look at all."""
@@ -60,7 +60,7 @@ def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeas
     one over its tail."""
     tasks, jobs = outcome.tasks, max(len(outcome.tasks), 1)
     decided = outcome.of_tasks("decided")
-    taken = (decided - tasks.decide)[decided >= 0]
+    taken = (decided - tasks.submit)[decided >= 0]
     p50, p99 = np.quantile(taken, (0.5, 0.99)).tolist() if len(taken) else (0.0, 0.0)
     return PlacementMeasures(
         p50,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from hcloud.catalog.cover.sustained import paper_sustained_cost
-from hcloud.catalog.quote import amortised_cost
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Offer, PurchaseOption, SustainedUse
 from hcloud.sim.outcomes.measure import WEEK_HOURS, WEEKS_A_TERM, Cost, exact
@@ -49,7 +48,7 @@ def bill(cost: Cost, shop: Shop, pool: int, ratio: float | None = None, model: P
     if model == SUSTAINED:
         return _sustained(cost, shop, pool)
     if ratio is None:
-        return RunCost(amortised_cost(shop.reserved, 1) * pool * hours, cost.rented, hours, cost.upfront)
+        return RunCost(cost.reserved, cost.rented, hours, cost.upfront)
     hourly = shop.types[shop.large].on_demand.hourly / exact(ratio) * pool
     return RunCost(hourly * hours, cost.rented, hours, hourly * HOURS_PER_YEAR)
 

@@ -137,6 +137,7 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
 def warnings(seen: PlanNoteInputs) -> Iterator[str]:
     """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
     yield from filter(None, [outlier(seen.workload, window_of(seen.workload))])
+    yield from _of_use(seen)
     yield from _of_guesses(seen)
     yield from _of_prices(seen)
     origin = seen.demand.provenance
@@ -158,6 +159,21 @@ def warnings(seen: PlanNoteInputs) -> Iterator[str]:
     yield from _of_forecast(seen)
     if seen.operation is not None:
         yield from _of_operation(seen, seen.operation)
+
+
+def _of_use(seen: PlanNoteInputs) -> Iterator[str]:
+    """That the use of machines is planned for, and not the machines: what runs now at a third would run full."""
+    machines, settings = seen.demand.provenance.machines, seen.loaded.config.workload
+    cores = (settings.options if settings else {}).get("series_cores")
+    if not machines or cores is None:
+        return
+    had, used = machines * float(str(cores)), float(np.mean(seen.demand.cores))
+    room = seen.loaded.config.planning.headroom
+    kept = f"and {room:.0%} more" if room else "filled to the last; planning.headroom: 0.3 leaves room"
+    yield (
+        f"planned are the {used:,.1f} vCPUs in use on average, of {had:,.0f} that {counted(machines, 'machine')} have,"
+        f" {kept}: that takes fewer or smaller machines"
+    )
 
 
 def _of_guesses(seen: PlanNoteInputs) -> Iterator[str]:

@@ -82,7 +82,9 @@ def setup_of_run(outcome: RunOutcome) -> Setup:
     setting, control = outcome.setting, outcome.world.control
     rules = Rules._make(getattr(control.rules, name).item() for name in Rules._fields)
     made = setup_of(setting.strategy, rules, control.kinds, setting.shop, setting.pool)
-    return replace(made, start=0.0, beside=tuple((lot.kind, lot.servers) for lot in setting.lots[1:]))
+    beside = tuple((lot.kind, lot.servers) for lot in setting.lots[1:])
+    speeds = () if setting.speeds is None else tuple(map(tuple, control.speeds.tolist()))
+    return replace(made, start=0.0, beside=beside, speeds=speeds)
 
 
 def journal_entries(outcome: RunOutcome, setup: Setup) -> Iterator[Entry]:
@@ -178,6 +180,7 @@ class JournalReader:
         restartable, coin, truth = not t.service[row], float(t.coin[row]), tuple(t.truth[row].tolist())
         agent = line[2] if self._setup.rules.agents else None
         made = Arrival(time, self._names[row], *asked, vector, restartable, coin, before, truth)
+        made = made if t.platform is None else replace(made, platform=int(t.platform[row]))
         return made if agent is None else replace(made, agent=agent, copy_age=line[6])
 
     def _sample(self, at: int) -> Sample:

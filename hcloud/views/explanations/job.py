@@ -29,7 +29,7 @@ def explain_story(story: Story) -> Explanation:
         ExplanationLine("asked", (asked, "may be interrupted") if job.restartable else (asked,), weight=0),
         ExplanationLine("why", (considered.decision.why,), weight=3),
         ExplanationLine("state", listed(_there(story)), weight=2),
-        ExplanationLine("looked at", tuple(_looked_at(story)), weight=2),
+        ExplanationLine("search", tuple(_looked_at(story)), weight=2),
         ExplanationLine("rejected", tuple(map(_missed, considered.refused)), weight=1),
         ExplanationLine("unless", tuple(map(_said, story.turns)), weight=2),
         ExplanationLine("later", listed(_later(story)), weight=0),
@@ -84,9 +84,10 @@ def _looked_at(story: Story) -> Iterator[str]:
         return
     rules, reserve = story.setup.rules, story.setup.reserve
     drawn = f", {counted(len(story.candidates), 'candidate')} with room" if story.candidates else ""
-    yield f"{counted(story.looks, 'server')}{drawn}"
+    yield f"{counted(story.looks, 'look')} at servers{drawn}"
     for one in sorted(story.candidates, key=lambda c: c.server != story.instance)[:_MOST_CANDIDATES]:
-        taken = " (taken)" if one.server == story.instance else ""
+        closest = ": the closest fit" if rules.ranking == BY_MATCH and len(story.candidates) > 1 else ""
+        taken = f" (taken{closest})" if one.server == story.instance else ""
         kind = story.setup.types[reserve[one.server]].name if one.server < len(reserve) else "rented"
         speed = f", {one.speed / 100:.0f}% of the best type's speed" if 0 < one.speed < 10_000 else ""
         yield f"server {one.server}, {kind}{speed}{_ranked(rules.ranking, one)}{taken}"

@@ -115,8 +115,8 @@ def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Call
     for name in names if len(names) > 1 else ():
         yield f"kept, {name}, %", lambda m, name=name: 100 * _of_class(m, name), 1  # type: ignore[misc]
     if any(p is not None and p.decision_p99 for p in firsts):
-        yield "decision p50, ms", lambda m: 1000 * m.placed.decision_p50 if m.placed else math.nan, 1
-        yield "decision p99, ms", lambda m: 1000 * m.placed.decision_p99 if m.placed else math.nan, 1
+        yield "decided after p50, ms", lambda m: 1000 * m.placed.decision_p50 if m.placed else math.nan, 1
+        yield "decided after p99, ms", lambda m: 1000 * m.placed.decision_p99 if m.placed else math.nan, 1
         yield "conflicts a job", lambda m: m.placed.conflicts if m.placed else math.nan, 3
     yield "looks a job", lambda m: m.placed.looks or math.nan if m.placed else math.nan, 1
     if any(p is not None and p.audit is not None for p in firsts):
