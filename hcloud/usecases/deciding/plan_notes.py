@@ -171,7 +171,7 @@ def _of_use(seen: PlanNoteInputs) -> Iterator[str]:
     room = seen.loaded.config.planning.headroom
     kept = f"and {room:.0%} more" if room else "filled to the last; planning.headroom: 0.3 leaves room"
     yield (
-        f"planned are the {used:,.1f} vCPUs in use on average, of {had:,.0f} that {counted(machines, 'machine')} have,"
+        f"planned are the {used:,.1f} vCPUs in use on average, of {had:,.0f} in {counted(machines, 'machine')},"
         f" {kept}: that takes fewer or smaller machines"
     )
 
