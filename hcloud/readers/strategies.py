@@ -63,7 +63,7 @@ def with_placement(strategy: Strategy, name: str) -> Strategy:
     mechanisms = tuple(chosen if m.name == chosen.name else m for m in strategy.mechanisms)
     made = replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=mechanisms)
     for _, what, why in misfits(made):
-        raise UsageError(f"{made.name}: {what}: {why}")
+        raise UsageError(f"{made.name} cannot be: with {what}, {why}")
     return made
 
 
@@ -107,7 +107,7 @@ def misfits(strategy: Strategy) -> Iterable[tuple[str, str, str]]:
         yield (
             "mechanisms.placement.rule",
             "sparrow",
-            "jobs wait at reserved servers: mapping has to be reserved-only, as in SR",
+            "jobs wait at reserved servers, and mapping has to be reserved-only, as in SR",
         )
     for name in rule:
         for key, value, why in rule_of(strategy, name).misfits():

@@ -81,6 +81,8 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
         (("compare", *LOCAL, "--size-for", "0.9", "--load", "0.5,0.8"), "--size-for is of one load"),
         (("sweep", "scenario:static", "--strategy", "SR+tarcil", "--vary", "placement.candidates=0"), "from 1 to 1024"),
         (("strategy", "show", "SR+"), "there is no placement ''"),
+        (("strategy", "show", "HM+sparrow"), "HM+sparrow cannot be: with sparrow, jobs wait at reserved servers"),
+        (("placement", "size", "--quality", "nan"), "--quality nan: is no number"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_runs(

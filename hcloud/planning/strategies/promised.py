@@ -110,10 +110,11 @@ def promised(asked: PromiseRequest) -> PromisedPlacement:
 
 def _check(asked: PromiseRequest) -> None:
     if not 0 < asked.quality < 1:
-        never = asked.quality >= 1
+        known = asked.quality == asked.quality  # NaN is not even itself
+        low = "any server has that" if known else "is no number"
         raise UsageError(
             f"--quality {asked.quality:g}: "
-            + ("only a look at all servers promises the best one" if never else "any server has that"),
+            + ("only a look at all servers promises the best one" if asked.quality >= 1 else low),
             hint="a quality is a rank above 0 and below 1: 0.9 is the best tenth of the servers",
         )
     if not 0 < asked.miss < 1:
