@@ -17,6 +17,7 @@ import numpy as np
 
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.codes import LARGE, QUEUE
+from hcloud.policy.queueing import belief_in
 from hcloud.policy.records import Reals, column
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
@@ -84,8 +85,9 @@ def promises(study: Study, strategy: Strategy) -> Promised:
     for job in at:
         cast("Any", control.waits)[:] = before[job]
         known.append(float(control.waits[int(cause[job])].all_ended))
-        rate = kernels["control.queue.usual_rate"](control, int(cause[job]))
-        means.append(kernels["policy.queueing.mean_wait"](control.waits[int(cause[job])], rate))
+        rate, belief = kernels["control.queue.usual_rate"](control, int(cause[job])), belief_in(int(cause[job]))
+        mean = kernels["policy.queueing.mean_wait"](control.waits[int(cause[job])], rate, belief)
+        means.append(mean / float(control.jobs[int(job)].pace))
     bound = column(made.tasks, "margin")[at] + float(control.kinds[control.rules.large].spin_up)
     lost = int((asked & (opened < 0)).sum())
     return Promised(bound, np.array(means), opened[at], (action[at] == QUEUE) * 1.0, np.array(known), lost)

@@ -92,7 +92,9 @@ def arrive(c: Control, number: int, now: float) -> None:
 
 def _note_gap(c: Control, now: float) -> None:
     desk = c.desk
-    if desk.last_arrival >= 0.0:
+    if desk.last_arrival < 0.0:
+        desk.first_arrival = now
+    else:
         weight = _GAP_SMOOTHING if desk.mean_gap > 0.0 else 1.0
         desk.mean_gap += (now - desk.last_arrival - desk.mean_gap) * weight
     desk.last_arrival = now
@@ -113,7 +115,8 @@ def look(c: Control, number: int, now: float) -> Situation:
     room = 1 if _reserved_now(c, job, -1) >= 0 else 0
     c.desk.searches, c.desk.looks = searches, looks
     offered = _offered(c, job.kind, now) if job.kind >= 0 else 0
-    return _situation(c, job, room, offered, wait_of(c, cause_of(c, job, room), 0.0))
+    cause, pace = cause_of(c, job, room)
+    return _situation(c, job, room, offered, wait_of(c, cause, pace, 0.0))
 
 
 def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
@@ -127,8 +130,8 @@ def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[in
         offered = _offered(c, job.kind, now)
         c.desk.cold_starts += 1 if c.windows[job.kind].length == 0 else 0
         if offered <= leading(job.high) and (room == 0 or utilisation(c) >= rules.hard):
-            job.cause = cause_of(c, job, room)
-            wait = wait_of(c, job.cause, 0.0)
+            job.cause, job.pace = cause_of(c, job, room)
+            wait = wait_of(c, job.cause, job.pace, 0.0)
     return server, choose(rules, _situation(c, job, room, offered, wait))
 
 
@@ -199,6 +202,8 @@ def leave(c: Control, number: int, performance: float, now: float) -> None:
     server = c.servers[place]
     if server.paid == OWN:
         c.desk.used -= c.jobs[number].cores
+        c.desk.left += 1.0
+        c.desk.stayed += now - c.jobs[number].seated
         if c.rules.ranking == BY_PROBES:
             serve(c, place, now)
         drain(c, place, now)
@@ -277,7 +282,7 @@ def _place_for_queued(c: Control, number: int, freed: int) -> int:
 def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:
     """Whether a queued job went to a large on-demand instance because its wait has become too long."""
     job = c.jobs[number]
-    margin = wait_of(c, job.cause, now - job.asked) - c.kinds[c.rules.large].spin_up
+    margin = wait_of(c, job.cause, job.pace, now - job.asked) - c.kinds[c.rules.large].spin_up
     if margin <= 0.0:
         return False
     remove(c, number, ahead, now)
@@ -363,7 +368,7 @@ def _resettle(c: Control, number: int, target: int, verdict: tuple[int, int, flo
         sit_down(c, number, target, job.ask)
         command(c, PLACE, number, target, verdict)
     else:
-        job.cause = cause_of(c, job, 1)
+        job.cause, job.pace = cause_of(c, job, 1)
         await_opening(job)
         append(c, number)
         command(c, WAIT, number, -1, verdict)

@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import math
 
-from hcloud.control.search import bears_in, could_take, least_harm, reserved_for
+from hcloud.control.search import bears_in, could_take, reserved_for
 from hcloud.control.state import FREED, Control, Job
+from hcloud.control.tenants import tenants_in_the_way
 from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES, most_pressed
 from hcloud.policy.queueing import (
     FIRST_BAND,
     assumed_wait,
+    belief_in,
     cause_of_wait,
     count_wait,
     end_wait,
+    expected_stay,
     first_alike,
+    pace_of_wait,
     rate_of_ending,
     wait_within,
 )
@@ -60,33 +64,37 @@ def give_up(c: Control, number: int, now: float) -> None:
     remove(c, number, ahead, now)
 
 
-def cause_of(c: Control, job: Job, room: int) -> int:
-    """Why a job that came now would have to wait; ``room`` is 1 where a reserved server could take it but for the
-    limit."""
+def cause_of(c: Control, job: Job, room: int) -> tuple[int, float]:
+    """Why a job that came now would have to wait, and at what pace; ``room`` is 1 where a reserved server could take it
+    but for the limit."""
     desk, rules = c.desk, c.rules
     if desk.queued > 0 and not rules.overtaking and rules.count_ahead:
-        return cause_of_wait(desk.queued, 0, 0, 0.0)
-    excess = desk.used - int(rules.hard * desk.pool)
-    harm = 0.0 if room else least_harm(c, job)
-    return cause_of_wait(0, room, excess, harm)
+        return cause_of_wait(desk.queued, 0, 0, 0.0), 1.0
+    if room:
+        return cause_of_wait(0, room, desk.used - int(rules.hard * desk.pool), 0.0), 1.0
+    leavers, tenants, age = tenants_in_the_way(c, job)
+    left, since = (desk.left, desk.stayed + tenants * age), desk.now - desk.first_arrival
+    stay = expected_stay(age, left, c.kinds[rules.large].spin_up, since)
+    return cause_of_wait(0, 0, 0, leavers), pace_of_wait(leavers, stay)
 
 
-def wait_of(c: Control, cause: int, age: float) -> float:
+def wait_of(c: Control, cause: int, pace: float, age: float) -> float:
     """Seconds more that a job is to wait which has waited for ``age`` for a cause, at the level the strategy asks
     for."""
     if c.desk.pool == 0 or (c.waits[cause].all_ended == 0.0 and not c.rules.assumes_waits):
         return math.inf
-    return wait_within(c.waits[cause], c.rules.wait_quantile, usual_rate(c, cause), age)
+    share, rate = c.rules.wait_quantile, usual_rate(c, cause)
+    return wait_within(c.waits[cause], share, rate, age * pace, belief_in(cause)) / pace
 
 
 def usual_rate(c: Control, cause: int) -> float:
-    """Waits that end a second, of all causes of a kind."""
+    """Waits that end a second (or point), of all causes of a kind."""
     ended, waited = 0.0, 0.0
     first, last = first_alike(cause)
     for kin in range(first, last):
         ended += c.waits[kin].all_ended
         waited += c.waits[kin].all_waited
-    return rate_of_ending(ended, waited, assumed_wait(cause, c.kinds[c.rules.large].spin_up))
+    return rate_of_ending(ended, waited, assumed_wait(cause, c.kinds[c.rules.large].spin_up), belief_in(cause)[0])
 
 
 def await_opening(job: Job) -> None:
@@ -108,8 +116,8 @@ def _count_waiting(c: Control, now: float) -> None:
 
 
 def _count(c: Control, job: Job, now: float) -> None:
-    """Count what a job has waited since it was last counted."""
-    age = now - job.asked
+    """Count what a job has waited since it was last counted, at its pace."""
+    age = (now - job.asked) * job.pace
     job.band, job.band_end = count_wait(c.waits[job.cause], job.band, job.band_end, (job.counted, age))
     job.counted = age
 
@@ -143,7 +151,7 @@ def _copy(job: Job, other: Job) -> None:
     row, ``moves`` is 1 when every server but those freed since was looked at for it, ``low`` its largest entry's
     place."""
     other.ask, other.memory, other.asked, other.cause = job.ask, job.memory, job.asked, job.cause
-    other.band, other.band_end, other.counted = job.band, job.band_end, job.counted
+    other.band, other.band_end, other.counted, other.pace = job.band, job.band_end, job.counted, job.pace
     other.moves, other.next, other.low = job.moves, job.next, job.low
     for i in range(RESOURCES):
         other.vector[i] = job.vector[i]

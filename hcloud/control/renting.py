@@ -21,7 +21,7 @@ def command(c: Control, what: int, job: int, server: int, reason: tuple[int, int
 
 def sit_down(c: Control, number: int, server: int, cores: int) -> None:
     """Make a job the tenant of a server with so many thousandths of a vCPU."""
-    c.jobs[number].cores = cores
+    c.jobs[number].cores, c.jobs[number].seated = cores, c.desk.now
     seat(c, number, server)
     c.servers[server].deadline = -1.0
     if c.servers[server].paid == OWN:

@@ -57,16 +57,6 @@ def reserved_for(c: Control, job: Job, avoid: int) -> int:
     return server if server >= 0 or is_strict(c) or c.rules.ranking != GREEDY else _find_least_bad(c, job, avoid)
 
 
-def least_harm(c: Control, job: Job) -> float:
-    """By how many points the most pressed resource would exceed what is borne, on the reserved server with capacity
-    where that is least; very many where none has capacity."""
-    number = _find_least_bad(c, job, -1)
-    if number < 0:
-        return float(UNTOUCHED)
-    server = c.servers[number]
-    return excess(c, server, job, job.ask) / c.kinds[server.kind].cores
-
-
 Wanted = tuple[int, int, int]
 """Thousandths of a vCPU, the slack that any server needs for the job, the server it must not be."""
 

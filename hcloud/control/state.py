@@ -47,11 +47,11 @@ class Job:
     ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1, ``movable`` says that it may move
     while it runs, ``again`` that it may begin anew where its machine is lost. It runs on ``server`` (-1: none) with
     ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue. It ``asked`` for a place
-    then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
-    waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
-    elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the
-    desk's ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
-    ``waiting`` in so many.
+    then, and had to wait for a ``cause``: ``counted`` seconds (or points) of that are counted, to within a ``band`` of
+    waits that ends at ``band_end``; its time passes at a ``pace``; the reserve ``opened`` to it after so long (-1: not
+    yet), also where it went elsewhere. It has been on its server since it was ``seated``. ``platform`` is its row of
+    the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's ``vacated``, 0: never),
+    ``ticket`` that of its entries in the queues of servers (0: none), of which it is ``waiting`` in so many.
     """
 
     ask: int
@@ -77,6 +77,8 @@ class Job:
     band_end: float
     counted: float
     opened: float
+    pace: float
+    seated: float
     platform: int
     tried: int
     ticket: int
@@ -197,8 +199,9 @@ class Desk:
     shared and ``used`` of them, the queue, the next free slot, block and serial number, commands not yet read, the
     queued job known to fit nowhere (plus one), the queue's length a period ago, the jobs followed elsewhere and the
     servers ``freed`` since the reserve was looked at for them, when those who wait were ``counted``, mappings that had
-    no quality sample, whether a table was too short, the soft limit, when the queue last held a job, when a job last
-    came, mean seconds between jobs.
+    no quality sample, whether a table was too short, the soft limit, when the queue last held a job, when a job first
+    and last came, mean seconds between jobs; how many jobs ``left`` the reserve, which they had for ``stayed``
+    seconds.
 
     For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, how many
     servers were looked at (``looks``), how many the last search ``found`` as candidates, how many choices were
@@ -229,8 +232,11 @@ class Desk:
     soft: float
     counted: float
     last_queued: float
+    first_arrival: float
     last_arrival: float
     mean_gap: float
+    left: float
+    stayed: float
     freed_servers: Annotated[Ints, FREED]
     vacated: int
     searches: int

@@ -138,6 +138,8 @@ class ControlTables:
             0.0,
             0.0,
             -1.0,
+            1.0,
+            0.0,
             event.platform,
             *_UNTRIED,
         )

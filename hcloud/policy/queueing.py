@@ -3,7 +3,7 @@
 Of each cause it is counted how long jobs waited and how many waits ended, in bands of the time waited. A band's rate is
 the one over the other; where a band has seen little it is that of the whole cause, and where the cause has seen little
 it is what is assumed of it. A job that still waits has its part in the first count, so that long waits are felt before
-they end.
+they end. Where a tenant has to leave, time passes at a pace: a hundred points are as long as the tenants make likely.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ from hcloud.policy.records import Reals
 
 BANDS = 24
 FIRST_BAND = 0.5
-"""Seconds at which the first band of a wait ends."""
+"""Seconds (or points) at which the first band of a wait ends."""
 GROWTH = 1.6
 """Each band ends this many times later than the one before it; the last has no end."""
-_ASSUMED = 2.0
-"""Ours: as many seen waits what is assumed of a cause weighs."""
-_WHOLE = 0.3
-"""Ours: as many waits that ended in a band the rate of the whole cause weighs there."""
 _OF_ONE_SURGE = 16.0
 """Ours: waits of one surge resemble each other, so that this many are evidence as one that is independent."""
-_KNOWN_OF_MEANS = 8.0
-"""Ours: as many independent waits a mean takes as known at first; with fewer the tail alone would decide it."""
+_POINTS = 100.0
+"""As many points as long as the tenants make likely."""
+_PER_LEAVER = 2.8
+"""Ours: a wait for one of some tenants lasts this many times as long as one of so many (and a half) leaves: those who
+bar a job stay longer than most, and others take what they leave. Measured, 2.6 to 3.4 by strategy and load."""
+_HALF = 1.5
+"""Ours: a place is also made by tenants who leave one after the other, as if there were so many more of those whose
+leaving alone makes one."""
+_ASSUMED_STAY = 50.0
+"""Ours: starts of a large instance that a tenant stays before any has left; this weighs as much as two that left."""
 
-AT_LIMIT, BEHIND, SUFFERING, CAUSES = 0, 3, 6, 11
-"""The first cause of each kind: the hard limit (by the vCPUs in use above it), a queue (by its length), tenants that
-would suffer (by the least pressure too much, in points); and how many causes there are."""
+AT_LIMIT, BEHIND, SUFFERING, CAUSES = 0, 3, 6, 9
+"""The first cause of each kind: the hard limit (by the vCPUs in use above it), a queue (by its length), tenants one of
+whom has to leave (by how many of them would make a place alone: none, two at most, more); and how many causes there
+are."""
 
 
 class Waits:
@@ -42,15 +47,32 @@ class Waits:
     all_waited: float
 
 
-def cause_of_wait(ahead: int, room: int, excess: int, harm: float) -> int:
+def cause_of_wait(ahead: int, room: int, excess: int, leavers: float) -> int:
     """Why a job has to wait: ``ahead`` others queue; the reserve has ``room`` but is ``excess`` thousandths of a vCPU
-    above its limit; or any server's most pressed resource would be at least ``harm`` points too much."""
+    above its limit; or one of its tenants has to leave, of which so many would make a place alone."""
     if ahead > 0:
         return BEHIND + (1 if ahead > 2 else 0) + (1 if ahead > 8 else 0)
     if room:
         return AT_LIMIT + (1 if excess >= 1000 else 0) + (1 if excess >= 2000 else 0)
-    few = SUFFERING + (1 if harm > 1.0 else 0) + (1 if harm > 2.5 else 0)
-    return few + (1 if harm > 5.0 else 0) + (1 if harm > 10.0 else 0)
+    return SUFFERING + (1 if leavers > 0.0 else 0) + (1 if leavers > 2.0 else 0)
+
+
+def pace_of_wait(leavers: float, stay: float) -> float:
+    """Points that a wait for tenants passes in a second, where so many would make a place alone and a tenant is to stay
+    for so long: the more of them, the sooner one leaves."""
+    return _POINTS * (leavers + _HALF) / (_PER_LEAVER * max(stay, 1.0))
+
+
+def expected_stay(age: float, left: tuple[float, float], start: float, since: float) -> float:
+    """The seconds that a tenant is still to stay, of which as many have ``left`` as its first number, having stayed for
+    the second together (with those who stay), ``since`` the first job came.
+
+    As long as tenants have stayed up to now (their mean ``age``), for where jobs come and go alike what is past of a
+    stay is as long as what is to come. While the run is young ages are short for that reason alone: what is missing is
+    what those who left make likely.
+    """
+    mean = (left[1] + 2.0 * _ASSUMED_STAY * max(start, FIRST_BAND)) / (left[0] + 2.0)
+    return age + mean * math.exp(-since / mean)
 
 
 def first_alike(cause: int) -> tuple[int, int]:
@@ -61,10 +83,20 @@ def first_alike(cause: int) -> tuple[int, int]:
 
 
 def assumed_wait(cause: int, start: float) -> float:
-    """What is assumed of a mean wait before any was seen, against the ``start`` of a large instance: at the limit and
-    in a queue as long as that, where a tenant has to leave ten times as long; never shorter than the first band."""
-    usual = max(start, FIRST_BAND)
-    return 10.0 * usual if cause >= SUFFERING else usual
+    """What is assumed of a mean wait before any was seen: at the limit and in a queue the ``start`` of a large instance
+    (never shorter than the first band), where a tenant has to leave what the tenants make likely."""
+    return _POINTS if cause >= SUFFERING else max(start, FIRST_BAND)
+
+
+Belief = tuple[float, float, float, float]
+"""As many waits what is assumed of a cause weighs; as many that ended in a band the rate of the whole cause weighs
+there; as many independent waits as known at first by bounds, and by means (with fewer the tail alone would decide)."""
+
+
+def belief_in(cause: int) -> Belief:
+    """Ours: one start of an instance is a guess, and weighs little; what the tenants make likely is the better estimate
+    until many waits ended."""
+    return (32.0, 2.0, 6.0, 24.0) if cause >= SUFFERING else (2.0, 0.3, 2.0, 8.0)
 
 
 def count_wait(waits: Waits, band: int, end: float, span: tuple[float, float]) -> tuple[int, float]:
@@ -92,50 +124,51 @@ def end_wait(waits: Waits, band: int, history: int) -> None:
         waits.all_waited *= 0.5
 
 
-def rate_of_ending(ended: float, waited: float, assumed: float) -> float:
+def rate_of_ending(ended: float, waited: float, assumed: float, weight: float) -> float:
     """Waits that end a second, where so many ended in so many seconds, and ``assumed`` is what is expected of a mean
-    wait otherwise."""
-    return (ended + _ASSUMED) / (waited + _ASSUMED * assumed)
+    wait otherwise, with the ``weight`` of so many waits."""
+    return (ended + weight) / (waited + weight * assumed)
 
 
-def _rate_in(waits: Waits, band: int, usual: float) -> float:
-    rate: float = (waits.ended[band] + _WHOLE) / (waits.waited[band] + _WHOLE / usual)
+def _rate_in(waits: Waits, band: int, usual: float, whole: float) -> float:
+    rate: float = (waits.ended[band] + whole) / (waits.waited[band] + whole / usual)
     return rate
 
 
-def wait_within(waits: Waits, share: float, rate: float, age: float) -> float:
-    """The seconds more that ``share`` of the jobs wait at most which have waited for ``age``; infinite for all of them.
+def wait_within(waits: Waits, share: float, rate: float, age: float, belief: Belief) -> float:
+    """The seconds (or points) more that ``share`` of the jobs wait at most which have waited for ``age``; infinite for
+    all of them.
 
     ``rate`` is what is expected of the cause. Rates are uncertain: with their sum H over a time, (1 + H / n) ** -n of
     the jobs wait longer than that where n independent waits are known.
     """
     if share >= 1.0:
         return math.inf
-    known = _ASSUMED + waits.all_ended / _OF_ONE_SURGE
-    usual = rate_of_ending(waits.all_ended, waits.all_waited, 1.0 / rate)
+    known, whole = belief[2] + waits.all_ended / _OF_ONE_SURGE, belief[1]
+    usual = rate_of_ending(waits.all_ended, waits.all_waited, 1.0 / rate, belief[0])
     factor = (1.0 - share) ** (-1.0 / known)
     begin, end, passed, goal = 0.0, FIRST_BAND, 0.0, -1.0
     for band in range(BANDS - 1):
-        here = _rate_in(waits, band, usual)
+        here = _rate_in(waits, band, usual, whole)
         if goal < 0.0 and age < end:
             goal = (known + passed + here * (age - begin)) * factor - known
         if goal >= 0.0 and passed + here * (end - begin) >= goal:
             return begin + (goal - passed) / here - age
         passed += here * (end - begin)
         begin, end = end, end * GROWTH
-    here = _rate_in(waits, BANDS - 1, usual)
+    here = _rate_in(waits, BANDS - 1, usual, whole)
     if goal < 0.0:
         goal = (known + passed + here * (age - begin)) * factor - known
     return begin + (goal - passed) / here - age
 
 
-def mean_wait(waits: Waits, rate: float) -> float:
+def mean_wait(waits: Waits, rate: float, belief: Belief) -> float:
     """The mean of such waits; what was seen of the cause makes the tail lighter, as it does that of bounds."""
-    known = _KNOWN_OF_MEANS + waits.all_ended / _OF_ONE_SURGE
-    usual = rate_of_ending(waits.all_ended, waits.all_waited, 1.0 / rate)
+    known = belief[3] + waits.all_ended / _OF_ONE_SURGE
+    usual = rate_of_ending(waits.all_ended, waits.all_waited, 1.0 / rate, belief[0])
     begin, end, staying, passed, mean = 0.0, FIRST_BAND, 1.0, 0.0, 0.0
     for band in range(BANDS):
-        here = _rate_in(waits, band, usual)
+        here = _rate_in(waits, band, usual, belief[1])
         passed += here * (end - begin)
         later = (1.0 + passed / known) ** (1.0 - known) if band < BANDS - 1 else 0.0
         mean += (staying - later) * known / ((known - 1.0) * here)

@@ -7,7 +7,7 @@ import pytest
 from simulating import changed, setting_of, tasks_in
 
 from hcloud.model.workload import Jobs, Provenance
-from hcloud.policy.queueing import FIRST_BAND, Waits, count_wait, end_wait, wait_within
+from hcloud.policy.queueing import AT_LIMIT, FIRST_BAND, Waits, belief_in, count_wait, end_wait, wait_within
 from hcloud.policy.records import Reals, table
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.run import RunOutcome, run
@@ -38,7 +38,7 @@ def predicted(waits: Reals) -> tuple[Reals, Reals]:
     book, expected = table(Waits, 1)[0], []
     for at, wait in enumerate(waits):
         if at >= HISTORY:
-            expected.append([wait_within(book, level, 1.0, 0.0) for level in LEVELS])
+            expected.append([wait_within(book, level, 1.0, 0.0, belief_in(AT_LIMIT)) for level in LEVELS])
         band, _ = count_wait(book, 0, FIRST_BAND, (0.0, float(wait)))
         end_wait(book, band, HISTORY)
     return np.array(expected), waits[HISTORY:]

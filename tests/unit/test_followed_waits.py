@@ -8,9 +8,8 @@ import pytest
 from simulating import excerpt, setting_of, tasks_in, world_of
 
 from hcloud.control.controller import arrive, leave, open_pool
-from hcloud.control.queue import append, await_opening, follow, remove, usual_rate
+from hcloud.control.queue import append, await_opening, follow, remove, wait_of
 from hcloud.control.state import FOLLOWED, Control, Job, RentableKind, new_control
-from hcloud.policy.queueing import wait_within
 from hcloud.policy.records import Table, record, table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
@@ -48,14 +47,14 @@ def test_a_job_that_went_elsewhere_is_followed_until_the_reserve_could_take_it()
     assert (control.desk.followed, ended(control)) == (1, 0)
     leave(control, 0, 1.0, 10.0)
     assert (control.desk.followed, ended(control)) == (0, 1)
-    assert control.waits[control.jobs[2].cause].all_waited == control.jobs[2].opened == 8.0
+    assert control.jobs[2].opened == 8.0
+    assert control.waits[control.jobs[2].cause].all_waited == pytest.approx(8.0 * control.jobs[2].pace)
 
 
 def test_waits_are_known_and_promised_where_instances_start_at_once() -> None:
     control = full_reserve(start=0.0)
     cause = control.jobs[2].cause
-    promised = wait_within(control.waits[cause], 0.99, usual_rate(control, cause), 0.0)
-    assert 0 < promised < 600
+    assert 0 < wait_of(control, cause, control.jobs[2].pace, 0.0) < 600
     leave(control, 0, 1.0, 10.0)
     assert ended(control) == 1
 
@@ -89,6 +88,7 @@ def test_a_job_behind_the_head_of_the_queue_waits_for_it_too() -> None:
 def test_where_too_many_are_followed_the_next_is_known_to_wait_longer_than_it_did() -> None:
     control = full_reserve()
     for number in range(3, 3 + FOLLOWED):
+        control.jobs[number].pace = 1.0
         await_opening(control.jobs[number])
         follow(control, number, 100.0)
     assert (control.desk.followed, ended(control)) == (FOLLOWED, 0)
@@ -100,7 +100,7 @@ def test_those_who_still_wait_are_counted_before_their_waits_end() -> None:
     control.desk.used += 14_000
     leave(control, 0, 1.0, 50.0)
     assert ended(control) == 0
-    assert sum(w.all_waited for w in rows(control.waits)) == pytest.approx(48.0)
+    assert sum(w.all_waited for w in rows(control.waits)) == pytest.approx(48.0 * control.jobs[2].pace)
 
 
 @pytest.mark.slow
@@ -112,5 +112,6 @@ def test_every_wait_of_a_run_is_one_of_a_job_that_met_a_full_reserve() -> None:
     control = world.control
     opened = [float(job.opened) for job in rows(control.jobs) if job.opened >= 0]
     assert 0 < len(opened) == ended(control)
+    points = sum(float(job.opened * job.pace) for job in rows(control.jobs) if job.opened >= 0)
     followed = sum(float(control.followed[at].counted) for at in range(control.desk.followed))
-    assert sum(w.all_waited for w in rows(control.waits)) == pytest.approx(sum(opened) + followed, rel=1e-6)
+    assert sum(w.all_waited for w in rows(control.waits)) == pytest.approx(points + followed, rel=1e-6)

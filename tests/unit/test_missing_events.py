@@ -207,14 +207,15 @@ def test_a_queued_job_is_cancelled_and_the_next_begins() -> None:
 
 
 def test_a_wait_that_was_cancelled_is_counted_but_has_not_ended() -> None:
-    live = session("HM", 1, wait_quantile=0.05, assumes_waits=1)
+    live = session("HM", 1, wait_quantile=0.01, assumes_waits=1)
     demanding = replace(came("b", 1.0, cores=16), vector=(99,) * 10)
     made = feed(live, came("a", cores=16), demanding)
     assert made[-1].action is DecisionAction.QUEUE
     assert live.handle(Cancelled(6.0, "b")) == []
     waits = live.tables.control.waits
     seen = [waits[at] for at in range(len(waits)) if waits[at].all_waited]
-    assert [(float(w.all_waited), float(w.all_ended)) for w in seen] == [(5.0, 0.0)]
+    points = 5.0 * float(live.tables.control.jobs[1].pace)
+    assert [(float(w.all_waited), float(w.all_ended)) for w in seen] == [(points, 0.0)]
     assert live.tables.control.desk.queued == 0
 
 

@@ -28,6 +28,7 @@ SET = KernelSet(
     "control.candidates",
     "control.filters",
     "control.search",
+    "control.tenants",
     "control.queue",
     "control.renting",
     "control.local",
@@ -63,6 +64,7 @@ OUT_OF_LINE = frozenset(
         "audit",
         "colocation_loss",
         "contention",
+        "tenants_in_the_way",
     }
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
