@@ -22,7 +22,7 @@ _OF_ONE_SURGE = 16.0
 """Ours: waits of one surge resemble each other, so that this many are evidence as one that is independent."""
 _POINTS = 100.0
 """As many points as long as the tenants make likely."""
-_PER_LEAVER = 2.8
+_PER_LEAVER = 2.9
 """Ours: a wait for one of some tenants lasts this many times as long as one of so many (and a half) leaves: those who
 bar a job stay longer than most, and others take what they leave. Measured, 2.6 to 3.4 by strategy and load."""
 _HALF = 1.5
