@@ -39,6 +39,8 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "classification": (measuring.ClassificationDocument,),
     "drift": (live.DriftDocument,),
     "error": (RefusalDocument,),
+    "harvest-audit": (harvesting.HarvestAuditDocument,),
+    "harvest-replicas": (harvesting.HarvestReplicasDocument,),
     "harvest-types": (harvesting.HarvestTypesDocument,),
     "holdings": (commitments.HoldingsDocument,),
     "offers": (prices.OffersDocument,),
