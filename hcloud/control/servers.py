@@ -100,7 +100,7 @@ def seat(c: Control, number: int, place: int) -> None:
     server.used += job.cores
     server.memory += job.memory
     if c.rules.agents > 0:
-        note_change(c, place, job.cores, job.memory)
+        note_change(c, place, job.agent, job.cores, job.memory)
     weight, capacity = weight_on(c, server, job.cores), c.kinds[server.kind].cores
     pressure, room, vector = server.pressure, server.room, job.vector
     for i in range(RESOURCES):
@@ -126,7 +126,7 @@ def unseat(c: Control, number: int) -> int:
     server.memory -= job.memory
     c.desk.vacated += 1
     if c.rules.agents > 0:
-        note_change(c, place, -job.cores, -job.memory)
+        note_change(c, place, job.agent, -job.cores, -job.memory)
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * weight

@@ -231,7 +231,7 @@ class ControlSession:
             self.watch(row, event.at)
         if event.agent is not None:
             desk = self.tables.control.desk
-            desk.agent, desk.copy_age = event.agent, event.copy_age
+            desk.agent, desk.copy_age, desk.refused = event.agent, event.copy_age, event.refused
         return self._call("arrive", row, event.at)
 
     def _running(self, job: str) -> int:

@@ -33,7 +33,8 @@ class Arrival:
     in place but never moved while it runs. ``submitted`` is when its user submitted it, where that was before (it was
     profiled first); nothing is decided by it, reports count its wait from then. ``true_vector`` is what a simulator
     knows the job to be like, where ``vector`` is what was estimated; nothing is decided by it either. Where several
-    agents decide, ``agent`` is the one that did, with a copy of the servers that was so old (``copy_age``, s).
+    agents decide, ``agent`` is the one that did, with a copy of the servers that was so old (``copy_age``, s), after
+    others had taken all that it had chosen so many times before (``refused``).
     ``platform`` is the job's row of the speeds of types."""
 
     at: float
@@ -49,6 +50,7 @@ class Arrival:
     agent: int | None = None
     copy_age: float = 0.0
     platform: int = 0
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)
