@@ -11,6 +11,7 @@ import numpy as np
 
 from hcloud.control.decode import decide
 from hcloud.control.instances import Instance, InstanceBook
+from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
@@ -49,7 +50,7 @@ LONGEST_GAP = 366 * 86400.0
 """Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
 
 _KINDS = tuple(get_type_hints(Situation).values())
-_ENTRIES = ("control.controller.", "control.losses.")
+_ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose")
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -226,13 +227,22 @@ class ControlSession:
             raise EventError(
                 f"platform {event.platform}: speeds of types are known of {len(self.tables.control.speeds)}"
             )
-        row = self.tables.add(event, event.vector if self.setup.rules.informed else UNKNOWN)
+        row = self.tables.add(event, self._known(event))
         if self.watch is not None:
             self.watch(row, event.at)
         if event.agent is not None:
             desk = self.tables.control.desk
-            desk.agent, desk.copy_age, desk.refused = event.agent, event.copy_age, event.refused
+            desk.agent, desk.refused = event.agent, event.refused
+            desk.copy_age = 0.0 if event.ranked else event.copy_age
+            put_forward(self.tables, self.instances, event.ranked)
         return self._call("arrive", row, event.at)
+
+    def _known(self, event: Arrival) -> tuple[int, ...]:
+        return event.vector if self.setup.rules.informed else UNKNOWN
+
+    def proposal(self, event: Arrival) -> tuple[int, ...]:
+        """Instances that would take a job now, the best first. Nothing is decided, and nothing changes."""
+        return proposal(self.tables, self._book, self._do["propose"], (event, self._known(event)))
 
     def _running(self, job: str) -> int:
         """The row of a job that is running; raises EventError where it is not."""

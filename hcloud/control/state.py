@@ -135,11 +135,14 @@ class ShelfBlock:
 
 
 class RosterRow:
-    """The servers at one place of the rosters: of the reserved ones, and of the rented ones that jobs share. For the
-    server of that slot besides: its last change that was noted, and the first and last entry of its own queue (each
-    plus one, 0: none)."""
+    """The servers at one place of the rosters, of the reserved ones and of the rented ones that jobs share: slot, type
+    and thousandths of a vCPU in use, so that a look at one that is full reads no more than this. For the server of that
+    slot besides: its last change that was noted, and the first and last entry of its own queue (each plus one, 0:
+    none)."""
 
     server: Annotated[Ints, 2]
+    kind: Annotated[Ints, 2]
+    used: Annotated[Ints, 2]
     changed: int
     head: int
     tail: int
@@ -203,9 +206,9 @@ class Desk:
     ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age, how often
     all that it chose was ``refused`` before, and whether it ``lost`` all to others just now; how many changes of room
     were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
-    (``resampled``); how many tickets were given to jobs that wait at servers, and the next free entry there. Then the
-    state of the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed,
-    and which resource it is about.
+    (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how many tickets were given
+    to jobs that wait at servers, and the next free entry there. Then the state of the draws, how many servers each
+    roster lists, by how many points each condition of a filter is relaxed, and which resource it is about.
     """
 
     own: int
@@ -238,6 +241,7 @@ class Desk:
     changes: int
     conflicts: int
     resampled: int
+    proposed: int
     tickets: int
     free_entry: int
     agent: int

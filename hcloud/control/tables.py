@@ -17,6 +17,8 @@ from hcloud.policy.rules import Rules
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
+_OF_SETUP = ("rules", "speeds", "desk")
+"""What no image holds: the setup has the first two, and the desk is held by its row."""
 _UNTRIED = (0, 0, 0, -1)
 """Of a job that came: when it last fitted nowhere, its place in the queues of servers, and who decided on it."""
 R = TypeVar("R")
@@ -170,7 +172,7 @@ class ControlTables:
         return TablesImage(rows, self.names, self.given, self._vacant, self._arrays())
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        tables = {name: getattr(self.control, name) for name in Control._fields if name not in ("rules", "desk")}
+        tables = {name: getattr(self.control, name) for name in Control._fields if name not in _OF_SETUP}
         return {name: _array(rows) for name, rows in {**tables, "desk": self._rows}.items()}
 
     def adopt(self, image: TablesImage) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hcloud.policy.rule import DAY, SECONDS, Rule, number, share, switch
 from hcloud.policy.rules import Rules
 
-
 _GAP_SMOOTHING = 0.05
 """Weight of the newest gap in the mean seconds between jobs."""
 

@@ -217,7 +217,14 @@ def _read_arrival(document: Document) -> Arrival:
     platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
     refused = _whole(document, "refused", 0, MOST_REFUSED) if "refused" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
-    return Arrival(*known, agent, copy_age, platform, refused)
+    return Arrival(*known, agent, copy_age, platform, _ranked(document), refused)
+
+
+def _ranked(document: Document) -> tuple[int, ...]:
+    values = document.get("ranked", [])
+    if not isinstance(values, list) or not all(type(v) is int and 0 <= v < MOST_SERVERS for v in values):
+        raise EventError(f"ranked: {_shown(values)}; a list of numbers of instances")
+    return tuple(values)
 
 
 def _write_arrival(event: Arrival) -> Document:
@@ -233,6 +240,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({} if event.movable else {"movable": False}),
         **({} if event.agent is None else {"agent": event.agent, "copy_age": event.copy_age}),
         **({"platform": event.platform} if event.platform else {}),
+        **({"ranked": list(event.ranked)} if event.ranked else {}),
         **({"refused": event.refused} if event.refused else {}),
     }
 

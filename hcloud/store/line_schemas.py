@@ -51,6 +51,7 @@ _VALUES: Mapping[str, Schema] = {
     "copy_age": _TIME,
     "refused": {"type": "integer", "minimum": 0, "maximum": MOST_REFUSED},
     "platform": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
+    "ranked": {"type": "array", "items": {"type": "integer", "minimum": 0, "exclusiveMaximum": MOST_SERVERS}},
     "performance": _number(0, 1000),
     "estimate": _entries(),
     "tail": _number(0, MOST, "null"),
@@ -80,6 +81,7 @@ _OPTIONAL = frozenset(
         "copy_age",
         "refused",
         "platform",
+        "ranked",
     }
     | {"performance", "tail", "spin_up", "unbegun", "during"}
 )

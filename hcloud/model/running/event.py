@@ -34,7 +34,8 @@ class Arrival:
     profiled first); nothing is decided by it, reports count its wait from then. ``true_vector`` is what a simulator
     knows the job to be like, where ``vector`` is what was estimated; nothing is decided by it either. Where several
     agents decide, ``agent`` is the one that did, with a copy of the servers that was so old (``copy_age``, s), after
-    others had taken all that it had chosen so many times before (``refused``).
+    others had taken all that it had chosen so many times before (``refused``); where it is a process, ``ranked`` are
+    the instances that it proposed, the best first.
     ``platform`` is the job's row of the speeds of types."""
 
     at: float
@@ -50,6 +51,7 @@ class Arrival:
     agent: int | None = None
     copy_age: float = 0.0
     platform: int = 0
+    ranked: tuple[int, ...] = ()
     refused: int = 0
 
 
