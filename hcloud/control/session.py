@@ -14,7 +14,7 @@ from hcloud.control.instances import Instance, InstanceBook
 from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
-from hcloud.control.tables import ControlTables, encoded
+from hcloud.control.tables import ControlTables, encoded, quality_needed
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import (
     ENTRIES,
@@ -39,6 +39,7 @@ from hcloud.model.running.event import (
     Ready,
     Reclassified,
     Sample,
+    tolerated,
 )
 from hcloud.policy import codes
 from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup
@@ -226,7 +227,8 @@ class ControlSession:
             raise EventError(
                 f"platform {event.platform}: speeds of types are known of {len(self.tables.control.speeds)}"
             )
-        row = self.tables.add(event, event.vector if self.setup.rules.informed else UNKNOWN)
+        nature = (event.vector, tolerated(event.vector, event.tolerates))
+        row = self.tables.add(event, nature if self.setup.rules.informed else (UNKNOWN, tolerated(UNKNOWN)))
         if self.watch is not None:
             self.watch(row, event.at)
         if event.agent is not None:
@@ -274,8 +276,10 @@ class ControlSession:
         if not self.setup.rules.informed:
             raise EventError(f"job {event.job}: {self.setup.strategy} does not look at what jobs are like")
         row = self.tables.rows[event.job]
-        self.tables.correct(row, *encoded(event.estimate))
-        return self._call("reclassify", row, np.array(event.estimate, np.int64), event.performance, event.at)
+        tolerates = tolerated(event.estimate, event.tolerates)
+        self.tables.correct(row, *quality_needed(tolerates))
+        nature = np.array((*event.estimate, *tolerates), np.int64)
+        return self._call("reclassify", row, nature, event.performance, event.at)
 
     def _ready(self, event: Ready) -> list[Decision]:
         instance = self._book.named(event.instance)
