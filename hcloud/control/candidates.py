@@ -129,16 +129,19 @@ def _sample(c: Control, job: Job, wanted: Wanted) -> int:
         return _take_all(c, job, wanted)
     found, looks = 0, 0
     while found < most and looks < most * (1 if rules.over_all else LOOKS_A_CANDIDATE):
-        number = c.rosters[draw(c, servers)].server[wanted[0]]
-        server = c.servers[number]
-        cores = c.kinds[server.kind].cores
+        row = c.rosters[draw(c, servers)]
+        cores = c.kinds[row.kind[wanted[0]]].cores
         if draw(c, largest) >= cores:
             continue  # a server with fewer units is drawn less often
         looks += 1
-        used, memory = seen(c, number)
-        free = draw(c, cores) >= used and wanted[1] <= cores - used
-        fits = free and job.memory <= c.kinds[server.kind].memory - memory
-        if fits and number != wanted[2] and may_join(c, server):
+        number, used, memory = row.server[wanted[0]], row.used[wanted[0]], -1
+        if c.desk.copy_age > 0.0:
+            used, memory = seen(c, number)
+        if draw(c, cores) < used or wanted[1] > cores - used:
+            continue
+        server = c.servers[number]
+        left = c.kinds[server.kind].memory - (memory if memory >= 0 else server.memory)
+        if job.memory <= left and number != wanted[2] and may_join(c, server):
             _rank(c, job, wanted[1], number, found)
             found += 1
     c.desk.looks += looks

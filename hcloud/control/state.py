@@ -135,11 +135,14 @@ class ShelfBlock:
 
 
 class RosterRow:
-    """The servers at one place of the rosters: of the reserved ones, and of the rented ones that jobs share. For the
-    server of that slot besides: its last change that was noted, and the first and last entry of its own queue (each
-    plus one, 0: none)."""
+    """The servers at one place of the rosters, of the reserved ones and of the rented ones that jobs share: slot, type
+    and thousandths of a vCPU in use, so that a look at one that is full reads no more than this. For the server of that
+    slot besides: its last change that was noted, and the first and last entry of its own queue (each plus one, 0:
+    none)."""
 
     server: Annotated[Ints, 2]
+    kind: Annotated[Ints, 2]
+    used: Annotated[Ints, 2]
     changed: int
     head: int
     tail: int
