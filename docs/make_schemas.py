@@ -18,6 +18,7 @@ from hcloud.views.commitments import documents as commitments
 from hcloud.views.deciding import bill_plan_documents
 from hcloud.views.document import Document, RefusalDocument, schema_of
 from hcloud.views.explanations import documents as explanations
+from hcloud.views.harvesting import documents as harvesting
 from hcloud.views.live import documents as live
 from hcloud.views.measuring import documents as measuring
 from hcloud.views.prices import documents as prices
@@ -38,6 +39,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "classification": (measuring.ClassificationDocument,),
     "drift": (live.DriftDocument,),
     "error": (RefusalDocument,),
+    "harvest-types": (harvesting.HarvestTypesDocument,),
     "holdings": (commitments.HoldingsDocument,),
     "offers": (prices.OffersDocument,),
     "operating": (live.OperatingDocument,),
