@@ -84,10 +84,10 @@ def arrive(c: Control, number: int, now: float) -> None:
     job.server, job.asked, job.tried, job.ticket = -1, now, 0, 0
     if job.kind < 0:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
-        return
-    server, verdict = _map(c, number, now, -1)
-    _carry_out(c, number, server, verdict, now)
-    c.desk.agent, c.desk.copy_age = -1, 0.0
+    else:
+        server, verdict = _map(c, number, now, -1)
+        _carry_out(c, number, server, verdict, now)
+    c.desk.agent, c.desk.copy_age, c.desk.proposed = -1, 0.0, 0
 
 
 def _note_gap(c: Control, now: float) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hcloud.control.decode import decide
 from hcloud.control.instances import Instance, InstanceBook
+from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
@@ -28,6 +29,7 @@ from hcloud.model.running.event import (
     EventError,
     Failed,
     Interruption,
+    Known,
     Latency,
     LaunchFailed,
     Lost,
@@ -50,7 +52,7 @@ LONGEST_GAP = 366 * 86400.0
 """Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
 
 _KINDS = tuple(get_type_hints(Situation).values())
-_ENTRIES = ("control.controller.", "control.losses.")
+_ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose")
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -227,14 +229,24 @@ class ControlSession:
             raise EventError(
                 f"platform {event.platform}: speeds of types are known of {len(self.tables.control.speeds)}"
             )
-        nature = (event.vector, tolerated(event.vector, event.tolerates))
-        row = self.tables.add(event, nature if self.setup.rules.informed else (UNKNOWN, tolerated(UNKNOWN)))
+        row = self.tables.add(event, self._known(event))
         if self.watch is not None:
             self.watch(row, event.at)
         if event.agent is not None:
             desk = self.tables.control.desk
-            desk.agent, desk.copy_age = event.agent, event.copy_age
+            desk.agent, desk.copy_age = event.agent, 0.0 if event.ranked else event.copy_age
+            put_forward(self.tables, self.instances, event.ranked)
         return self._call("arrive", row, event.at)
+
+    def _known(self, event: Arrival) -> Known:
+        """What a job causes and tolerates, as far as that is known."""
+        if not self.setup.rules.informed:
+            return UNKNOWN, tolerated(UNKNOWN)
+        return event.vector, tolerated(event.vector, event.tolerates)
+
+    def proposal(self, event: Arrival) -> tuple[int, ...]:
+        """Instances that would take a job now, the best first. Nothing is decided, and nothing changes."""
+        return proposal(self.tables, self._book, self._do["propose"], (event, self._known(event)))
 
     def _running(self, job: str) -> int:
         """The row of a job that is running; raises EventError where it is not."""

@@ -205,9 +205,9 @@ class Desk:
     servers were looked at (``looks``), how many the last search ``found`` as candidates, how many choices were
     ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age; how many changes
     of room were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
-    (``resampled``); how many tickets were given to jobs that wait at servers, and the next free entry there. Then the
-    state of the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed,
-    and which resource it is about.
+    (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how many tickets were given
+    to jobs that wait at servers, and the next free entry there. Then the state of the draws, how many servers each
+    roster lists, by how many points each condition of a filter is relaxed, and which resource it is about.
     """
 
     own: int
@@ -240,6 +240,7 @@ class Desk:
     changes: int
     conflicts: int
     resampled: int
+    proposed: int
     tickets: int
     free_entry: int
     agent: int

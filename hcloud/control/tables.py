@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.state import Control, Desk, Job, RentableKind, new_control
-from hcloud.model.running.event import HIGHEST, Arrival
+from hcloud.model.running.event import HIGHEST, Arrival, Known
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.records import Table, column, numpy_type, table
@@ -17,6 +17,8 @@ from hcloud.policy.rules import Rules
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
+_OF_SETUP = ("rules", "speeds", "desk")
+"""What no image holds: the setup has the first two, and the desk is held by its row."""
 _UNTRIED = (0, 0, 0)
 """Of a job that came: when it last fitted nowhere, and its place in the queues of servers."""
 R = TypeVar("R")
@@ -102,7 +104,7 @@ class ControlTables:
         self._pending[0] = 0
         return (self._commands[at].item() for at in range(count))
 
-    def add(self, event: Arrival, nature: tuple[tuple[int, ...], tuple[int, ...]]) -> int:
+    def add(self, event: Arrival, nature: Known) -> int:
         """A row for a job that came; ``nature`` are the points that it causes, and those that it tolerates."""
         row = self._vacant.pop() if self._vacant else len(self.names)
         if row >= len(self._jobs):
@@ -170,7 +172,7 @@ class ControlTables:
         return TablesImage(rows, self.names, self.given, self._vacant, self._arrays())
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        tables = {name: getattr(self.control, name) for name in Control._fields if name not in ("rules", "desk")}
+        tables = {name: getattr(self.control, name) for name in Control._fields if name not in _OF_SETUP}
         return {name: _array(rows) for name, rows in {**tables, "desk": self._rows}.items()}
 
     def adopt(self, image: TablesImage) -> None:

@@ -224,7 +224,15 @@ def _read_arrival(document: Document) -> Arrival:
     copy_age = _number(document, "copy_age", 0.0, MOST, 0.0)
     platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
-    return Arrival(*known, agent, copy_age, platform, _known(document, "tolerates"), _known(document, "true_tolerates"))
+    natures = _known(document, "tolerates"), _known(document, "true_tolerates")
+    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures)
+
+
+def _ranked(document: Document) -> tuple[int, ...]:
+    values = document.get("ranked", [])
+    if not isinstance(values, list) or not all(type(v) is int and 0 <= v < MOST_SERVERS for v in values):
+        raise EventError(f"ranked: {_shown(values)}; a list of numbers of instances")
+    return tuple(values)
 
 
 def _write_arrival(event: Arrival) -> Document:
@@ -240,6 +248,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({} if event.movable else {"movable": False}),
         **({} if event.agent is None else {"agent": event.agent, "copy_age": event.copy_age}),
         **({"platform": event.platform} if event.platform else {}),
+        **({"ranked": list(event.ranked)} if event.ranked else {}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),
     }
 

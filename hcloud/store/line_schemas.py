@@ -43,6 +43,7 @@ _VALUES: Mapping[str, Schema] = {
     "agent": {"type": "integer", "minimum": 0, "maximum": MOST_AGENTS},
     "copy_age": _TIME,
     "platform": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
+    "ranked": {"type": "array", "items": {"type": "integer", "minimum": 0, "exclusiveMaximum": MOST_SERVERS}},
     "performance": _number(0, 1000),
     "estimate": _entries(),
     "tail": _number(0, MOST, "null"),
@@ -73,6 +74,7 @@ _OPTIONAL = frozenset(
         "agent",
         "copy_age",
         "platform",
+        "ranked",
     }
     | {"performance", "tail", "spin_up", "unbegun", "during"}
 )

@@ -16,6 +16,9 @@ UNKNOWN = (UNKNOWN_SCORE,) * ENTRIES
 HIGHEST = 99
 """Points of pressure or tolerance at most."""
 
+Known = tuple[tuple[int, ...], tuple[int, ...]]
+"""What a job is known to cause, and to tolerate."""
+
 
 class EventError(ValueError):
     """An event that cannot be: its values are impossible, or it does not fit what happened before."""
@@ -44,7 +47,9 @@ class Arrival:
     from then. ``true_vector`` is what a simulator knows the job to be like, where ``vector`` is what was
     estimated; nothing is decided by it either. ``tolerates`` and ``true_tolerates`` are what it bears, likewise;
     None: 99 less what it causes. Where several agents decide, ``agent`` is the one that did, with a copy of the
-    servers that was so old (``copy_age``, s). ``platform`` is the job's row of the speeds of types."""
+    servers that was so old (``copy_age``, s); where it is a
+    process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is the job's row of the speeds
+    of types."""
 
     at: float
     job: str
@@ -59,6 +64,7 @@ class Arrival:
     agent: int | None = None
     copy_age: float = 0.0
     platform: int = 0
+    ranked: tuple[int, ...] = ()
     tolerates: tuple[int, ...] | None = None
     true_tolerates: tuple[int, ...] | None = None
 

@@ -48,6 +48,7 @@ OUT_OF_LINE = frozenset(
     | {
         "_rank",
         "_first_of_probes",
+        "_first_proposed",
         "serve",
         "seen",
         "note_change",
@@ -74,6 +75,7 @@ ENTRIES = {
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
         *(f"control.controller.{name}" for name in ("tick", "suffer", "reclassify", "interrupt", "look")),
         *(f"control.losses.{name}" for name in ("lose", "cancel", "grow")),
+        "control.candidates.propose",
     ),
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
