@@ -49,7 +49,6 @@ def test_an_audit_holds_a_sample_to_the_law_of_its_size(tmp_path: Path, capsys: 
     assert runs[0]["audit"]["mean_rank"] == pytest.approx(8 / 9, abs=0.02)
     assert runs[0]["audit"]["distance"] < 0.05
     assert runs[1]["audit"]["distance"] > 0.1
-    assert runs[1]["conflicts_per_decision"] > runs[0]["conflicts_per_decision"] + 0.5
     assert runs[1]["conflicts_per_decision"] > 10 * runs[0]["conflicts_per_decision"]
 
 
