@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple
 
 from hcloud.control.controller import arrive, leave, tick, utilisation
 from hcloud.control.state import UP, Control, Job
+from hcloud.model.running.event import HIGHEST
 from hcloud.policy.codes import RETAIN, TURN_AWAY
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import leading
@@ -180,6 +181,7 @@ def _take_in(job: Job, event: BatchEvent) -> None:
     job.movable, job.again = event.movable, event.again
     for i in range(RESOURCES):
         job.vector[i] = event.vector[i]
+        job.tolerates[i] = HIGHEST - event.vector[i]
     job.server, job.cores, job.next, job.before, job.behind = -1, 0, -1, -1, -1
     job.moves, job.enlarged, job.asked = 0, 0, event.at
     job.cause, job.band, job.band_end, job.counted, job.opened = 0, 0, 0.0, 0.0, -1.0

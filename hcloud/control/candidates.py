@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.copies import seen
 from hcloud.control.draws import begin_draws, draw
 from hcloud.control.servers import weight_on
-from hcloud.control.state import STARTING, UP, Control, Job, Server
+from hcloud.control.state import OWN, STARTING, UP, Control, Job, Server
 from hcloud.policy.codes import (
     BY_CHANCE,
     BY_COLOCATION,
@@ -21,6 +21,8 @@ from hcloud.policy.colocation import MILLIONTHS, colocation_loss, contention, mi
 from hcloud.policy.placement import UNTOUCHED
 from hcloud.policy.promise import LOOKS_A_CANDIDATE
 
+MOST_PROPOSED = 32
+"""Ours: candidates that an agent proposes for a job at most."""
 _UNIT = 1000
 """Thousandths of a vCPU of a resource unit: one core with its share of the memory (Tarcil §7.3.2)."""
 
@@ -42,6 +44,11 @@ def may_join(c: Control, server: Server) -> bool:
 
 def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
     """The best of all servers of a roster, or of a sample of them, by the ranking of the rules; -1 where none does."""
+    if c.desk.proposed > 0:
+        number = _first_proposed(c, job, wanted)
+        if number >= 0 or c.rules.ranking == BY_PROBES:
+            return number
+        c.desk.resampled += 1
     if c.rules.candidates == 0:
         return best_of_all(c, job, wanted)
     if c.rules.ranking == BY_PROBES:
@@ -54,6 +61,36 @@ def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
         number = _commit(c, job, wanted)
         c.desk.copy_age = age
     return number if number >= 0 else _first_with_room(c, job, wanted)
+
+
+def propose(c: Control, number: int) -> None:
+    """Rank reserved servers for a job as the desk's copy knows them: ``taken`` of the best candidate is 1, of the next
+    one 2. Nothing else is changed, so that the copy goes on as what it is a copy of."""
+    desk, job = c.desk, c.jobs[number]
+    searches, looks, wanted = desk.searches, desk.looks, (OWN, job.ask, -1)
+    if c.rules.candidates == 0:
+        desk.found = 1 if best_of_all(c, job, wanted) >= 0 else 0
+    elif c.rules.ranking == BY_PROBES:
+        _first_of_probes(c, job, wanted)
+    else:
+        desk.found = _sample(c, job, wanted)
+    for at in range(desk.found):
+        c.candidates[at].taken = 0
+    for rank in range(1, min(desk.found, MOST_PROPOSED) + 1):
+        c.candidates[_best_candidate(c, desk.found)].taken = rank
+    desk.searches, desk.looks = searches, looks
+
+
+def _first_proposed(c: Control, job: Job, wanted: Wanted) -> int:
+    """The best of the candidates that an agent proposed which still has room; -1 where others took them all."""
+    desk = c.desk
+    desk.found, desk.proposed = desk.proposed, 0
+    for at in range(desk.found):
+        number = c.candidates[at].server
+        if number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1]):
+            return int(number)
+        desk.conflicts += 1
+    return -1
 
 
 def _first_of_probes(c: Control, job: Job, wanted: Wanted) -> int:
@@ -70,7 +107,8 @@ def _first_of_probes(c: Control, job: Job, wanted: Wanted) -> int:
         holds = job.memory <= kind.memory and wanted[1] <= kind.cores
         if number == wanted[2] or not holds or _is_candidate(c, number):
             continue
-        c.candidates[desk.found].server, c.candidates[desk.found].high = number, MILLIONTHS * server.used // kind.cores
+        one = c.candidates[desk.found]
+        one.server, one.high, one.low = number, MILLIONTHS * server.used // kind.cores, desk.found
         desk.found += 1
         if server.used < least and has_capacity(c, server, job, wanted[1]):
             best, least = number, server.used
@@ -129,16 +167,19 @@ def _sample(c: Control, job: Job, wanted: Wanted) -> int:
         return _take_all(c, job, wanted)
     found, looks = 0, 0
     while found < most and looks < most * (1 if rules.over_all else LOOKS_A_CANDIDATE):
-        number = c.rosters[draw(c, servers)].server[wanted[0]]
-        server = c.servers[number]
-        cores = c.kinds[server.kind].cores
+        row = c.rosters[draw(c, servers)]
+        cores = c.kinds[row.kind[wanted[0]]].cores
         if draw(c, largest) >= cores:
             continue  # a server with fewer units is drawn less often
         looks += 1
-        used, memory = seen(c, number)
-        free = draw(c, cores) >= used and wanted[1] <= cores - used
-        fits = free and job.memory <= c.kinds[server.kind].memory - memory
-        if fits and number != wanted[2] and may_join(c, server):
+        number, used, memory = row.server[wanted[0]], row.used[wanted[0]], -1
+        if c.desk.copy_age > 0.0:
+            used, memory = seen(c, number)
+        if draw(c, cores) < used or wanted[1] > cores - used:
+            continue
+        server = c.servers[number]
+        left = c.kinds[server.kind].memory - (memory if memory >= 0 else server.memory)
+        if job.memory <= left and number != wanted[2] and may_join(c, server):
             _rank(c, job, wanted[1], number, found)
             found += 1
     c.desk.looks += looks
@@ -192,12 +233,13 @@ def _rank(c: Control, job: Job, cores: int, number: int, at: int) -> None:
         one.speed = c.speeds[job.platform, server.kind]
     if not rules.informed:
         return
+    nature = job.vector, job.tolerates
     if rules.ranking in (BY_FIT, FILTERED, FILTERED_BY_CHANCE):
-        one.harm = max(colocation_loss(load, job.vector, terms, 0) - MILLIONTHS, 0)
+        one.harm = max(colocation_loss(load, nature, terms, 0) - MILLIONTHS, 0)
     elif rules.ranking == BY_COLOCATION:
-        one.harm = 1 if violates(load, job.vector, terms) else 0
+        one.harm = 1 if violates(load, nature, terms) else 0
         one.speed = 0 if one.harm else one.speed
-        one.high = colocation_loss(load, job.vector, terms, rules.printed_formula)
+        one.high = colocation_loss(load, nature, terms, rules.printed_formula)
     elif rules.ranking == BY_MATCH:
         unit = contention(server.pressure, load[2], rules.full_pressure, c.desk.scratch)
         one.high, one.low = mismatch(unit, (job.high, job.low))

@@ -6,6 +6,7 @@ that came since and were made by others (Tarcil §7.5.1: monitors notify the age
 
 from __future__ import annotations
 
+from hcloud.control.rosters import roster_of
 from hcloud.control.state import Control
 
 NOBODY = -1
@@ -13,7 +14,13 @@ NOBODY = -1
 
 
 def note_change(c: Control, number: int, cores: int, memory: int) -> None:
-    """Note that so much more of a server is in use from now on, by whoever decides."""
+    """Note that so much more of a server is in use from now on, by whoever decides; for copies only where there are
+    any."""
+    which = roster_of(c, c.servers[number])
+    if which >= 0:
+        c.rosters[c.servers[number].place].used[which] += cores
+    if c.rules.agents == 0:
+        return
     desk, row = c.desk, c.rosters[number]
     change = c.changes[desk.changes % len(c.changes)]
     change.server, change.number, change.before = number, desk.changes, row.changed

@@ -20,7 +20,8 @@ def enrol(c: Control, number: int) -> None:
     if which < 0:
         return
     place = c.desk.listed[which]
-    c.rosters[place].server[which] = number
+    row = c.rosters[place]
+    row.server[which], row.kind[which], row.used[which] = number, c.servers[number].kind, 0
     c.servers[number].place = place
     c.desk.listed[which] += 1
 
@@ -31,6 +32,6 @@ def strike(c: Control, number: int) -> None:
     if which < 0:
         return
     c.desk.listed[which] -= 1
-    last = c.rosters[c.desk.listed[which]].server[which]
-    c.rosters[place].server[which] = last
-    c.servers[last].place = place
+    last, row = c.rosters[c.desk.listed[which]], c.rosters[place]
+    row.server[which], row.kind[which], row.used[which] = last.server[which], last.kind[which], last.used[which]
+    c.servers[row.server[which]].place = place

@@ -7,6 +7,7 @@ from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
 from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
 from hcloud.policy.codes import FIRST_FIT, GREEDY
+from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
 
 
@@ -25,9 +26,13 @@ def _shelf_of(c: Control, number: int) -> int:
     """Where a server belongs now: by free sixteenths of a large one where tenants share it (a small server is filled
     before a large one is broken into), by type where it stands idle; else -1.
 
-    First fit knows one order, that of the reserved servers' numbers, and so one shelf for all of them.
+    First fit knows one order, that of the reserved servers' numbers, and so one shelf for all of them. What goes by
+    rank looks at rosters: only an estimate of waits walks the shelves then.
     """
     server = c.servers[number]
+    walked = c.rules.ranking == GREEDY or c.rules.mapping == MAP_DYNAMIC
+    if not walked and (server.paid == OWN or is_shared(c, server)):
+        return -1
     free = free_cores(c, number) * GRAINS // c.kinds[c.rules.large].cores
     if server.paid == OWN:
         return GRAINS if c.rules.order == FIRST_FIT else free
@@ -99,13 +104,13 @@ def seat(c: Control, number: int, place: int) -> None:
     server.tenants += 1
     server.used += job.cores
     server.memory += job.memory
-    if c.rules.agents > 0:
+    if c.rules.ranking != GREEDY:
         note_change(c, place, job.cores, job.memory)
     weight, capacity = weight_on(c, server, job.cores), c.kinds[server.kind].cores
-    pressure, room, vector = server.pressure, server.room, job.vector
+    pressure, room, vector, tolerates = server.pressure, server.room, job.vector, job.tolerates
     for i in range(RESOURCES):
         pressure[i] += vector[i] * weight
-        room[i] = min(room[i], room_of(vector[i], weight, capacity, c.rules.tolerance))
+        room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
     reshelve(c, place)
 
 
@@ -125,12 +130,13 @@ def unseat(c: Control, number: int) -> int:
     server.used -= job.cores
     server.memory -= job.memory
     c.desk.vacated += 1
-    if c.rules.agents > 0:
+    if c.rules.ranking != GREEDY:
         note_change(c, place, -job.cores, -job.memory)
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * weight
-    if bears_least(vector, server.room, weight, (c.kinds[server.kind].cores, c.rules.tolerance)):
+    terms = (c.kinds[server.kind].cores, c.rules.tolerance)
+    if bears_least((vector, job.tolerates), server.room, weight, terms):
         _measure_room(c, server)
     reshelve(c, place)
     return place
@@ -144,9 +150,9 @@ def _measure_room(c: Control, server: Server) -> None:
     tenant = server.first
     while tenant >= 0:
         job = c.jobs[tenant]
-        weight, vector = weight_on(c, server, job.cores), job.vector
+        weight, vector, tolerates = weight_on(c, server, job.cores), job.vector, job.tolerates
         for i in range(RESOURCES):
-            room[i] = min(room[i], room_of(vector[i], weight, capacity, c.rules.tolerance))
+            room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
         tenant = job.next
 
 
@@ -155,6 +161,8 @@ def resize(c: Control, number: int, cores: int) -> None:
     job = c.jobs[number]
     server = c.servers[job.server]
     change = weight_on(c, server, cores) - weight_on(c, server, job.cores)
+    if c.rules.ranking != GREEDY:
+        note_change(c, job.server, cores - job.cores, 0)
     server.used += cores - job.cores
     job.cores = cores
     for i in range(RESOURCES):

@@ -13,10 +13,11 @@ import numpy as np
 from hcloud.control.batches import LONGEST_GAP, EventBatch
 from hcloud.control.instances import Instance, InstanceBook
 from hcloud.control.orders import Order, booked
+from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
-from hcloud.control.tables import ControlTables, encoded
+from hcloud.control.tables import ControlTables, encoded, quality_needed
 from hcloud.model.running.decision import Decided, Decision
 from hcloud.model.running.event import (
     ENTRIES,
@@ -30,6 +31,7 @@ from hcloud.model.running.event import (
     EventError,
     Failed,
     Interruption,
+    Known,
     Latency,
     LaunchFailed,
     Lost,
@@ -41,6 +43,7 @@ from hcloud.model.running.event import (
     Ready,
     Reclassified,
     Sample,
+    tolerated,
 )
 from hcloud.policy import codes
 from hcloud.policy.facts import DecisionFacts, Setup
@@ -48,7 +51,7 @@ from hcloud.policy.mapping import MAP_ON_DEMAND, Situation
 from hcloud.policy.quality import complement, leading
 
 _KINDS = tuple(get_type_hints(Situation).values())
-_ENTRIES = ("control.controller.", "control.losses.")
+_ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose")
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -197,13 +200,24 @@ class ControlSession:
             raise EventError(
                 f"platform {event.platform}: speeds of types are known of {len(self.tables.control.speeds)}"
             )
-        row = self.tables.add(event, event.vector if self.setup.rules.informed else UNKNOWN)
+        row = self.tables.add(event, self._known(event))
         if self.watch is not None:
             self.watch(row, event.at)
         if event.agent is not None:
             desk = self.tables.control.desk
-            desk.agent, desk.copy_age = event.agent, event.copy_age
+            desk.agent, desk.copy_age = event.agent, 0.0 if event.ranked else event.copy_age
+            put_forward(self.tables, self.instances, event.ranked)
         return self._call("arrive", row, event.at)
+
+    def _known(self, event: Arrival) -> Known:
+        """What a job causes and tolerates, as far as that is known."""
+        if not self.setup.rules.informed:
+            return UNKNOWN, tolerated(UNKNOWN)
+        return event.vector, tolerated(event.vector, event.tolerates)
+
+    def proposal(self, event: Arrival) -> tuple[int, ...]:
+        """Instances that would take a job now, the best first. Nothing is decided, and nothing changes."""
+        return proposal(self.tables, self._book, self._do["propose"], (event, self._known(event)))
 
     def _running(self, job: str) -> int:
         """The row of a job that is running; raises EventError where it is not."""
@@ -245,8 +259,10 @@ class ControlSession:
         if not self.setup.rules.informed:
             raise EventError(f"job {event.job}: {self.setup.strategy} does not look at what jobs are like")
         row = self.tables.rows[event.job]
-        self.tables.correct(row, *encoded(event.estimate))
-        return self._call("reclassify", row, np.array(event.estimate, np.int64), event.performance, event.at)
+        tolerates = tolerated(event.estimate, event.tolerates)
+        self.tables.correct(row, *quality_needed(tolerates))
+        nature = np.array((*event.estimate, *tolerates), np.int64)
+        return self._call("reclassify", row, nature, event.performance, event.at)
 
     def _ready(self, event: Ready) -> list[Decision]:
         instance = self._book.named(event.instance)

@@ -42,15 +42,15 @@ class RentableKind:
 class Job:
     """What is known of a job and where it is.
 
-    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses and suffers by ``vector``, needs the quality
-    whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would rent for it (-1: none),
-    ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1, ``movable`` says that it may move
-    while it runs, ``again`` that it may begin anew where its machine is lost. It runs on ``server`` (-1: none) with
-    ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue. It ``asked`` for a place
-    then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
-    waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
-    elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the
-    desk's ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
+    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses by ``vector`` and ``tolerates`` so much from
+    others, needs the quality whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would
+    rent for it (-1: none), ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1,
+    ``movable`` says that it may move while it runs, ``again`` that it may begin anew where its machine is lost. It runs
+    on ``server`` (-1: none) with ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue.
+    It ``asked`` for a place then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a
+    ``band`` of waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it
+    went elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than
+    the desk's ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
     ``waiting`` in so many.
     """
 
@@ -64,6 +64,7 @@ class Job:
     movable: int
     again: int
     vector: Annotated[Ints, RESOURCES]
+    tolerates: Annotated[Ints, RESOURCES]
     server: int
     cores: int
     next: int
@@ -134,11 +135,14 @@ class ShelfBlock:
 
 
 class RosterRow:
-    """The servers at one place of the rosters: of the reserved ones, and of the rented ones that jobs share. For the
-    server of that slot besides: its last change that was noted, and the first and last entry of its own queue (each
-    plus one, 0: none)."""
+    """The servers at one place of the rosters, of the reserved ones and of the rented ones that jobs share: slot, type
+    and thousandths of a vCPU in use, so that a look at one that is full reads no more than this. For the server of that
+    slot besides: its last change that was noted, and the first and last entry of its own queue (each plus one, 0:
+    none)."""
 
     server: Annotated[Ints, 2]
+    kind: Annotated[Ints, 2]
+    used: Annotated[Ints, 2]
     changed: int
     head: int
     tail: int
@@ -201,9 +205,9 @@ class Desk:
     servers were looked at (``looks``), how many the last search ``found`` as candidates, how many choices were
     ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age; how many changes
     of room were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
-    (``resampled``); how many tickets were given to jobs that wait at servers, and the next free entry there. Then the
-    state of the draws, how many servers each roster lists, by how many points each condition of a filter is relaxed,
-    and which resource it is about.
+    (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how many tickets were given
+    to jobs that wait at servers, and the next free entry there. Then the state of the draws, how many servers each
+    roster lists, by how many points each condition of a filter is relaxed, and which resource it is about.
     """
 
     own: int
@@ -236,6 +240,7 @@ class Desk:
     changes: int
     conflicts: int
     resampled: int
+    proposed: int
     tickets: int
     free_entry: int
     agent: int

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.state import Control, Desk, Job, RentableKind, new_control
-from hcloud.model.running.event import Arrival
+from hcloud.model.running.event import HIGHEST, Arrival, Known
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.records import Table, column, numpy_type, table
@@ -17,6 +17,8 @@ from hcloud.policy.rules import Rules
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
+_OF_SETUP = ("rules", "speeds", "desk")
+"""What no image holds: the setup has the first two, and the desk is held by its row."""
 _UNTRIED = (0, 0, 0)
 """Of a job that came: when it last fitted nowhere, and its place in the queues of servers."""
 R = TypeVar("R")
@@ -104,8 +106,8 @@ class ControlTables:
         self._pending[0] = 0
         return (self._commands[at].item() for at in range(count))
 
-    def add(self, event: Arrival, vector: tuple[int, ...]) -> int:
-        """A row for a job that came."""
+    def add(self, event: Arrival, nature: Known) -> int:
+        """A row for a job that came; ``nature`` are the points that it causes, and those that it tolerates."""
         row = int(self.vacant[self.vacants - 1]) if self.vacants else len(self.names)
         self.vacants = max(self.vacants - 1, 0)
         if row >= len(self._jobs):
@@ -115,7 +117,7 @@ class ControlTables:
         if row == len(self.names):
             self.names.append("")
             self.given.append((0, 0, 0, 0, 0, 0, 0.0))
-        high, low = encoded(vector)
+        high, low = quality_needed(nature[1])
         kind = self.kind_for(event.ask, event.memory)
         restartable = int(event.restartable and self._setup.rules.spot)
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
@@ -123,7 +125,7 @@ class ControlTables:
         self._jobs[row] = (
             *given,
             *word,
-            vector,
+            *nature,
             -1,
             0,
             -1,
@@ -173,7 +175,7 @@ class ControlTables:
         return TablesImage(rows, self.names, self.given, vacant, self._arrays())
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        tables = {name: getattr(self.control, name) for name in Control._fields if name not in ("rules", "desk")}
+        tables = {name: getattr(self.control, name) for name in Control._fields if name not in _OF_SETUP}
         return {name: _array(rows) for name, rows in {**tables, "desk": self._rows}.items()}
 
     def adopt(self, image: TablesImage) -> None:
@@ -189,6 +191,11 @@ class ControlTables:
             mine[name][:] = image.arrays[name]
         self._lead()
         self.vacant[: self.vacants] = image.vacant
+
+
+def quality_needed(tolerates: tuple[int, ...]) -> tuple[int, int]:
+    """The two halves of the quality that a job needs: the less it tolerates, the more."""
+    return encoded(tuple([HIGHEST - points for points in tolerates]))
 
 
 def encoded(vector: tuple[int, ...]) -> tuple[int, int]:

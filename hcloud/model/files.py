@@ -84,6 +84,7 @@ _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
         Sort("a configuration", "hand it over with --file, and 'hcloud validate' checks it"),
     ),
     (_mapping("mechanisms"), Sort("a strategy", "--strategy FILE takes it, and 'hcloud strategy show' checks it")),
+    (_mapping("harvesting"), Sort("a harvest policy", "'hcloud harvest --policy FILE' follows it")),
     (_mapping("entries"), Sort("a profile", "'hcloud profile show' reads it, --profiles takes its folder")),
     (_mapping("command"), Sort("a description of an application", "'hcloud profile run --file' takes it")),
     (_mapping("sections"), Sort("a cloud model", "--cloud-model FILE takes it")),

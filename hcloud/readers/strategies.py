@@ -12,6 +12,7 @@ from hcloud.policy.mapping import MappingRule
 from hcloud.policy.placements import Sparrow
 from hcloud.policy.registry import RULES, rule_of
 from hcloud.readers.bundle import bundled
+from hcloud.readers.harvest.policy import HARVEST
 from hcloud.readers.stated import Stated, find_file, read_document
 
 NAMES = ("SR", "OdF", "OdM", "HF", "HM")
@@ -23,7 +24,7 @@ GREEDY, WITH = "greedy", "+"
 
 def strategy_names() -> tuple[str, ...]:
     """The names of the bundled strategies: the five of the thesis, then any others, without reading a file."""
-    found = {path.stem for path in bundled("policies").glob("*.yaml")}
+    found = {path.stem for path in bundled("policies").glob("*.yaml")} - {HARVEST}
     return tuple(n for n in NAMES if n in found) + tuple(sorted(found - set(NAMES)))
 
 

@@ -37,10 +37,13 @@ _VALUES: Mapping[str, Schema] = {
     "coin": _number(0, 1),
     "submitted": _number(0, MOST, "null"),
     "true_vector": _entries("null"),
+    "tolerates": _entries("null"),
+    "true_tolerates": _entries("null"),
     "movable": _FLAG,
     "agent": {"type": "integer", "minimum": 0, "maximum": MOST_AGENTS},
     "copy_age": _TIME,
     "platform": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
+    "ranked": {"type": "array", "items": {"type": "integer", "minimum": 0, "exclusiveMaximum": MOST_SERVERS}},
     "performance": _number(0, 1000),
     "estimate": _entries(),
     "tail": _number(0, MOST, "null"),
@@ -65,10 +68,13 @@ _OPTIONAL = frozenset(
         "coin",
         "submitted",
         "true_vector",
+        "tolerates",
+        "true_tolerates",
         "movable",
         "agent",
         "copy_age",
         "platform",
+        "ranked",
     }
     | {"performance", "tail", "spin_up", "unbegun", "during"}
 )

@@ -25,7 +25,15 @@ NAME = "a|b\n# c `d` <script>e</script> [f](javascript:g) ![h](https://i.example
 OURS = {"p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "strong", "em", "br", "h2", "h3"}
 OURS |= {"details", "summary", "!--"}
 REPORTS = {("report", name) for name in ("cost", "savings", "commitments", "accuracy", "quality")}
-WRITTEN = {("plan",), ("explain",), ("diff",), ("policy", "check"), ("placement", "size")} | REPORTS
+WRITTEN = {
+    ("plan",),
+    ("size",),
+    ("explain",),
+    ("diff",),
+    ("policy", "check"),
+    ("placement", "size"),
+    ("harvest", "types"),
+} | REPORTS
 
 
 def is_inert(text: str, columns: int | None = None) -> None:

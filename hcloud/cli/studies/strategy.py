@@ -58,18 +58,24 @@ def show(
     ctx: typer.Context,
     *,
     name: Annotated[
-        str, typer.Argument(help="SR, OdF, OdM, HF, HM or the path of a file.", autocompletion=known_names)
+        str,
+        typer.Argument(help="SR, OdF, OdM, HF, HM, harvest or the path of a file.", autocompletion=known_names),
     ],
     placement: Annotated[str | None, typer.Option(help="With another placement, for example tarcil.")] = None,
     shown: StatedPrinted,
 ) -> None:
     """Every rule and number of one strategy, and where it comes from; checks a file of your own."""
+    from hcloud.errors import UsageError
+    from hcloud.readers.harvest.policy import HARVEST, stated_harvest
     from hcloud.readers.strategies import load_strategy, with_placement
     from hcloud.views.studies.documents import StrategyDocument
     from hcloud.views.studies.strategy import show_one
 
     terminal, at = session(ctx).terminal, shown.at
-    strategy = load_strategy(name)
+    is_harvest = name.lower() == HARVEST
+    if is_harvest and placement is not None:
+        raise UsageError("harvest is no strategy, and has no placement")
+    strategy = stated_harvest() if is_harvest else load_strategy(name)
     if placement is not None:
         strategy = with_placement(strategy, placement)
     shown.tell(terminal, lambda: StrategyDocument.of(strategy, at), lambda: show_one(strategy, terminal))

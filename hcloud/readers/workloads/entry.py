@@ -36,14 +36,19 @@ def read_workload(
 ) -> Workload:
     """Read a workload file, a folder of series, or standard input (``-``); InputError carries everything that is wrong
     with it, and no success is empty."""
-    if fmt != "auto" and fmt not in FORMATS:
-        raise UsageError(
-            f"{fmt!r} is not a workload format{did_you_mean(fmt, FORMATS)}", hint=f"formats: {', '.join(FORMATS)}"
-        )
+    check_format(fmt)
     with spooled(path) as (file, name):
         if file.is_dir():
             return read_folder(file, fmt, options, read_source, progress)
         return read_source(open_source(file, name), fmt, options, progress)
+
+
+def check_format(fmt: str) -> None:
+    """UsageError for the name of no format."""
+    if fmt != "auto" and fmt not in FORMATS:
+        raise UsageError(
+            f"{fmt!r} is not a workload format{did_you_mean(fmt, FORMATS)}", hint=f"formats: {', '.join(FORMATS)}"
+        )
 
 
 def read_source(

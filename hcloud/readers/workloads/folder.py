@@ -44,10 +44,7 @@ def read_folder(
         found.append(_machine(source, read(source, name, options)))
         if progress is not None:
             progress(number / len(known))
-    endings = {source.path.suffix.lower() for source, _ in known}
-    for path, error in unknown:
-        if path.suffix.lower() in endings:
-            raise error
+    _refuse_unknown(known, unknown)
     _refuse_copies([source for source, _ in known], found)
     left_out = Counter({"files of no series": len(unknown), "folders in the folder": len(others)})
     once, twice = counted_once(found)
@@ -55,6 +52,25 @@ def read_folder(
     summed = _sum(folder, once, +left_out, Counter(twice), options)
     rules = (*summed.provenance.modelled, *said)
     return replace(summed, provenance=replace(summed.provenance, modelled=rules))
+
+
+def files_with_formats(folder: Path, fmt: str, options: WorkloadOptions) -> list[tuple[TraceFile, str]]:
+    """The files of a folder that can be read as workloads, by name; InputError where there are none, or one that
+    cannot be used."""
+    files, others = _files(folder)
+    known, unknown = _recognised(folder, files, fmt, options)
+    if not known:
+        raise _nothing(folder, unknown, others)
+    _refuse_unknown(known, unknown)
+    return known
+
+
+def _refuse_unknown(known: Sequence[tuple[TraceFile, str]], unknown: Sequence[tuple[Path, InputError]]) -> None:
+    """Refuse a file that is named like those that can be used, and cannot be."""
+    endings = {source.path.suffix.lower() for source, _ in known}
+    for path, error in unknown:
+        if path.suffix.lower() in endings:
+            raise error
 
 
 def _files(folder: Path) -> tuple[list[Path], list[Path]]:

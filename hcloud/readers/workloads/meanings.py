@@ -25,7 +25,7 @@ _OF_JOBS = {
 _OF_SERIES = {
     "timestamp": "timestamp time date datetime date_time ts timegenerated period_start interval_start sample_time",
     "name": "name instance host hostname machine vm vm_name instance_id instance_name server node computer series "
-    "metric resource container pod",
+    "metric resource container pod tenant",
     "value": "value val average avg mean usage utilization utilisation load percentage_cpu cpu cpu_usage cpu_util "
     "cpu_percent cpu_utilization cpu_utilisation cpuutilization cpu_load countervalue",
     "cores": "cores vcpus cpu_cores cores_used used_cores vcpus_used",

@@ -50,6 +50,7 @@ OUT_OF_LINE = frozenset(
     | {
         "_rank",
         "_first_of_probes",
+        "_first_proposed",
         "serve",
         "seen",
         "note_change",
@@ -77,6 +78,7 @@ ENTRIES = {
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
         *(f"control.controller.{name}" for name in ("tick", "suffer", "reclassify", "interrupt", "look")),
         *(f"control.losses.{name}" for name in ("lose", "cancel", "grow")),
+        "control.candidates.propose",
     ),
     REPLAY: (FOLLOW,),
 }

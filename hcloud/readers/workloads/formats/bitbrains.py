@@ -12,6 +12,7 @@ from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column, Sink
 from hcloud.readers.workloads.delimited import Progress
+from hcloud.readers.workloads.formats.measured import Measured, MeasuredSeries
 from hcloud.readers.workloads.formats.own_parquet import opened, read_columns
 from hcloud.readers.workloads.formats.series import SeriesExtras, demand
 from hcloud.readers.workloads.formats.siblings import both_digests, sibling
@@ -43,6 +44,35 @@ _FRAGMENTS = (
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """vCPUs in use: each fragment's speed as a part of its machine's, over the machine's own sequence of fragments."""
+    digest, tables = _tables(source, options, progress)
+    return _demand(source, digest, tables, options)
+
+
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+    """Every machine by itself, as parts of its speed."""
+    _, (machines, pieces) = _tables(source, options, progress)
+    owner = _owners(source, machines.numbers("id"), pieces.numbers("id"))
+    begin, end = _spans(machines.numbers("submission_time")[owner] / 1000, pieces.numbers("duration") / 1000, owner)
+    used = np.minimum(pieces.numbers("cpu_usage") / machines.numbers("cpu_capacity")[owner], 1.0)
+    grid = TimeGrid.over(float(begin.min()), float(end.max()), options.step_seconds)
+    order = np.argsort(owner, kind="stable")
+    at = np.searchsorted(owner[order], np.arange(machines.rows + 1))
+    found = []
+    for row, (name, cores) in enumerate(zip(machines.numbers("id"), machines.numbers("cpu_count"), strict=True)):
+        mine = order[at[row] : at[row + 1]]
+        if not len(mine):
+            continue
+        first = int((begin[mine[0]] - grid.start) // grid.step)
+        last = int(np.ceil((end[mine].max() - grid.start) / grid.step))
+        own = TimeGrid(grid.start + first * grid.step, grid.step, last - first)
+        times: Floats = own.start + grid.step * np.arange(own.count, dtype=np.float64)
+        values = mean_in_use(own, begin[mine], end[mine], used[mine])
+        found.append(MeasuredSeries("id", f"{name:.0f}", times, values, "fraction", machine_cores=float(cores)))
+    return Measured(source, FORMAT, found, pieces.rows)
+
+
+def _tables(source: TraceFile, options: WorkloadOptions, progress: Progress | None) -> tuple[str, tuple[Sink, Sink]]:
+    """The digest of both files, the machines and their fragments."""
     with opened(source) as file:
         given_tasks = "cpu_capacity" in file.schema_arrow.names
     stem = source.path.stem
@@ -50,7 +80,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     twin = sibling(source, f"{other}.parquet", None, "input")
     tasks, fragments = (source, twin) if given_tasks else (twin, source)
     machines, pieces = _columns(tasks, _TASKS, options), _columns(fragments, _FRAGMENTS, options, progress)
-    return _demand(source, both_digests(tasks, fragments), (machines, pieces), options)
+    return both_digests(tasks, fragments), (machines, pieces)
 
 
 def _columns(

@@ -30,6 +30,11 @@ _TWICE = "a time that is there before: the first row of it counts"
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """vCPUs in use: the speed used as a part of the machine's, and the memory it was given."""
+    return measured(source, options, progress).demand(options)
+
+
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+    """The machine by itself."""
     layout = header_layout(source, _COLUMNS, ignore_extra=True, decimal=options.decimal)
     sink = (table := read_table(source, layout, options.max_rows, progress)).sink
     times, first = np.unique(sink.numbers(_TIME), return_index=True)
@@ -38,7 +43,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     speed = np.divide(given, cores, out=np.ones(len(times)), where=(given > 0) & (cores > 0))
     values = np.where((given > 0) & (cores > 0), used / speed, 0.0)
     memory = sink.numbers(_MEMORY)[first] / _KB_IN_GIB
-    series = MeasuredSeries("rows", "", times, values, "cores", memory=memory)
-    measured = Measured(source, FORMAT, [series], table.rows, repaired, rules=list(times_read(sink)))
-    measured.rules.append(Modelled("memory", "what the machine was given", "fixed"))
-    return measured.demand(options)
+    series = MeasuredSeries("rows", "", times, values, "cores", memory=memory, machine_cores=float(cores.max()))
+    found = Measured(source, FORMAT, [series], table.rows, repaired, rules=list(times_read(sink)))
+    found.rules.append(Modelled("memory", "what the machine was given", "fixed"))
+    return found

@@ -45,6 +45,11 @@ class _Samples:
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """The sum of all machines, each from its first to its last sample."""
+    return measured(source, options, progress).demand(options)
+
+
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+    """Every machine by itself."""
     header = header_names(source)
     columns = machine_columns(source, header.names, options)
     table = _Table(source, header, columns, options)
@@ -53,9 +58,9 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
         raise _with_the_next(with_command(source, table.findings), source, options)
     if not table.rows:
         raise InputError(f"{source.name}: no rows; the file has only a header")
-    measured = Measured(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
-    measured.rules += table.rules()
-    return measured.demand(options)
+    found = Measured(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
+    found.rules += table.rules()
+    return found
 
 
 def _with_the_next(error: InputError, source: TraceFile, options: WorkloadOptions) -> InputError:

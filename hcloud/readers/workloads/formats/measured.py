@@ -35,7 +35,7 @@ _NAN = "samples that are NaN: no sample"
 class MeasuredSeries:
     """One series: where it stands in its file, its name, its times in order in Unix seconds and its values; the
     ``unit`` of these where the file says it; the lines of a text;
-    GiB of memory where the file tells them."""
+    GiB of memory and the machine's vCPUs where the file tells them."""
 
     where: str
     name: str
@@ -45,6 +45,7 @@ class MeasuredSeries:
     lines: NDArray[np.int64] | None = None
     memory: Floats | None = None
     highest: float | None = None
+    machine_cores: float | None = None
 
     def place(self, at: int) -> str:
         """Where a sample stands."""
@@ -83,13 +84,9 @@ class Measured:
 
     def demand(self, options: WorkloadOptions) -> Demand:
         """The sum of all series, step by step; each counts from its first to its last sample."""
-        file, found = self.source.name, [one for one in map(self._numbers_of, self.series) if len(one.times)]
-        if not found:
-            raise InputError(f"{file}: holds no sample", hint="ask for another time range or metric")
-        if len(found) < len(self.series):
-            self.left_out["series without a sample"] = len(self.series) - len(found)
+        file, found = self.source.name, self._sampled()
         value, rules = _meaning(self.source, found, options)
-        _check(file, found, value)
+        check_values(file, found, value)
         _refuse_twice(file, found)
         grid = _steps(file, found, options)
         cores = _sum(found, grid, options, self.repaired)
@@ -111,6 +108,23 @@ class Measured:
             tuple(series.marks() for series in found[:_MARKED]),
         )
         return demand(grid, cores, provenance, options, SeriesExtras(memory))
+
+    def histories(self, options: WorkloadOptions) -> tuple[str, list[MeasuredSeries]]:
+        """What the values are (as asked, as the file says, else ``""``: nobody says), and every series by itself."""
+        found = self._sampled()
+        said = {series.unit for series in found}
+        value = options.series_value if options.series_value != "auto" else said.pop() if len(said) == 1 else ""
+        _refuse_twice(self.source.name, found)
+        return value, found
+
+    def _sampled(self) -> list[MeasuredSeries]:
+        """The series that have samples; InputError where none has."""
+        found = [one for one in map(self._numbers_of, self.series) if len(one.times)]
+        if not found:
+            raise InputError(f"{self.source.name}: holds no sample", hint="ask for another time range or metric")
+        if len(found) < len(self.series):
+            self.left_out["series without a sample"] = len(self.series) - len(found)
+        return found
 
     def _numbers_of(self, series: MeasuredSeries) -> MeasuredSeries:
         """A series without the samples that are NaN: there was nothing to measure."""
@@ -167,7 +181,8 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
     )
 
 
-def _check(file: str, found: Sequence[MeasuredSeries], value: str) -> None:
+def check_values(file: str, found: Sequence[MeasuredSeries], value: str) -> None:
+    """InputError with the values that are none of such a series, its memory and its times among them."""
     findings = Findings(file)
     for series in found:
         most = _HIGHEST[value] if series.highest is None else series.highest

@@ -42,6 +42,11 @@ _PAGED = {
 
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """The sum of all series of an answer, step by step; each counts from its first to its last sample."""
+    return measured(source, options, progress).demand(options)
+
+
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+    """Every series of an answer by itself."""
     document, findings, left_out = _document(source), Findings(source.name), dict[str, int]()
     repaired = dict[str, int]()
     if progress is not None:
@@ -53,7 +58,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     if options.series_value == "auto":
         _refuse_others(source.name, found)
     rows = sum(len(series.times) for series in found)
-    return Measured(source, FORMAT, found, rows, repaired, left_out).demand(options)
+    return Measured(source, FORMAT, found, rows, repaired, left_out)
 
 
 def _document(source: TraceFile) -> Mapping[str, Any]:

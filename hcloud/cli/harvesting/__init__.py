@@ -1,0 +1,1 @@
+"""Verbs that use idle capacity."""

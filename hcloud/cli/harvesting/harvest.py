@@ -1,0 +1,103 @@
+"""``hcloud harvest``: the idle hours of what is reserved, and what can use them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, Now, TraceColumns, TraceDecimal, TraceFormat, TraceKeys, reader_keys
+from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
+from hcloud.cli.main import session
+
+if TYPE_CHECKING:
+    from hcloud.usecases.harvesting.opened import UseRequest
+
+app = typer.Typer(
+    help="Use the idle hours of what is reserved: types",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Util = Annotated[
+    str,
+    typer.Argument(
+        metavar="UTIL", help="The use of CPUs over time: a csv or Parquet (server,time,cpu), an export, a folder."
+    ),
+]
+ServersFile = Annotated[
+    Path | None, typer.Option("--servers", help="servers.csv: server, tenant, cores, and groups such as rack.")
+]
+PolicyFile = Annotated[
+    Path | None, typer.Option("--policy", help="Numbers of your own instead of policies/harvest.yaml.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="The seed of everything that is drawn.")]
+
+
+class HarvestFormat(StrEnum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    MD = "md"
+    CSV = "csv"
+
+
+@dataclass(frozen=True)
+class HarvestPrinted(FormOfResult, TimeOfResult):
+    """How a result is printed."""
+
+    output: Annotated[HarvestFormat, typer.Option("--output", "-o", help="What to print.")] = HarvestFormat.TABLE
+    json_: AsJson = False
+    now: Now = None
+
+
+@dataclass(frozen=True)
+class UseFlags:
+    """How histories of use are read, and by which numbers they are judged."""
+
+    servers: ServersFile = None
+    trace_format: TraceFormat = None
+    keys: TraceKeys = None
+    columns: TraceColumns = None
+    decimal: TraceDecimal = None
+    policy: PolicyFile = None
+    seed: Seed = 0
+
+    def request(self, util: str) -> UseRequest:
+        """The histories that are asked for."""
+        from hcloud.usecases.harvesting.opened import UseRequest
+
+        keys = reader_keys(self.keys, self.columns, self.decimal)
+        return UseRequest(util, self.servers, self.trace_format or "auto", keys, self.policy, self.seed)
+
+
+@app.callback()
+def harvest() -> None:
+    """Use the idle hours of what is reserved: types."""
+
+
+@app.command()
+@grouped
+def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: HarvestPrinted) -> None:
+    """Which tenants are periodic, constant or unpredictable, in classes of like use, and what each has to spare.
+
+    Short jobs may have what is free now, medium ones what is free on average, long ones what is free at the peak.
+    """
+    from hcloud.usecases.harvesting.types import types_of_use
+    from hcloud.views.harvesting.documents import HarvestTypesDocument
+    from hcloud.views.harvesting.types import show_types, types_markdown
+
+    terminal, at = session(ctx).terminal, shown.at
+    with terminal.progress(f"reading {util}", 1.0) as advance:
+        found = types_of_use(use.request(util), advance)
+    shown.tell(
+        terminal,
+        lambda: HarvestTypesDocument.of(found, at),
+        lambda: show_types(found, terminal),
+        md=lambda: types_markdown(found),
+    )

@@ -1,0 +1,77 @@
+"""Every number that harvesting rests on, by mechanism; a document states each with its origin and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from hcloud.model.running.strategy import Key, Strategy
+
+MECHANISMS: Mapping[str, tuple[str, tuple[Key, ...]]] = {
+    "averaging": (
+        "mean-of-servers",
+        (
+            Key("shortest_step", "count", "s", least=1, most=900),
+            Key("longest_step", "count", "s", least=60, most=3600),
+            Key("average_over", "count", "s", least=1, most=900),
+            Key("hold_gaps", "count", "s", least=0, most=86_400),
+            Key("most_missing", "number", least=0, most=1),
+        ),
+    ),
+    "typing": (
+        "spectrum",
+        (
+            Key("least_days", "count", "days", least=1, most=366),
+            Key("periodic_days", "count", "days", least=7, most=366),
+            Key("month_days", "count", "days", least=7, most=366),
+            Key("sigma", "number", least=0, most=1),
+            Key("daily_share", "number", least=0, most=1),
+            Key("agreement", "number", least=0, most=1),
+        ),
+    ),
+    "classes": (
+        "k-means",
+        (
+            Key("periodic_classes", "count", "classes", least=0, most=100),
+            Key("constant_classes", "count", "classes", least=0, most=100),
+            Key("unpredictable_classes", "count", "classes", least=0, most=100),
+            Key("most_classes", "count", "classes", least=2, most=100),
+            Key("restarts", "count", "restarts", least=1, most=1000),
+            Key("level_weight", "number", least=0, most=100),
+            Key("peak_quantile", "number", least=0.5, most=1),
+        ),
+    ),
+    "reserve": ("share-of-each-server", (Key("reserve_cores", "number", least=0, most=1),)),
+}
+"""The rule that each mechanism follows, and the keys of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestPolicy:
+    """The numbers by their keys. Of classes, 0 is as many as the silhouette finds best."""
+
+    shortest_step: int
+    longest_step: int
+    average_over: int
+    hold_gaps: int
+    most_missing: float
+    least_days: int
+    periodic_days: int
+    month_days: int
+    sigma: float
+    daily_share: float
+    agreement: float
+    periodic_classes: int
+    constant_classes: int
+    unpredictable_classes: int
+    most_classes: int
+    restarts: int
+    level_weight: float
+    peak_quantile: float
+    reserve_cores: float
+
+    @classmethod
+    def of(cls, stated: Strategy) -> HarvestPolicy:
+        """The numbers of a document."""
+        values = {p.key: p.value for m in stated.mechanisms for p in m.parameters}
+        return cls(**{f.name: values[f.name] for f in fields(cls)})  # type: ignore[arg-type]  # checked by their keys

@@ -1,0 +1,1 @@
+"""Readers of what harvesting needs: its policy, servers, histories of use."""

@@ -1,0 +1,168 @@
+"""Histories of use, machine by machine, from whatever file or folder a workload is read from."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Jobs, Modelled
+from hcloud.readers.workloads.commands import plan_command, with_options
+from hcloud.readers.workloads.delimited import Progress
+from hcloud.readers.workloads.entry import DEFAULTS, OF_TEXT, check_format
+from hcloud.readers.workloads.folder import files_with_formats
+from hcloud.readers.workloads.formats import FORMATS
+from hcloud.readers.workloads.formats.measured import MeasuredSeries, check_values
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.recognise import PARQUET, format_of
+from hcloud.readers.workloads.source import TraceFile, open_source, spooled
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+_VERB = ("hcloud", "harvest", "types")
+_TABLES = {"series": "machines"}
+"""A format whose values are added up to a demand, and the one that reads each machine of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineHistory:
+    """The use of one machine at its times: as a part of it, 0 to 1, or in vCPUs where nobody says how many it has."""
+
+    name: str
+    times: Floats
+    use: Floats
+    in_cores: bool
+    cores: float | None
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachineHistories:
+    """What was read, from where, and what was changed, left out or assumed."""
+
+    name: str
+    format: str
+    machines: tuple[MachineHistory, ...]
+    repaired: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    modelled: tuple[Modelled, ...] = ()
+
+
+def read_histories(
+    path: Path, fmt: str = "auto", options: WorkloadOptions = DEFAULTS, progress: Progress | None = None
+) -> MachineHistories:
+    """The machines of a file, of a folder with one file a machine, or of standard input (``-``)."""
+    check_format(fmt)
+    with spooled(path) as (file, name):
+        if file.is_dir():
+            found = [_histories(source, known, options) for source, known in files_with_formats(file, fmt, options)]
+            return _together(str(path), [_named_by_file(one) for one in found])
+        source = with_options(open_source(file, name), options)
+        return _histories(source, format_of(source, options) if fmt == "auto" else fmt, options, progress)
+
+
+def _histories(
+    source: TraceFile, fmt: str, options: WorkloadOptions, progress: Progress | None = None
+) -> MachineHistories:
+    source = replace(source, command=(*_VERB, *source.command[2:]))
+    fmt = _TABLES.get(fmt, fmt)
+    module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[fmt].module}")
+    if not hasattr(module, "measured"):
+        return _of_a_whole(source, module.read(source, options, progress), options)
+    with ExitStack() as stack:
+        text = source
+        if source.head.startswith(PARQUET) and fmt in OF_TEXT:
+            from hcloud.readers.workloads.formats.parquet_text import as_text
+
+            text = stack.enter_context(as_text(source))
+        found = module.measured(text, options, progress)
+        value, series = found.histories(options)
+    value, rules = _parts(source, value, series)
+    machines = tuple(_machine(value, one) for one in series)
+    return MachineHistories(source.name, fmt, machines, found.repaired, found.left_out, (*found.rules, *rules))
+
+
+def _of_a_whole(source: TraceFile, read: object, options: WorkloadOptions) -> MachineHistories:
+    """A cluster as one machine; InputError for jobs, which say nothing of the machines that they ran on."""
+    if isinstance(read, Jobs):
+        raise InputError(
+            f"{source.name}: holds jobs ({read.provenance.format}); types of use are of machines",
+            hint="give the use of machines over time: a csv with server,time,cpu, or an export of monitoring",
+        )
+    demand: Any = read
+    of_cluster = demand.provenance.format == "cluster"
+    times: Floats = demand.start + demand.step_seconds * np.arange(len(demand), dtype=np.float64)
+    use = demand.cores / options.cluster_cores if of_cluster else demand.cores
+    machine = MachineHistory(source.path.stem, times, use, not of_cluster, None, source.name)
+    return MachineHistories(source.name, demand.provenance.format, (machine,), demand.provenance.repaired)
+
+
+def _parts(source: TraceFile, value: str, series: Sequence[MeasuredSeries]) -> tuple[str, list[Modelled]]:
+    """What the values are, fractions where nobody says and none is above 1; InputError for values that cannot be."""
+    if value == "requests":
+        raise InputError(
+            f"{source.name}: holds requests, which are no use of a machine",
+            hint="give its use of CPUs: percent, a fraction of 1, or vCPUs in use",
+        )
+    if value:
+        check_values(source.name, series, value)
+        return value, []
+    try:
+        check_values(source.name, series, "fraction")
+    except InputError as error:
+        most = max(float(one.values.max()) for one in series)
+        likely = "percent" if most <= 100 else "cores"
+        error.hint = (
+            f"if the values are {likely} (the largest is {most:g}): {plan_command(source, series_value=likely)}"
+        )
+        raise
+    return "fraction", [Modelled("use", "no value is above 1: fractions of a machine", "series_value")]
+
+
+def _machine(value: str, series: MeasuredSeries) -> MachineHistory:
+    name, cores, use = series.name or series.where, series.machine_cores, series.values
+    if value == "percent":
+        use = use / 100
+    in_cores = value == "cores"
+    if in_cores and cores:
+        use, in_cores = use / cores, False
+    return MachineHistory(name, series.times, np.maximum(use, 0.0), in_cores, cores, series.named)
+
+
+def _named_by_file(found: MachineHistories) -> MachineHistories:
+    """A file with one machine is named after it."""
+    if len(found.machines) != 1:
+        return found
+    return replace(found, machines=(replace(found.machines[0], name=Path(found.name).stem),))
+
+
+def _together(name: str, found: Sequence[MachineHistories]) -> MachineHistories:
+    repaired, left_out = Counter[str](), Counter[str]()
+    for one in found:
+        repaired.update(one.repaired)
+        left_out.update(one.left_out)
+    rules = dict.fromkeys(rule for one in found for rule in one.modelled)
+    formats = ", ".join(sorted({one.format for one in found}))
+    return MachineHistories(name, formats, tuple(_each_once(found)), dict(repaired), dict(left_out), tuple(rules))
+
+
+def _each_once(found: Sequence[MachineHistories]) -> Iterator[MachineHistory]:
+    """Every machine; InputError for a name that two files have."""
+    met = dict[str, str]()
+    for one in found:
+        for machine in one.machines:
+            if machine.name in met:
+                raise InputError(
+                    f"{one.name}: has a machine {machine.name!r}, as {met[machine.name]} has",
+                    hint="give each machine a name of its own, or take one of the files out",
+                )
+            met[machine.name] = one.name
+            yield machine

@@ -1,0 +1,1 @@
+"""Use cases of idle capacity: types, replicas, plans."""

@@ -1,0 +1,109 @@
+"""Opens histories of use and the servers that they are of, and brings both together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.harvest.histories import ServerHistory, on_one_grid
+from hcloud.harvest.results import OpenedUse
+from hcloud.harvest.servers import Servers
+from hcloud.readers.harvest.policy import load_harvest
+from hcloud.readers.harvest.servers import read_servers
+from hcloud.readers.workloads.findings import Findings
+from hcloud.readers.workloads.histories import MachineHistories, MachineHistory, read_histories
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+
+_ROUNDING = 1.000001
+
+
+@dataclass(frozen=True, slots=True)
+class UseRequest:
+    """Where histories come from, how they are read, what servers they are of, and by which numbers they are judged."""
+
+    util: str
+    servers: Path | None = None
+    format: str = "auto"
+    keys: tuple[str, ...] = ()
+    policy: Path | None = None
+    seed: int = 0
+
+
+def open_use(request: UseRequest, progress: Callable[[float], None] | None = None) -> OpenedUse:
+    """The histories that are asked for, by tenant. InputError for what cannot be used, EvidenceError for too little."""
+    policy = load_harvest(request.policy)
+    servers = None if request.servers is None else read_servers(request.servers)
+    keys = [key.partition("=") for key in request.keys]
+    for key, equals, _ in keys:
+        if not equals:
+            raise UsageError(f"--set {key}: write KEY=VALUE")
+    options = with_keys(WorkloadOptions(), {key: value for key, _, value in keys})
+    read = read_histories(Path(request.util), request.format, options, progress)
+    owned, silent = _by_server(read, servers) if servers is not None else (_each_alone(read), ())
+    histories = on_one_grid(owned, policy)
+    return OpenedUse(read.name, histories, policy, servers, read.repaired, read.left_out, read.modelled, silent)
+
+
+def _each_alone(read: MachineHistories) -> list[ServerHistory]:
+    """Every machine as a tenant of its own."""
+    unsized = [machine for machine in read.machines if machine.in_cores]
+    if unsized:
+        raise InputError(
+            f"{read.name}: holds vCPUs in use, and nothing says how many vCPUs {unsized[0].name!r} has",
+            hint="name the servers: --servers servers.csv, with the columns server, tenant and cores",
+        )
+    return [ServerHistory(m.name, m.times, m.use, m.cores or 1.0) for m in read.machines]
+
+
+def _by_server(read: MachineHistories, servers: Servers) -> tuple[list[ServerHistory], tuple[str, ...]]:
+    """Every history as that of its server, or of its tenant as a whole; and the tenants without one."""
+    tenants = servers.tenants
+    of_tenant = {name: np.flatnonzero(tenants.of == at) for at, name in enumerate(tenants.names)}
+    findings, found = Findings(read.name), list[ServerHistory]()
+    known = servers.row.keys() | of_tenant.keys()
+    for machine in read.machines:
+        row = servers.row.get(machine.name)
+        rows = of_tenant.get(machine.name, np.empty(0, np.intp)) if row is None else np.array([row])
+        if not len(rows):
+            allowed = f"a server or a tenant of {servers.file}{did_you_mean(machine.name, known)}"
+            findings.add(machine.place, f"{machine.name!r} has no servers", allowed)
+            continue
+        cores = float(servers.cores[rows].sum())
+        use = machine.use / cores if machine.in_cores else machine.use
+        if machine.in_cores:
+            _note_above(findings, machine, cores)
+        tenant = tenants.names[tenants.of[rows[0]]]
+        found.append(ServerHistory(tenant, machine.times, use, cores, len(rows)))
+    if findings.problems:
+        raise findings.error()
+    return _never_twice(read, found, tenants.names), tuple(_silent(tenants.names, found))
+
+
+def _note_above(findings: Findings, machine: MachineHistory, cores: float) -> None:
+    above = np.flatnonzero(machine.use > cores * _ROUNDING)
+    if len(above):
+        most = float(machine.use[above[0]])
+        findings.add(machine.place, f"{most:g} vCPUs in use at {machine.times[above[0]]:.0f}", f"0 to {cores:g} vCPUs")
+        findings.add_alike(len(above) - 1)
+
+
+def _never_twice(read: MachineHistories, found: list[ServerHistory], tenants: Iterable[str]) -> list[ServerHistory]:
+    """The same; InputError for a tenant with a history of its own beside those of its servers."""
+    names = {machine.name for machine in read.machines}
+    counted = [history.tenant for history in found]
+    for tenant in tenants:
+        if tenant in names and counted.count(tenant) > 1:
+            raise InputError(
+                f"{read.name}: has a history of the tenant {tenant!r} and others of its servers",
+                hint="keep one of both: it would count twice",
+            )
+    return found
+
+
+def _silent(tenants: Iterable[str], found: Iterable[ServerHistory]) -> Iterable[str]:
+    known = {history.tenant for history in found}
+    return (name for name in tenants if name not in known)

@@ -1,0 +1,1 @@
+"""Idle capacity on a terminal, as documents and as pictures."""

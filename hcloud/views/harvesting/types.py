@@ -1,0 +1,131 @@
+"""Types of use on a terminal and as Markdown: a table of classes with the day of each, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from hcloud.harvest.classes import UseClass
+from hcloud.harvest.results import TypedUse
+from hcloud.harvest.typing import PATTERNS
+from hcloud.model.workload import DATES_FROM
+from hcloud.units import counted, format_duration
+from hcloud.views.console import Terminal
+from hcloud.views.escaped import Written
+from hcloud.views.lines import point
+from hcloud.views.markdown import markdown
+from hcloud.views.page.parts import PageSection
+from hcloud.views.tables import Figures
+
+_NAMED = 5
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def show_types(found: TypedUse, terminal: Terminal) -> None:
+    """What was looked at, the classes, the line on trust, and what was left out or assumed."""
+    terminal.show(headline(found), "", table_of(found), "", trust(found))
+    if told := tuple(notes(found)):
+        terminal.show("", *map(point, told))
+
+
+def types_markdown(found: TypedUse) -> Written:
+    """The same for a ticket."""
+    return markdown(
+        [
+            PageSection(
+                "Types of use", (headline(found), trust(found)), notes=tuple(notes(found)), tables=(table_of(found),)
+            )
+        ]
+    )
+
+
+def headline(found: TypedUse) -> str:
+    """How many of what, over which time."""
+    types, histories = found.types, found.types.histories
+    patterns = [types.pattern_of(at) for at in range(len(histories.tenants))]
+    told = ", ".join(f"{patterns.count(p):,} {p}" for p in PATTERNS)
+    return (
+        f"{counted(len(patterns), 'tenant')} on {counted(int(histories.servers.sum()), 'server')} over the last"
+        f" {counted(types.days, 'day')} in steps of {format_duration(histories.step)}: {told}."
+    )
+
+
+def table_of(found: TypedUse) -> Figures:
+    """A line a class: who is in it, its use, its headroom in vCPUs, and its day."""
+    names = ("class", "tenants", "servers", "vCPUs", "mean", "peak", "short", "medium", "long", "day")
+    rows = [[*_figures(c), strip(c.hourly)] for c in found.types.classes]
+    whole = [sum(getattr(c, name) for c in found.types.classes) for name in ("cores", "short", "medium", "long")]
+    tenants, servers = len(found.types.histories.tenants), int(found.types.histories.servers.sum())
+    cores, *room = (f"{number:,.0f}" for number in whole)
+    total = ["all", f"{tenants:,}", f"{servers:,}", cores, "", "", *room, ""]
+    title = "Classes of use, vCPUs that are free for jobs beside the reserve, and the hours of the day (UTC)"
+    return Figures(names, [*rows, total], frozenset(range(1, 9)), title, frozenset({len(rows)}))
+
+
+def _figures(c: UseClass) -> list[str]:
+    counts = (len(c.members), c.servers)
+    room = (c.short, c.medium, c.long)
+    return [
+        c.name,
+        *(f"{n:,}" for n in counts),
+        f"{c.cores:,.0f}",
+        *(f"{n:.0%}" for n in (c.mean, c.peak)),
+        *(f"{n:,.0f}" for n in room),
+    ]
+
+
+def strip(hourly: Sequence[float]) -> str:
+    """The hours of a day as blocks: empty is no use, full is all of a server."""
+    return "".join(_BLOCKS[min(int(use * len(_BLOCKS)), len(_BLOCKS) - 1)] for use in hourly)
+
+
+def trust(found: TypedUse) -> str:
+    """How far one window predicted the next."""
+    known, policy = found.types.trust, found.opened.policy
+    if known is None:
+        return (
+            f"Trust: unknown; {2 * policy.periodic_days} days of history are needed to compare two weeks, and there are"
+            f" {found.types.histories.days}."
+        )
+    weak = "" if known.alike >= policy.agreement else f" Below {policy.agreement:.0%}: the classes are weak evidence."
+    return (
+        f"Trust: {known.alike:.0%} of the tenants have the type that they had in the {known.days} days before the last"
+        f" {known.days}.{weak}"
+    )
+
+
+def notes(found: TypedUse) -> Iterator[str]:
+    """What is missing, what was done about it, and what was assumed."""
+    opened, histories = found.opened, found.types.histories
+    if histories.days < opened.policy.periodic_days:
+        yield (
+            f"{histories.days} days of history: no tenant can be periodic, which takes"
+            f" {opened.policy.periodic_days} days."
+        )
+    if histories.left_out:
+        told = [f"{t.name} ({t.missing:.0%} missing)" for t in histories.left_out]
+        yield f"Left out, too many gaps: {_some(told)}."
+    if opened.without_history:
+        several = counted(len(opened.without_history), "tenant")
+        yield f"{several} of {_servers(found)} without a history, not typed: {_some(opened.without_history)}."
+    if histories.held or histories.filled:
+        yield (
+            f"Gaps: {counted(histories.held, 'step')} of short gaps hold the value before,"
+            f" {counted(histories.filled, 'step')} of longer ones the mean of their time of day."
+        )
+    for begin in histories.hours_missing[:_NAMED]:
+        when = datetime.fromtimestamp(begin, UTC).isoformat() if begin >= DATES_FROM else f"{begin:.0f} s"
+        yield f"No history has the hour from {when}: if clocks were put forward there, export the times in UTC."
+    for what, count in (*opened.repaired.items(), *opened.left_out.items()):
+        yield f"{count:,}: {what}."
+    for rule in opened.modelled:
+        yield f"{rule.column}: {rule.rule} ({rule.key})."
+
+
+def _servers(found: TypedUse) -> str:
+    return "the servers" if found.opened.servers is None else found.opened.servers.file
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
