@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hcloud.errors import InputError
+    from hcloud.model.measured.target import TargetedSize
 
     Floats = NDArray[np.float64]
     Codes = NDArray[np.int32]
@@ -115,7 +116,8 @@ class Jobs:
     entry, in points, where one is known. ``performance`` is what is known of it on instance types, by application and
     type, more is better. ``window`` is the part of the trace that counts where the user states it; ``recorded_until``
     the second at which the trace says that its record ends. ``ids`` are the trace's own names of its jobs, as UTF-8;
-    ``divisible`` says of each whether it may be split over several machines: 1 yes, 0 no, -1 nothing.
+    ``divisible`` says of each whether it may be split over several machines: 1 yes, 0 no, -1 nothing. ``target`` is the
+    index into ``targets`` of jobs that state what they are to achieve instead of a size (-1: none).
     """
 
     submit: Floats
@@ -137,6 +139,8 @@ class Jobs:
     ids: Ids | None = None
     divisible: Kinds | None = None
     start: Floats | None = None
+    target: Codes | None = None
+    targets: tuple[TargetedSize, ...] = ()
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -239,7 +243,7 @@ def job_name(known: bytes | None, row: int) -> str:
     return f"{row}" if known is None else known.decode() or f"row {row}"
 
 
-SPARSE_COLUMNS = ("ids", "divisible", "start")
+SPARSE_COLUMNS = ("ids", "divisible", "start", "target")
 """The columns that a trace may lack."""
 JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit

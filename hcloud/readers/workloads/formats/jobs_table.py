@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError
+from hcloud.model.measured.target import GoalKind, TargetedSize
 from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
+from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import TICKS, Column, Sink
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -32,6 +34,7 @@ SCHEMA = (
     Column("qos", "label", required=False),
     Column("gpus", high=limits.GPUS, required=False),
     Column("divisible", "label", required=False, choices=("no", "yes")),
+    Column("target", "label", required=False),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -97,6 +100,8 @@ class Draft:
     ids: Ids | None = None
     divisible: Kinds | None = None
     start: Floats | None = None
+    target: Codes | None = None
+    targets: tuple[TargetedSize, ...] = ()
     rows: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
@@ -129,6 +134,7 @@ class Draft:
             "ids",
             "divisible",
             "start",
+            "target",
         ):
             values = getattr(self, name)
             if values is not None:
@@ -155,7 +161,33 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
     if sink.has("divisible"):
         said = [int(label == "yes") for label in sink.labels("divisible")]
         draft.divisible = np.array([*said, -1], np.int8)[sink.codes("divisible")]
+    if sink.has("target"):
+        draft.target, draft.targets = sink.codes("target"), read_targets(sink.labels("target"), draft.name)
+        _instead_of_sizes(draft)
     return finish(draft, options)
+
+
+def _instead_of_sizes(draft: Draft) -> None:
+    """Jobs with a target have no size, and those with a deadline take until then; InputError where a size is stated
+    beside a target."""
+    assert draft.target is not None
+    stated = draft.target >= 0
+    for name, values in (("cores", draft.cores), ("memory", draft.memory)):
+        both = stated & ~np.isnan(values) if values is not None else np.zeros(len(stated), np.bool_)
+        if both.any():
+            many = counted(int(both.sum()), "row")
+            raise InputError(f"{draft.name}: {many} with both target and {name}: which of them counts?",
+                             hint="leave out the other; an empty cell says nothing")  # fmt: skip
+    if draft.cores is not None:
+        draft.cores = np.where(stated, 1.0, draft.cores)
+    limits_by_code = np.array([*(t.target.limit if t.target.kind is GoalKind.DEADLINE else np.nan
+                                 for t in draft.targets), np.nan])  # fmt: skip
+    until = limits_by_code[draft.target]
+    draft.duration = np.where(np.isnan(until), draft.duration, until)
+    if stated.any():
+        draft.modelled.append(Modelled("cores", "of jobs with a target: 1, until profiles say what it takes", "target"))
+    if (~np.isnan(until)).any():
+        draft.modelled.append(Modelled("duration", "the deadline of jobs that state one", "target"))
 
 
 def times_read(sink: Sink) -> list[Modelled]:
@@ -189,7 +221,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         draft.submit, draft.duration, cores, memory, gpus, kind,
         none if draft.app is None else draft.app, draft.apps,
         none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
-        divisible=draft.divisible, start=start,
+        divisible=draft.divisible, start=start, target=draft.target, targets=draft.targets,
     )  # fmt: skip
 
 
