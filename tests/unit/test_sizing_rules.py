@@ -11,7 +11,7 @@ from simulating import paper_shop
 
 from hcloud.cli.main import run
 from hcloud.errors import EvidenceError, InputError, UsageError
-from hcloud.model.measured.target import GoalKind, JobTarget, TargetedSize
+from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.model.workload import Jobs
 from hcloud.planning.forecasting.needs import ApplicationNeed, SizePoint
 from hcloud.planning.forecasting.target_jobs import check_sized, fit_targets

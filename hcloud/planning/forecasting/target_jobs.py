@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hcloud.errors import EvidenceError
-from hcloud.model.measured.target import TargetedSize
+from hcloud.model.target import TargetedSize
 from hcloud.model.workload import Jobs, Modelled
 from hcloud.planning.forecasting.needs import KEY, ApplicationNeed
 from hcloud.planning.forecasting.targeted import size_anywhere

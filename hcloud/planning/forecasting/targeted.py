@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.errors import EvidenceError
-from hcloud.model.measured.target import GoalKind, JobTarget, TargetedSize
+from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.planning.forecasting.needs import HIGHEST, ApplicationNeed, SizePoint
 from hcloud.policy.allocation import Allocation, Choices, allocate, by_quality, efficiency_of
 from hcloud.policy.records import Ints, Reals

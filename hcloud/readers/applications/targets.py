@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hcloud.errors import UsageError
-from hcloud.model.measured.target import GoalKind, JobTarget, TargetedSize
+from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.readers.stated import Stated, read_document
 from hcloud.units import parse_amount, parse_duration, parse_milliseconds
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.requests import RequestedSizes, TargetSizes
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
-from hcloud.sim.setup.vectors import drawn, estimated, put_profiled
+from hcloud.sim.setup.vectors import MOST, borne, drawn, estimated, put_profiled, put_stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,9 @@ class Tasks:
 
     Times in seconds from the first submission, ``need`` and ``ask`` in thousandths of a vCPU, ``memory`` in MiB,
     interference vectors [task, resource] 0..99 as they are known (``vector``, what is decided on) and as they are
-    (``truth``, what acts), ``job`` the row of the workload and ``ids`` the trace's own name of it; ``left_out`` counts
-    jobs by reason; ``platform`` is the row of each in the speeds of types, where these differ by job.
+    (``truth``, what acts), ``borne`` what is tolerated, known and true (None: 99 less those), ``job`` the row of the
+    workload and ``ids`` the trace's own name of it; ``left_out`` counts jobs by reason; ``platform`` is the row of each
+    in the speeds of types, where these differ by job.
     """
 
     submit: Reals
@@ -42,6 +43,21 @@ class Tasks:
     left_out: dict[str, int]
     ids: workload.Ids | None = None
     platform: Ints | None = None
+    borne: tuple[Ints, Ints] | None = None
+
+    @property
+    def tolerates(self) -> Ints:
+        """What tasks tolerate, as it is known."""
+        return MOST - self.vector if self.borne is None else self.borne[0]
+
+    @property
+    def true_tolerates(self) -> Ints:
+        """What tasks tolerate."""
+        return MOST - self.truth if self.borne is None else self.borne[1]
+
+    def fully_known(self) -> Tasks:
+        """The same tasks, of which all is known as it is."""
+        return replace(self, vector=self.truth, borne=self.borne and (self.borne[1], self.borne[1]))
 
     def name(self, task: int) -> str:
         """The trace's own name of a task's job, or its row where it has none."""
@@ -71,20 +87,15 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
     vector = estimated(truth, information, seed)
-    put_profiled((truth, vector), jobs, chosen, seed, informed=isinstance(information, Profiled))
-    sizing = sizing_of(plan)
-    if isinstance(sizing, TargetSizes):
-        ask = sized(given[order], rank[chosen], sizing, largest.cores, seed)
-    elif isinstance(sizing, RequestedSizes):
-        ask = requested(need[order], sizing, largest.cores, stream(seed, "user requests"))
-    elif sizing is None and not isinstance(information, Profiled):
-        ask = requested(need[order], information, largest.cores, stream(seed, "user requests"))
-    else:
-        ask = given[order]
+    informed = isinstance(information, Profiled)
+    put_profiled((truth, vector), jobs, chosen, seed, informed=informed)
+    put_stated((truth, vector), jobs.causes, chosen, informed=informed)
+    ask = _asked(plan, (need[order], given[order]), rank[chosen], largest.cores, seed)
     coin = stream(seed, "coin").random(len(chosen))
     return Tasks(
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
         vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
+        borne=borne((truth, vector), jobs, chosen, seed, informed=informed),
     )  # fmt: skip
 
 
@@ -137,6 +148,18 @@ def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding:
     first_time = information.profiling_seconds + (0.0 if deciding is None else information.classification_seconds)
     delays[by_time[first[known >= 0]]] += first_time
     return delays
+
+
+def _asked(plan: strategy.Strategy, known: tuple[Ints, Ints], app: Ints, largest: int, seed: int) -> Ints:
+    """What is asked for tasks: what their users ask, who miss the need, or what the jobs take; ``known`` are their need
+    and what the rows of their applications say that they take."""
+    information, sizing, (need, given) = rule_of(plan, "information"), sizing_of(plan), known
+    if isinstance(sizing, TargetSizes):
+        return sized(given, app, sizing, largest, seed)
+    users = information if sizing is None and not isinstance(information, Profiled) else sizing
+    if isinstance(users, Information | RequestedSizes):
+        return requested(need, users, largest, stream(seed, "user requests"))
+    return given
 
 
 def divided(jobs: workload.Jobs, ordered: Ints, largest: Room) -> tuple[Ints, Ints, Ints]:

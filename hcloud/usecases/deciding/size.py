@@ -13,7 +13,7 @@ from hcloud.catalog.shapes import family_of
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import BillingRule, Offer
 from hcloud.model.measured.profile import Estimate
-from hcloud.model.measured.target import GoalKind
+from hcloud.model.target import GoalKind
 from hcloud.model.workload import JobKind
 from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.forecasting.needs import ApplicationNeed, need_of

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hcloud.model.measured.target import GoalKind, JobTarget
+from hcloud.model.target import GoalKind, JobTarget
 from hcloud.planning.forecasting.targeted import Part, SizedAnswer, SizedApp, SizedServer
 from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
 from hcloud.views.escaped import Written

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated
 
-from hcloud.model.measured.target import GoalKind
+from hcloud.model.target import GoalKind
 from hcloud.planning.forecasting.targeted import SizedApp
 from hcloud.views.document import Amount, Count, Currency, Day, Document, From, Number, Part, Text, choice_of
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError
-from hcloud.model.measured.target import GoalKind, TargetedSize
+from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.target import GoalKind, TargetedSize
 from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.columns import TICKS, Column, Sink
+from hcloud.readers.workloads.columns import TICKS, Column, Sink, points_of
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.units import counted
 
@@ -35,6 +36,8 @@ SCHEMA = (
     Column("gpus", high=limits.GPUS, required=False),
     Column("divisible", "label", required=False, choices=("no", "yes")),
     Column("target", "label", required=False),
+    Column("causes", "label", required=False, points=True),
+    Column("tolerates", "label", required=False, points=True),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -99,6 +102,8 @@ class Draft:
     qos_classes: tuple[str, ...] = ()
     ids: Ids | None = None
     divisible: Kinds | None = None
+    causes: Kinds | None = None
+    bears: Kinds | None = None
     start: Floats | None = None
     target: Codes | None = None
     targets: tuple[TargetedSize, ...] = ()
@@ -133,6 +138,8 @@ class Draft:
             "qos",
             "ids",
             "divisible",
+            "causes",
+            "bears",
             "start",
             "target",
         ):
@@ -164,6 +171,9 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
     if sink.has("target"):
         draft.target, draft.targets = sink.codes("target"), read_targets(sink.labels("target"), draft.name)
         _instead_of_sizes(draft)
+    draft.causes, draft.bears = _points(sink, "causes"), _points(sink, "tolerates")
+    if draft.causes is not None and draft.bears is None:
+        draft.modelled.append(Modelled("tolerates", "99 points less than what each job causes", "fixed"))
     return finish(draft, options)
 
 
@@ -221,7 +231,8 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         draft.submit, draft.duration, cores, memory, gpus, kind,
         none if draft.app is None else draft.app, draft.apps,
         none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
-        divisible=draft.divisible, start=start, target=draft.target, targets=draft.targets,
+        divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears, target=draft.target,
+        targets=draft.targets,
     )  # fmt: skip
 
 
@@ -259,6 +270,14 @@ def _filled(draft: Draft, name: str, default: Floats | np.float64, key: str, rul
         draft.repair(f"empty {name}: {rule}" + (f" ({key})" if key else ""), holes)
         values = np.where(missing, default, values)
     return values
+
+
+def _points(sink: Sink, name: str) -> Kinds | None:
+    """The vectors of a column, -1 where a cell is empty."""
+    if not sink.has(name):
+        return None
+    vectors = [points_of(label) or () for label in sink.labels(name)]
+    return np.array([*vectors, (-1,) * len(RESOURCES)], np.int8)[sink.codes(name)]
 
 
 def _kinds(sink: Sink, draft: Draft, options: WorkloadOptions) -> Kinds:
