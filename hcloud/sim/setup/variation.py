@@ -198,7 +198,10 @@ def varied_strategy(strategy: Strategy, changes: Iterable[ParameterChange]) -> S
     for change in sorted(mine, key=lambda c: not _changes_rule(c)):
         name = change.key.partition(".")[0]
         if name in OPTIONAL and all(m.name != name for m in strategy.mechanisms):
-            raise UsageError(f"--vary {change.key}: {strategy.name} states no {name}", hint=f"add --{name} NAME")
+            raise UsageError(
+                f"--vary {change.key}: {strategy.name} states no {name}",
+                hint=f"name it {strategy.name}+target, or +requested",
+            )
         before = strategy.mechanism(name)
         after = _with_rule(before, change) if _changes_rule(change) else _with_number(before, change, strategy.name)
         strategy = replace(strategy, mechanisms=tuple(after if m is before else m for m in strategy.mechanisms))
