@@ -206,7 +206,8 @@ def simulate(
     HF, HM, HC or files, else the first five (of a plan its own, on a scenario's own cluster SR); ``pool`` is a number
     of reserved servers, ``vcpus`` the size of one, ``price_ratio`` on-demand over reserved price, ``load`` the vCPUs
     needed over those of a scenario's own cluster. ``placement`` names what chooses a server of a pool, several for one
-    after the other, ``sizing`` how much jobs are given, likewise; ``audit`` ranks what each took, and ``size_for=0.95`` finds the reserve that keeps so many jobs.
+    after the other, ``sizing`` how much jobs are given, likewise; ``audit`` ranks what each took, and ``size_for=0.95``
+    finds the reserve that keeps so many jobs.
 
     Raises InputError and UsageError as :func:`plan` does, EvidenceError for a job that fits no instance type.
 
