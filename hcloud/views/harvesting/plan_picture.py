@@ -30,10 +30,8 @@ def week_of(found: HarvestPlan) -> Drawn:
     ]
     days = len(week.services) // 24
     title = f"{days} days of a pool"
-    said = (
-        f"{week.paid:,.0f} vCPUs paid for: {week.services.sum() / week.paid / len(week.services):.0%} used by services"
-    )
-    said += f", {week.carried.sum() / week.paid / len(week.services):.0%} by batch of {found.batch.provenance.name}"
+    services, batch = (row.mean() / week.paid for row in (week.services, week.carried))
+    said = f"{week.paid:,.0f} vCPUs paid for: {services:.0%} used by services, {batch:.0%} by batch"
     panel = Panel("", "areas", "hours (the first day begins at 0, UTC)", "vCPUs", marks)
     group = PanelGroup((panel,), columns=1)
     return Drawn(title, lambda width: panels([group], width, said), f"{title}. {said}.", "", WIDTH)
