@@ -233,12 +233,13 @@ def _rank(c: Control, job: Job, cores: int, number: int, at: int) -> None:
         one.speed = c.speeds[job.platform, server.kind]
     if not rules.informed:
         return
+    nature = job.vector, job.tolerates
     if rules.ranking in (BY_FIT, FILTERED, FILTERED_BY_CHANCE):
-        one.harm = max(colocation_loss(load, job.vector, terms, 0) - MILLIONTHS, 0)
+        one.harm = max(colocation_loss(load, nature, terms, 0) - MILLIONTHS, 0)
     elif rules.ranking == BY_COLOCATION:
-        one.harm = 1 if violates(load, job.vector, terms) else 0
+        one.harm = 1 if violates(load, nature, terms) else 0
         one.speed = 0 if one.harm else one.speed
-        one.high = colocation_loss(load, job.vector, terms, rules.printed_formula)
+        one.high = colocation_loss(load, nature, terms, rules.printed_formula)
     elif rules.ranking == BY_MATCH:
         unit = contention(server.pressure, load[2], rules.full_pressure, c.desk.scratch)
         one.high, one.low = mismatch(unit, (job.high, job.low))

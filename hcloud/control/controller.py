@@ -334,8 +334,8 @@ def _move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
     return True
 
 
-def reclassify(c: Control, number: int, vector: Annotated[Ints, RESOURCES], performance: float, now: float) -> None:
-    """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that
+def reclassify(c: Control, number: int, nature: Annotated[Ints, 2 * RESOURCES], performance: float, now: float) -> None:
+    """A job causes and then tolerates other pressure (``nature``) than was estimated, and needs the quality that
     follows. Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may
     be moved for the old estimate's sake."""
     c.desk.now = now
@@ -343,8 +343,9 @@ def reclassify(c: Control, number: int, vector: Annotated[Ints, RESOURCES], perf
     if place >= 0:
         unseat(c, number)  # its server forgets the old vector
     for i in range(RESOURCES):
-        job.vector[i] = vector[i]
-    job.high, job.low = encode(vector)
+        job.vector[i], job.tolerates[i] = nature[i], nature[RESOURCES + i]
+        c.desk.scratch[i] = 99 - nature[RESOURCES + i]
+    job.high, job.low = encode(c.desk.scratch)
     if place < 0:
         c.desk.blocked = 0  # it may fit now where it did not
         return

@@ -107,10 +107,10 @@ def seat(c: Control, number: int, place: int) -> None:
     if c.rules.ranking != GREEDY:
         note_change(c, place, job.cores, job.memory)
     weight, capacity = weight_on(c, server, job.cores), c.kinds[server.kind].cores
-    pressure, room, vector = server.pressure, server.room, job.vector
+    pressure, room, vector, tolerates = server.pressure, server.room, job.vector, job.tolerates
     for i in range(RESOURCES):
         pressure[i] += vector[i] * weight
-        room[i] = min(room[i], room_of(vector[i], weight, capacity, c.rules.tolerance))
+        room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
     reshelve(c, place)
 
 
@@ -135,7 +135,8 @@ def unseat(c: Control, number: int) -> int:
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * weight
-    if bears_least(vector, server.room, weight, (c.kinds[server.kind].cores, c.rules.tolerance)):
+    terms = (c.kinds[server.kind].cores, c.rules.tolerance)
+    if bears_least((vector, job.tolerates), server.room, weight, terms):
         _measure_room(c, server)
     reshelve(c, place)
     return place
@@ -149,9 +150,9 @@ def _measure_room(c: Control, server: Server) -> None:
     tenant = server.first
     while tenant >= 0:
         job = c.jobs[tenant]
-        weight, vector = weight_on(c, server, job.cores), job.vector
+        weight, vector, tolerates = weight_on(c, server, job.cores), job.vector, job.tolerates
         for i in range(RESOURCES):
-            room[i] = min(room[i], room_of(vector[i], weight, capacity, c.rules.tolerance))
+            room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
         tenant = job.next
 
 

@@ -15,7 +15,7 @@ from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
-from hcloud.control.tables import ControlTables, encoded
+from hcloud.control.tables import ControlTables, encoded, quality_needed
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import (
     ENTRIES,
@@ -29,6 +29,7 @@ from hcloud.model.running.event import (
     EventError,
     Failed,
     Interruption,
+    Known,
     Latency,
     LaunchFailed,
     Lost,
@@ -40,6 +41,7 @@ from hcloud.model.running.event import (
     Ready,
     Reclassified,
     Sample,
+    tolerated,
 )
 from hcloud.policy import codes
 from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup
@@ -236,8 +238,11 @@ class ControlSession:
             put_forward(self.tables, self.instances, event.ranked)
         return self._call("arrive", row, event.at)
 
-    def _known(self, event: Arrival) -> tuple[int, ...]:
-        return event.vector if self.setup.rules.informed else UNKNOWN
+    def _known(self, event: Arrival) -> Known:
+        """What a job causes and tolerates, as far as that is known."""
+        if not self.setup.rules.informed:
+            return UNKNOWN, tolerated(UNKNOWN)
+        return event.vector, tolerated(event.vector, event.tolerates)
 
     def proposal(self, event: Arrival) -> tuple[int, ...]:
         """Instances that would take a job now, the best first. Nothing is decided, and nothing changes."""
@@ -283,8 +288,10 @@ class ControlSession:
         if not self.setup.rules.informed:
             raise EventError(f"job {event.job}: {self.setup.strategy} does not look at what jobs are like")
         row = self.tables.rows[event.job]
-        self.tables.correct(row, *encoded(event.estimate))
-        return self._call("reclassify", row, np.array(event.estimate, np.int64), event.performance, event.at)
+        tolerates = tolerated(event.estimate, event.tolerates)
+        self.tables.correct(row, *quality_needed(tolerates))
+        nature = np.array((*event.estimate, *tolerates), np.int64)
+        return self._call("reclassify", row, nature, event.performance, event.at)
 
     def _ready(self, event: Ready) -> list[Decision]:
         instance = self._book.named(event.instance)

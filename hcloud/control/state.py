@@ -42,15 +42,15 @@ class RentableKind:
 class Job:
     """What is known of a job and where it is.
 
-    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses and suffers by ``vector``, needs the quality
-    whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would rent for it (-1: none),
-    ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1, ``movable`` says that it may move
-    while it runs, ``again`` that it may begin anew where its machine is lost. It runs on ``server`` (-1: none) with
-    ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue. It ``asked`` for a place
-    then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
-    waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
-    elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the
-    desk's ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
+    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses by ``vector`` and ``tolerates`` so much from
+    others, needs the quality whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would
+    rent for it (-1: none), ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1,
+    ``movable`` says that it may move while it runs, ``again`` that it may begin anew where its machine is lost. It runs
+    on ``server`` (-1: none) with ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue.
+    It ``asked`` for a place then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a
+    ``band`` of waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it
+    went elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than
+    the desk's ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
     ``waiting`` in so many.
     """
 
@@ -64,6 +64,7 @@ class Job:
     movable: int
     again: int
     vector: Annotated[Ints, RESOURCES]
+    tolerates: Annotated[Ints, RESOURCES]
     server: int
     cores: int
     next: int

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.state import Control, Desk, Job, RentableKind, new_control
-from hcloud.model.running.event import Arrival
+from hcloud.model.running.event import HIGHEST, Arrival, Known
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.records import Table, column, numpy_type, table
@@ -104,8 +104,8 @@ class ControlTables:
         self._pending[0] = 0
         return (self._commands[at].item() for at in range(count))
 
-    def add(self, event: Arrival, vector: tuple[int, ...]) -> int:
-        """A row for a job that came."""
+    def add(self, event: Arrival, nature: Known) -> int:
+        """A row for a job that came; ``nature`` are the points that it causes, and those that it tolerates."""
         row = self._vacant.pop() if self._vacant else len(self.names)
         if row >= len(self._jobs):
             control = self.control
@@ -114,7 +114,7 @@ class ControlTables:
         if row == len(self.names):
             self.names.append("")
             self.given.append((0, 0, 0, 0, 0, 0, 0.0))
-        high, low = encoded(vector)
+        high, low = quality_needed(nature[1])
         types = enumerate(self._setup.types)
         size = next((i for i, t in types if event.ask <= t.cores and event.memory <= t.memory), -1)
         kind = self._kind(event, size)
@@ -124,7 +124,7 @@ class ControlTables:
         self._jobs[row] = (
             *given,
             *word,
-            vector,
+            *nature,
             -1,
             0,
             -1,
@@ -187,6 +187,11 @@ class ControlTables:
         for name in mine.keys() - grown.keys():
             mine[name][:] = image.arrays[name]
         self._lead()
+
+
+def quality_needed(tolerates: tuple[int, ...]) -> tuple[int, int]:
+    """The two halves of the quality that a job needs: the less it tolerates, the more."""
+    return encoded(tuple([HIGHEST - points for points in tolerates]))
 
 
 def encoded(vector: tuple[int, ...]) -> tuple[int, int]:

@@ -190,6 +190,14 @@ def _entries(document: Document, key: str, usual: tuple[int, ...] | None = None)
     raise EventError(f"{key}: {_shown(value)}; a list of {ENTRIES} whole numbers from 0 to 99")
 
 
+def _known(document: Document, key: str) -> tuple[int, ...] | None:
+    return None if document.get(key) is None else _entries(document, key)
+
+
+def _stated(**entries: tuple[int, ...] | None) -> Document:
+    return {key: list(points) for key, points in entries.items() if points is not None}
+
+
 def _at(document: Document) -> float:
     return _number(document, "at", 0.0, MOST)
 
@@ -210,13 +218,14 @@ def _read_arrival(document: Document) -> Arrival:
     memory = math.ceil(_number(document, "memory_gib", 0.0, 1e6, 0.0) * 1024)
     at, vector = _at(document), _entries(document, "vector", UNKNOWN)
     submitted = None if document.get("submitted") is None else _number(document, "submitted", 0.0, at)
-    truth = None if document.get("true_vector") is None else _entries(document, "true_vector")
+    truth = _known(document, "true_vector")
     movable = _flag(document, "movable", usual=True)
     agent = _whole(document, "agent", 0, MOST_AGENTS) if "agent" in document else None
     copy_age = _number(document, "copy_age", 0.0, MOST, 0.0)
     platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
-    return Arrival(*known, agent, copy_age, platform, _ranked(document))
+    natures = _known(document, "tolerates"), _known(document, "true_tolerates")
+    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -235,11 +244,12 @@ def _write_arrival(event: Arrival) -> Document:
         "restartable": event.restartable,
         "coin": event.coin,
         **({} if event.submitted is None else {"submitted": event.submitted}),
-        **({} if event.true_vector is None else {"true_vector": list(event.true_vector)}),
+        **_stated(true_vector=event.true_vector),
         **({} if event.movable else {"movable": False}),
         **({} if event.agent is None else {"agent": event.agent, "copy_age": event.copy_age}),
         **({"platform": event.platform} if event.platform else {}),
         **({"ranked": list(event.ranked)} if event.ranked else {}),
+        **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),
     }
 
 
@@ -330,8 +340,13 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
     ),
     Reclassified: (
         "reclassified",
-        lambda d: Reclassified(_at(d), _name(d), _entries(d, "estimate"), _performance(d)),
-        lambda e: {"job": e.job, "estimate": list(e.estimate), "performance": e.performance},
+        lambda d: Reclassified(_at(d), _name(d), _entries(d, "estimate"), _performance(d), _known(d, "tolerates")),
+        lambda e: {
+            "job": e.job,
+            "estimate": list(e.estimate),
+            "performance": e.performance,
+            **_stated(tolerates=e.tolerates),
+        },
     ),
     Ready: ("ready", _read_ready, _write_ready),
     LaunchFailed: (

@@ -35,6 +35,7 @@ class Crowd:
             jobs[at].coin, jobs[at].again, jobs[at].server = self.chance.random(), 1, -1
             for i in range(10):
                 jobs[at].vector[i] = self.chance.randint(0, 30)
+                jobs[at].tolerates[i] = 99 - jobs[at].vector[i]
         rules = compose(load_strategy(f"SR+{placement}"), 0, (5_000,))
         made = new_control(rules, kinds, jobs, servers + 10)
         open_pool(made, 0, servers)

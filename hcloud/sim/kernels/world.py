@@ -74,7 +74,8 @@ class Task:
     """A job as the cloud sees it.
 
     Given: when it came and is to be decided on (``decided``: then it was), seconds of ``work`` in isolation, 1 for a
-    service, thousandths of a vCPU needed, its true interference ``vector`` (the controller knows an estimate), when its
+    service, thousandths of a vCPU needed, the interference that it truly causes (``vector``) and
+    ``tolerates`` (the controller knows estimates), when its
     user cancels it (``cancelled``, -1: never). Run: how many machines it ``lost``, whether it is ``over``, work left,
     when it is ``due`` at its present ``rate`` (work a second; for a service its tail latency relative to isolation),
     since when, seconds ran, tail latency x seconds, vCPU-milliseconds used, when it began and ended (-1: not), seconds
@@ -110,6 +111,7 @@ class Task:
     serial: int
     margin: float
     vector: Annotated[Ints, RESOURCES]
+    tolerates: Annotated[Ints, RESOURCES]
 
 
 class ServerSlot:

@@ -24,6 +24,7 @@ from hcloud.sim.kernels.obeying import expect_loss, open_host
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.streams import stream
+from hcloud.sim.setup.vectors import MOST
 
 _SPARE = 1024
 _MOST_DRAWS = 1 << 18
@@ -194,7 +195,7 @@ def task_table(tasks: Tasks, setting: Setting) -> Table[world.Task]:
     made = table(world.Task, len(tasks))
     for field in ("submit", "decide", "work", "service", "need"):
         column(made, field)[:] = getattr(tasks, field)
-    column(made, "vector")[:] = tasks.truth
+    column(made, "vector")[:], column(made, "tolerates")[:] = tasks.truth, tasks.true_tolerates
     for field in ("began", "ended", "queued", "action", "decided"):
         column(made, field)[:] = -1
     column(made, "cancelled")[:] = _cancelled(tasks, setting)
@@ -215,14 +216,14 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Tab
     """What the controller is told about the jobs."""
     made = table(Job, len(tasks))
     size = smallest_fitting(tasks, kinds)
-    column(made, "high")[:], column(made, "low")[:] = encoded(tasks.vector)
+    column(made, "high")[:], column(made, "low")[:] = encoded(MOST - tasks.tolerates)
     column(made, "kind")[:] = _rented_as(setting, tasks, kinds, size)
     if setting.strategy.follows("spot"):
         column(made, "restartable")[:] = 1 - tasks.service
     column(made, "movable")[:] = 1
     column(made, "platform")[:] = 0 if tasks.platform is None else tasks.platform
     column(made, "again")[:] = 1 - tasks.service
-    for field in ("ask", "memory", "vector", "coin"):
+    for field in ("ask", "memory", "vector", "tolerates", "coin"):
         column(made, field)[:] = getattr(tasks, field)
     for field in ("server", "next", "before", "behind"):
         column(made, field)[:] = -1

@@ -174,9 +174,14 @@ def _jobs(recipe: ClusterRecipe, cluster: Cluster, seed: int, drawn: _Drawn) -> 
         submit, seconds, cores, cores * per_vcpu, np.zeros(len(submit)), kinds[found.group[app]],
         app.astype(np.int32), found.names, np.full(len(submit), -1, np.int32), (),
         Provenance(f"scenario:{recipe.name}", "scenario", f"seed {seed}{at_load}", len(submit), modelled=rules),
-        vectors={name: tuple(vector) for name, vector in zip(found.names, found.causes.tolist(), strict=True)},
+        vectors=_by_application(found, found.causes),
+        tolerates=_by_application(found, _tolerated(recipe, found.causes, seed)) if recipe.tolerance_apart else {},
         vector_errors=dict.fromkeys(found.names, (_CLASSIFIED,) * len(RESOURCES)),
     )  # fmt: skip
+
+
+def _by_application(found: Applications, points: Ints) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(vector) for name, vector in zip(found.names, points.tolist(), strict=True)}
 
 
 def _speeds(recipe: ClusterRecipe, apps: int, cluster: Cluster, seed: int) -> Reals:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hcloud.policy.records import Ints, Reals
 from hcloud.policy.registry import rule_of
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
-from hcloud.sim.setup.vectors import drawn, estimated, put_profiled
+from hcloud.sim.setup.vectors import MOST, borne, drawn, estimated, put_profiled, put_stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,9 @@ class Tasks:
 
     Times in seconds from the first submission, ``need`` and ``ask`` in thousandths of a vCPU, ``memory`` in MiB,
     interference vectors [task, resource] 0..99 as they are known (``vector``, what is decided on) and as they are
-    (``truth``, what acts), ``job`` the row of the workload and ``ids`` the trace's own name of it; ``left_out`` counts
-    jobs by reason; ``platform`` is the row of each in the speeds of types, where these differ by job.
+    (``truth``, what acts), ``borne`` what is tolerated, known and true (None: 99 less those), ``job`` the row of the
+    workload and ``ids`` the trace's own name of it; ``left_out`` counts jobs by reason; ``platform`` is the row of each
+    in the speeds of types, where these differ by job.
     """
 
     submit: Reals
@@ -41,6 +42,21 @@ class Tasks:
     left_out: dict[str, int]
     ids: workload.Ids | None = None
     platform: Ints | None = None
+    borne: tuple[Ints, Ints] | None = None
+
+    @property
+    def tolerates(self) -> Ints:
+        """What tasks tolerate, as it is known."""
+        return MOST - self.vector if self.borne is None else self.borne[0]
+
+    @property
+    def true_tolerates(self) -> Ints:
+        """What tasks tolerate."""
+        return MOST - self.truth if self.borne is None else self.borne[1]
+
+    def fully_known(self) -> Tasks:
+        """The same tasks, of which all is known as it is."""
+        return replace(self, vector=self.truth, borne=self.borne and (self.borne[1], self.borne[1]))
 
     def name(self, task: int) -> str:
         """The trace's own name of a task's job, or its row where it has none."""
@@ -72,8 +88,10 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
     vector = estimated(truth, information, seed)
-    put_profiled((truth, vector), jobs, chosen, seed, informed=isinstance(information, Profiled))
-    if not isinstance(information, Profiled):
+    informed = isinstance(information, Profiled)
+    put_profiled((truth, vector), jobs, chosen, seed, informed=informed)
+    put_stated((truth, vector), jobs.causes, chosen, informed=informed)
+    if not informed:
         ask = requested(need[order], information, largest.cores, stream(seed, "user requests"))
     else:
         ask = need[order]
@@ -81,6 +99,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     return Tasks(
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
         vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
+        borne=borne((truth, vector), jobs, chosen, seed, informed=informed),
     )  # fmt: skip
 
 

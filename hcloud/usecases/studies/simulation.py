@@ -287,7 +287,7 @@ def tasks_for(study: Study, strategy: Strategy) -> Tasks:
     largest = Room.of(study.shop.types[study.shop.large].shape)
     tasks = tasks_of(study.jobs, study.cloud, strategy_for(study, strategy), largest, study.seed)
     if isinstance(rule_of(strategy, "placement"), Ideal):
-        tasks = replace(tasks, vector=tasks.truth)
+        tasks = tasks.fully_known()
     return tasks if study.cluster is None else replace(tasks, platform=study.cluster.platform_row[tasks.job])
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError
+from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.columns import TICKS, Column, Sink
+from hcloud.readers.workloads.columns import TICKS, Column, Sink, points_of
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.units import counted
 
@@ -32,6 +33,8 @@ SCHEMA = (
     Column("qos", "label", required=False),
     Column("gpus", high=limits.GPUS, required=False),
     Column("divisible", "label", required=False, choices=("no", "yes")),
+    Column("causes", "label", required=False, points=True),
+    Column("tolerates", "label", required=False, points=True),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -96,6 +99,8 @@ class Draft:
     qos_classes: tuple[str, ...] = ()
     ids: Ids | None = None
     divisible: Kinds | None = None
+    causes: Kinds | None = None
+    bears: Kinds | None = None
     start: Floats | None = None
     rows: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
@@ -128,6 +133,8 @@ class Draft:
             "qos",
             "ids",
             "divisible",
+            "causes",
+            "bears",
             "start",
         ):
             values = getattr(self, name)
@@ -155,6 +162,9 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
     if sink.has("divisible"):
         said = [int(label == "yes") for label in sink.labels("divisible")]
         draft.divisible = np.array([*said, -1], np.int8)[sink.codes("divisible")]
+    draft.causes, draft.bears = _points(sink, "causes"), _points(sink, "tolerates")
+    if draft.causes is not None and draft.bears is None:
+        draft.modelled.append(Modelled("tolerates", "99 points less than what each job causes", "fixed"))
     return finish(draft, options)
 
 
@@ -189,7 +199,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         draft.submit, draft.duration, cores, memory, gpus, kind,
         none if draft.app is None else draft.app, draft.apps,
         none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
-        divisible=draft.divisible, start=start,
+        divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears,
     )  # fmt: skip
 
 
@@ -227,6 +237,14 @@ def _filled(draft: Draft, name: str, default: Floats | np.float64, key: str, rul
         draft.repair(f"empty {name}: {rule}" + (f" ({key})" if key else ""), holes)
         values = np.where(missing, default, values)
     return values
+
+
+def _points(sink: Sink, name: str) -> Kinds | None:
+    """The vectors of a column, -1 where a cell is empty."""
+    if not sink.has(name):
+        return None
+    vectors = [points_of(label) or () for label in sink.labels(name)]
+    return np.array([*vectors, (-1,) * len(RESOURCES)], np.int8)[sink.codes(name)]
 
 
 def _kinds(sink: Sink, draft: Draft, options: WorkloadOptions) -> Kinds:
