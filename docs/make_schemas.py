@@ -15,7 +15,7 @@ from hcloud.store.plan_file import changes_schema, explanation_schema, plan_sche
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.states.codec import state_schema
 from hcloud.views.commitments import documents as commitments
-from hcloud.views.deciding import bill_plan_documents
+from hcloud.views.deciding import bill_plan_documents, size_documents
 from hcloud.views.document import Document, RefusalDocument, schema_of
 from hcloud.views.explanations import documents as explanations
 from hcloud.views.harvesting import documents as harvesting
@@ -57,6 +57,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "recommendation": (commitments.RecommendationDocument,),
     "report": (reports.CostDocument, reports.SavingsDocument, reports.CommitmentsDocument),
     "simulation": (studies.SimulationDocument,),
+    "size": (size_documents.SizeDocument,),
     "state-screen": (live.RememberedDocument, live.UnlockedDocument),
     "status": (live.StatusDocument,),
     "story": (live.StoryDocument,),

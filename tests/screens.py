@@ -195,6 +195,7 @@ SLURM = tuple(f"slurm {verb}" for verb in ("config", "check", "resume", "suspend
 ELSEWHERE = {
     "reproduce": "minutes of simulation; its page is checked word by word by tests/cli/test_reproduce_verb.py",
     "demo": "runs all verbs for a minute; tests/cli/test_demo_verb.py",
+    "size": "needs a profile on several types; tests/cli/test_size_verb.py",
     "page": "prints HTML; tests/browser looks at it",
     "fake wait": "says nothing",
     **dict.fromkeys(SLURM, "tells of a cluster that runs; tests/slurm"),

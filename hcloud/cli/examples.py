@@ -10,6 +10,7 @@ from hcloud.errors import EXIT_CODES
 EXAMPLES: Mapping[str, str] = {
     "demo": "hcloud demo --step",
     "plan": "hcloud plan trace.csv --provider aws --region us-east-1 --out plan.json",
+    "size": "hcloud size app.yaml --provider aws --region us-east-1",
     "explain": "hcloud explain plan.json --why-not m7i.4xlarge",
     "page": "hcloud page plan.json --out plan.html",
     "diff": "hcloud diff base.json head.json -o md",

@@ -27,6 +27,7 @@ OURS |= {"details", "summary", "!--"}
 REPORTS = {("report", name) for name in ("cost", "savings", "commitments", "accuracy", "quality")}
 WRITTEN = {
     ("plan",),
+    ("size",),
     ("explain",),
     ("diff",),
     ("policy", "check"),
