@@ -21,7 +21,7 @@ def performance(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[str, fl
 def test_jobs_that_do_not_slow_each_other_down_lose_only_by_their_type(capsys: pytest.CaptureFixture[str]) -> None:
     cloud, usual = performance(capsys)
     off, calm = performance(capsys, "--interference", "off")
-    assert (cloud, off) == ("paper", "paper, without interference")
+    assert (cloud, off) == ("clusters", "clusters, without interference")
     assert usual < calm - 0.005
 
 

@@ -19,7 +19,7 @@ from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.policy.placements import Ideal
 from hcloud.policy.registry import rule_of
 from hcloud.policy.sizing import Reservation, reserved_servers
-from hcloud.readers.clouds import load_cloud
+from hcloud.readers.clouds import CLUSTERS, PAPER, load_cloud
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.strategies import NAMES
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
@@ -34,7 +34,7 @@ from hcloud.usecases.studies.clusters import check_rents, open_cluster, refuse_l
 from hcloud.usecases.workloads.scenarios import has_cluster, scenario_jobs, scenario_on_cluster
 from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
 
-PAPER, RESERVED_ONLY = "paper", "SR"
+RESERVED_ONLY = "SR"
 LARGE_VCPUS = 16
 PAPER_SHAPES = ("n1-standard*", "n1-highmem*")
 """What a simulation chooses from in the study's own cloud, which rented the former."""
@@ -107,7 +107,7 @@ def _on_cluster(name: str, loaded: Loaded, asked: SimulationRequest) -> Study:
     if section.workload.window is not None:
         raise UsageError(f"workload.window: scenario:{name} is simulated whole", hint="leave the window out")
     seed = section.planning.seed
-    ground = open_cluster(name, asked.cloud or PAPER, seed, asked.load)
+    ground = open_cluster(name, asked.cloud or CLUSTERS, seed, asked.load)
     found = ground.found
     return Study(
         found.jobs, ground.cloud, ground.shop, asked.profiled, seed, name, found.window, asked.drop_unplaceable,
