@@ -234,7 +234,8 @@ class ControlSession:
             self.watch(row, event.at)
         if event.agent is not None:
             desk = self.tables.control.desk
-            desk.agent, desk.copy_age = event.agent, 0.0 if event.ranked else event.copy_age
+            desk.agent, desk.refused = event.agent, event.refused
+            desk.copy_age = 0.0 if event.ranked else event.copy_age
             put_forward(self.tables, self.instances, event.ranked)
         return self._call("arrive", row, event.at)
 

@@ -19,8 +19,8 @@ _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
 _OF_SETUP = ("rules", "speeds", "desk")
 """What no image holds: the setup has the first two, and the desk is held by its row."""
-_UNTRIED = (0, 0, 0)
-"""Of a job that came: when it last fitted nowhere, and its place in the queues of servers."""
+_UNTRIED = (0, 0, 0, -1)
+"""Of a job that came: when it last fitted nowhere, its place in the queues of servers, and who decided on it."""
 R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]

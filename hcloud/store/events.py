@@ -41,7 +41,7 @@ UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
 MOST = 1e15
 LONGEST_NAME, LONGEST_WHY = 200, 1000
-MOST_SERVERS, MOST_AGENTS = 1_000_000, 1_000
+MOST_SERVERS, MOST_AGENTS, MOST_REFUSED = 1_000_000, 1_000, 1_000_000
 
 
 def _no_number(token: str) -> float:
@@ -223,9 +223,10 @@ def _read_arrival(document: Document) -> Arrival:
     agent = _whole(document, "agent", 0, MOST_AGENTS) if "agent" in document else None
     copy_age = _number(document, "copy_age", 0.0, MOST, 0.0)
     platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
+    refused = _whole(document, "refused", 0, MOST_REFUSED) if "refused" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
     natures = _known(document, "tolerates"), _known(document, "true_tolerates")
-    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures)
+    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, refused)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -249,6 +250,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({} if event.agent is None else {"agent": event.agent, "copy_age": event.copy_age}),
         **({"platform": event.platform} if event.platform else {}),
         **({"ranked": list(event.ranked)} if event.ranked else {}),
+        **({"refused": event.refused} if event.refused else {}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),
     }
 

@@ -36,6 +36,7 @@ SET = KernelSet(
     "sim.kernels.heap",
     "sim.kernels.interference",
     "sim.kernels.progress",
+    "sim.kernels.agents",
     "sim.kernels.obeying",
     "sim.kernels.faults",
     "sim.kernels.engine",
@@ -44,6 +45,7 @@ SET = KernelSet(
 
 OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "_map", "rent"}
+    | {"decide_on", "entrust", "take_over"}
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
     | {
         "_rank",
