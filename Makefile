@@ -62,6 +62,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b19_bills
 	$(BIN)/python -m benchmarks.b20_plan_jobs
 	$(BIN)/python -m benchmarks.b21_placement
+	$(BIN)/python -m benchmarks.b22_size
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

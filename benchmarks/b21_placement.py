@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.b21_placement`` prints a line each. Decisions are timed through a session, event in, decisions
 out, at 80 % busy; the pool is filled by the same session. The peer is a model of power-of-two in SimPy on the same
-tasks: two servers drawn, the less loaded takes the task, a first-in-first-out queue a server. Published figures of
+tasks and terms (``benchmarks.peer_power_of_two``), whose mean response stands beside ours. Published figures of
 Sparrow and Omega are of their own clusters and stand here as reported, never as measured by us.
 """
 
@@ -13,17 +13,30 @@ import resource
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.peer_power_of_two import UNITS, PowerOfTwo, Terms
+from benchmarks.queueing import quiet_cloud
+from hcloud.control.candidates import draws_for
 from hcloud.control.session import ControlSession
+from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.event import Arrival, Completion
+from hcloud.model.workload import Jobs, Provenance
 from hcloud.policy.facts import Setup, TypeFacts
+from hcloud.policy.records import column
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import compiled
+from hcloud.sim.kernels.compiled import ENGINE, SESSION, SIMULATE, compiled
+from hcloud.sim.kernels.world import SimulatedWorld
+from hcloud.sim.setup.build import Setting, build, usual_capacity
+from hcloud.sim.setup.fitting import Room
+from hcloud.sim.setup.prepare import tasks_of
+from hcloud.sim.setup.shop import ShopChoice, open_shop
+from hcloud.usecases.prices.pricing import open_book
 
 ROOT = Path(__file__).resolve().parent.parent
 CORES, BUSY, DECISIONS = 8, 0.8, 4_000
@@ -37,7 +50,7 @@ def session_of(placement: str, servers: int) -> ControlSession:
     strategy = load_strategy(f"SR+{placement}")
     large = TypeFacts("own-8", CORES * 1000, CORES * 4096, 20.0, 9_000)
     setup = Setup(strategy.name, "0" * 64, compose(strategy, 0, (5_000,)), True, servers, 0.0, (large,))
-    return ControlSession(setup, compiled())
+    return ControlSession(setup, compiled(SESSION))
 
 
 def filled(placement: str, servers: int, chance: random.Random) -> tuple[ControlSession, list[str]]:
@@ -81,60 +94,70 @@ def pool_of_10_000() -> None:
         print(f"b21.fleet-10000 {round_} {seconds:.1f} s, {after.ru_maxrss / 1024:,.0f} MiB | limit 90 s, 2,048 MiB")
 
 
-def peer(tasks: int, servers: int) -> tuple[float, float]:
-    """Seconds a task of SimPy's model of power-of-two and of ours on the same arrivals and durations."""
-    import simpy
-
-    chance = np.random.default_rng(1)
-    gaps = chance.exponential(1.0 / (servers * BUSY / 0.1), tasks)
-    pick = chance.integers(0, servers, (tasks, 2))
-
-    def task(env: simpy.Environment, workers: list[simpy.Resource], at: int) -> object:
-        one, other = (workers[i] for i in pick[at])
-        chosen = min(one, other, key=lambda w: w.count + len(w.queue))
-        with chosen.request() as place:
-            yield place
-            yield env.timeout(0.1)
-
-    def source(env: simpy.Environment, workers: list[simpy.Resource]) -> object:
-        for at in range(tasks):
-            yield env.timeout(gaps[at])
-            env.process(task(env, workers, at))
-
-    begin = time.process_time()
-    env = simpy.Environment()
-    env.process(source(env, [simpy.Resource(env, CORES) for _ in range(servers // CORES)] * CORES))
-    env.run()
-    theirs = (time.process_time() - begin) / tasks
-    return theirs, _ours(gaps, servers)
-
-
-def _ours(gaps: np.ndarray, servers: int) -> float:
-    """The same arrivals through the engine, interference included."""
-    from hcloud.model.workload import Jobs, Provenance
-    from hcloud.readers.clouds import load_cloud
-    from hcloud.sim.kernels.compiled import SIMULATE
-    from hcloud.sim.setup.build import Setting, build, usual_capacity
-    from hcloud.sim.setup.fitting import Room
-    from hcloud.sim.setup.prepare import tasks_of
-    from hcloud.sim.setup.shop import ShopChoice, open_shop
-    from hcloud.usecases.prices.pricing import open_book
-
-    count, none = len(gaps), np.full(len(gaps), -1, np.int32)
+def world_of(tasks: int, servers: int, placement: str, cloud: CloudModel) -> SimulatedWorld:
+    """Tasks of 100 ms on so many reserved servers of 16 units at 80 % busy where nobody presses, who press on each
+    resource with anything from 0 to 99, before the first event."""
+    gaps, none = (
+        np.random.default_rng(1).exponential(0.1 / (servers * UNITS * BUSY), tasks),
+        np.full(tasks, -1, np.int32),
+    )
     jobs = Jobs(
-        np.cumsum(gaps), np.full(count, 0.1), np.ones(count), np.ones(count), np.zeros(count),
-        np.zeros(count, np.int8), none, (), none.copy(), (), Provenance("b21", "b21", "", count),
+        np.cumsum(gaps), np.full(tasks, 0.1), np.ones(tasks), np.ones(tasks), np.zeros(tasks),
+        np.zeros(tasks, np.int8), none, (), none.copy(), (), Provenance("b21", "b21", "", tasks),
     )  # fmt: skip
-    strategy = load_strategy("SR+power-of-two")
-    setting = Setting(strategy, load_cloud("paper"), open_shop(open_book(), ShopChoice.paper()), servers // 16, 1)
-    tasks = tasks_of(jobs, setting.cloud, strategy, Room(16_000, 61_440), 1)
-    simulate, best = compiled()[SIMULATE], np.inf
+    strategy = load_strategy(f"SR+{placement}")
+    setting = Setting(strategy, cloud, open_shop(open_book(), ShopChoice.paper()), servers, 1)
+    vectors = np.random.default_rng(2).integers(0, 100, (tasks, 10))
+    prepared = replace(tasks_of(jobs, cloud, strategy, Room(UNITS * 1000, 61_440), 1), vector=vectors, truth=vectors)
+    return build(setting, prepared, usual_capacity(tasks, servers, journal=False))
+
+
+def _without_interference(cloud: CloudModel) -> CloudModel:
+    batch = tuple(replace(p, value=0.0 if p.key == "sensitivity" else p.value) for p in cloud.sections["batch"])
+    return replace(cloud, sections={**cloud.sections, "batch": batch})
+
+
+def ours(tasks: int, servers: int, cloud: CloudModel) -> tuple[float, SimulatedWorld]:
+    """Processor seconds of our engine, and the world after the run."""
+    simulate, best = compiled(ENGINE)[SIMULATE], np.inf
     for _ in range(3):
-        world = build(setting, tasks, usual_capacity(count, setting.servers, journal=False))
+        world = world_of(tasks, servers, "power-of-two", cloud)
         begin = time.process_time()
-        simulate(world, count + 1)
-        best = min(best, (time.process_time() - begin) / count)
-    return float(best)
+        simulate(world, tasks + 1)
+        best = min(best, time.process_time() - begin)
+    return float(best), world
+
+
+def theirs(world: SimulatedWorld, servers: int) -> tuple[float, np.ndarray]:
+    """Processor seconds of SimPy on the tasks of a world, and the seconds from classified to ended of each."""
+    rules, cloud, rows = world.control.rules, world.cloud, world.tasks
+    drawn = rules.decision + rules.candidate_cost * draws_for(world.control, 1000)
+    terms = Terms(
+        rules.agents, drawn, rules.wire, rules.notice, cloud.batch_sensitivity, cloud.worst_slowdown, rules.candidates
+    )
+    tasks = list(
+        zip(
+            column(rows, "submit").tolist(), column(rows, "work").tolist(), column(rows, "vector").tolist(), strict=True
+        )
+    )
+    run = PowerOfTwo(terms, column(world.hosts, "slowness")[:servers].tolist(), tasks)
+    begin = time.process_time()
+    responses = run.run()
+    return time.process_time() - begin, np.array(responses)
+
+
+def beside_simpy(tasks: int = 20_000, servers: int = 30) -> None:
+    """Microseconds a task of both, with neighbours that press on each other and without."""
+    cloud = quiet_cloud()
+    for name, model in (("tenants press", cloud), ("nobody presses", _without_interference(cloud))):
+        mine, world = ours(tasks, servers, model)
+        peer, response = theirs(world, servers)
+        measured = column(world.tasks, "ended") - column(world.tasks, "decide")
+        print(
+            f"b21.power-of-two {name}: {1e6 * mine / tasks:.2f} us a task | SimPy {1e6 * peer / tasks:.0f} | ratio"
+            f" {peer / mine:.0f} | mean response {1e3 * measured.mean():.1f} ms, SimPy {1e3 * response.mean():.1f} ms",
+            flush=True,
+        )
 
 
 def main() -> int:
@@ -153,8 +176,7 @@ def main() -> int:
     if find_spec("simpy") is None:
         print("b21.power-of-two: SimPy is not installed; its model is passed over")
         return int(late)
-    theirs, ours = peer(100_000, 1_600)
-    print(f"b21.power-of-two {ours * 1e6:.2f} us a task | peer {theirs * 1e6:.1f} (SimPy) | ratio {theirs / ours:.0f}")
+    beside_simpy()
     return int(late)
 
 

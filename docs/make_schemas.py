@@ -15,10 +15,11 @@ from hcloud.store.plan_file import changes_schema, explanation_schema, plan_sche
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.states.codec import state_schema
 from hcloud.views.commitments import documents as commitments
-from hcloud.views.deciding import bill_plan_documents
+from hcloud.views.deciding import bill_plan_documents, size_documents
 from hcloud.views.document import Document, RefusalDocument, schema_of
 from hcloud.views.explanations import documents as explanations
 from hcloud.views.harvesting import documents as harvesting
+from hcloud.views.harvesting import plan_documents as harvest_plans
 from hcloud.views.live import documents as live
 from hcloud.views.measuring import documents as measuring
 from hcloud.views.prices import documents as prices
@@ -41,6 +42,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "error": (RefusalDocument,),
     "harvest-audit": (harvesting.HarvestAuditDocument,),
     "harvest-replicas": (harvesting.HarvestReplicasDocument,),
+    "harvest-plan": (harvest_plans.HarvestPlanDocument,),
     "harvest-types": (harvesting.HarvestTypesDocument,),
     "holdings": (commitments.HoldingsDocument,),
     "offers": (prices.OffersDocument,),
@@ -59,6 +61,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "recommendation": (commitments.RecommendationDocument,),
     "report": (reports.CostDocument, reports.SavingsDocument, reports.CommitmentsDocument),
     "simulation": (studies.SimulationDocument,),
+    "size": (size_documents.SizeDocument,),
     "state-screen": (live.RememberedDocument, live.UnlockedDocument),
     "status": (live.StatusDocument,),
     "story": (live.StoryDocument,),

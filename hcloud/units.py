@@ -14,6 +14,10 @@ RATE = Decimal("0.000001")
 
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800, "y": HOURS_PER_YEAR * SECONDS_PER_HOUR}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w|y)", re.ASCII)
+_MILLISECONDS = {"us": Decimal("0.001"), "µs": Decimal("0.001"), "ms": Decimal(1), "s": Decimal(1000)}
+_THOUSANDS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+_SMALL_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s)", re.ASCII)
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kMG]?)", re.ASCII)
 _PLAIN_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -29,6 +33,22 @@ def parse_duration(text: str) -> int:
     if seconds != int(seconds):
         raise ValueError(f"{text!r} is not a whole number of seconds")
     return int(seconds)
+
+
+def parse_milliseconds(text: str) -> float:
+    """Milliseconds of ``10ms``, ``200us`` or ``1s``. Raises ValueError for anything else."""
+    match = _SMALL_TIME.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a time; write for example 10ms, 200us or 1s")
+    return float(Decimal(match[1]) * _MILLISECONDS[match[2]])
+
+
+def parse_amount(text: str) -> float:
+    """A number that may end in k, M or G: ``100k`` is 100,000. Raises ValueError for anything else."""
+    match = _AMOUNT.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not an amount; write for example 500, 100k or 2.4M")
+    return float(Decimal(match[1]) * _THOUSANDS[match[2]])
 
 
 def format_duration(seconds: int) -> str:

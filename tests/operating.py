@@ -21,6 +21,7 @@ from hcloud.errors import Call, UnavailableError
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.ledger import Rented
+from hcloud.live.operating.agents import Agents
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.terms import Line, Parts, Rhythm, Teachable, Terms
@@ -256,6 +257,7 @@ class World:
     away: float = 0.0
     origin: LiveOrigin = ORIGIN
     price: Callable[[str, PurchaseOption], Decimal] = field(default=lambda name, option: Decimal("0.10"))
+    agents: Callable[[ControlSession], Agents] | None = None
 
     @classmethod
     def of(
@@ -276,7 +278,9 @@ class World:
         return cls(path, setup_of(strategy, pool), cloud, FakeEngine(cloud), GivenJobs(given))
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Let go of the journal and end the agents."""
+        if self.loop is not None and self.loop.desk.parts.agents is not None:
+            self.loop.desk.parts.agents.close()
         if self._file is not None:
             self._file.close()
 
@@ -321,7 +325,8 @@ class World:
         )
         machines = Machines(self.cloud, self.cloud.clock, WaitLimits(ended=30.0, first_poll=0.5), self.rhythm.settled)
         there = self.engine, self.source, machines, self._file, self.cloud.clock, AtOnce()
-        parts = Parts(*there, self._requests, self._renew, crash=self.crash)
+        agents = None if self.agents is None else self.agents(session)
+        parts = Parts(*there, self._requests, self._renew, crash=self.crash, agents=agents)
         self.loop = OperatingLoop(session, fold, parts, terms)
         return self.loop
 

@@ -195,6 +195,7 @@ SLURM = tuple(f"slurm {verb}" for verb in ("config", "check", "resume", "suspend
 ELSEWHERE = {
     "reproduce": "minutes of simulation; its page is checked word by word by tests/cli/test_reproduce_verb.py",
     "demo": "runs all verbs for a minute; tests/cli/test_demo_verb.py",
+    "size": "needs a profile on several types; tests/cli/test_size_verb.py",
     "page": "prints HTML; tests/browser looks at it",
     "fake wait": "says nothing",
     **dict.fromkeys(SLURM, "tells of a cluster that runs; tests/slurm"),
@@ -204,6 +205,7 @@ ELSEWHERE = {
     "profile run": "measures this machine, so that no two runs say the same; tests/cli/test_profile_verb.py",
     "workload fetch": "asks a cloud; tests/live/test_fetch_aws.py",
     "pricing refresh": "asks a provider; tests/unit/test_price_refresh.py",
+    "harvest plan": "needs weeks of samples; tests/cli/test_harvest_plan.py",
     "harvest types": "needs weeks of samples; tests/cli/test_harvest_verb.py",
     **dict.fromkeys(("harvest replicas", "harvest audit"), "needs servers; tests/cli/test_harvest_replicas_verb.py"),
     "doctor": "tells this machine's versions and places; tests/cli/test_doctor_verb.py",

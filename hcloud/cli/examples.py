@@ -10,6 +10,7 @@ from hcloud.errors import EXIT_CODES
 EXAMPLES: Mapping[str, str] = {
     "demo": "hcloud demo --step",
     "plan": "hcloud plan trace.csv --provider aws --region us-east-1 --out plan.json",
+    "size": "hcloud size app.yaml --provider aws --region us-east-1",
     "explain": "hcloud explain plan.json --why-not m7i.4xlarge",
     "page": "hcloud page plan.json --out plan.html",
     "diff": "hcloud diff base.json head.json -o md",
@@ -72,6 +73,7 @@ EXAMPLES: Mapping[str, str] = {
     "strategy list": "hcloud strategy list",
     "strategy show": "hcloud strategy show HM",
     "placement size": "hcloud placement size --quality 0.9 --miss 1e-3 --busy 0.6",
+    "harvest plan": "hcloud harvest plan util.csv --servers servers.csv --workload batch.csv",
     "harvest types": "hcloud harvest types util.csv --servers servers.csv",
     "harvest replicas": "hcloud harvest replicas --servers servers.csv --reimages reimages.csv --blocks 100000",
     "harvest audit": "hcloud harvest audit placement.jsonl --servers servers.csv",

@@ -30,6 +30,7 @@ SHELLS = ("bash", "zsh", "fish")
 VERBS = {
     "demo": "All of it in a minute on a cloud in memory: measure, plan, apply, a month, the report, the end",
     "plan": "How much to reserve, where and for which term, and what stays on demand",
+    "size": "Which servers meet a target (requests within a tail, a deadline, a rate), and what they cost",
     "explain": "Why this plan, why not another, why so many, why a job waited, and what would change it",
     "page": "A plan as one page of HTML to read, print and send, and its pictures",
     "diff": "What changes from one plan to the next, and why; as the comment on a pull request",
@@ -56,7 +57,7 @@ VERBS = {
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
     "strategy": "The provisioning strategies and where each of their numbers comes from",
     "placement": "How many servers of a large pool to look at for each job: size",
-    "harvest": "Use the idle capacity of what is reserved: types, replicas, audit",
+    "harvest": "Use the idle capacity of what is reserved: types, plan, replicas, audit",
     "reproduce": "The published studies run again with the frozen model: what holds and what does not",
     "fake": "Fake clouds on this machine, for rehearsals: up, wait",
     "iam": "The minimal permissions for one plan: print",

@@ -7,7 +7,7 @@ from typing import Any
 
 ROOMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "tools": ("Tools", ("demo", "init", "validate", "doctor", "fake", "iam")),
-    "deciding": ("Decide", ("plan", "explain", "page", "diff", "export", "policy")),
+    "deciding": ("Decide", ("plan", "size", "explain", "page", "diff", "export", "policy")),
     "studies": ("Study", ("simulate", "compare", "sweep", "strategy", "placement")),
     "harvesting": ("Study", ("harvest",)),
     "live": ("Live", ("decide", "operate", "slurm", "apply", "status", "drift", "destroy", "gc", "recover", "state")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.copies import seen
 from hcloud.control.draws import begin_draws, draw
 from hcloud.control.servers import weight_on
-from hcloud.control.state import STARTING, UP, Control, Job, Server
+from hcloud.control.state import OWN, STARTING, UP, Control, Job, Server
 from hcloud.policy.codes import (
     BY_CHANCE,
     BY_COLOCATION,
@@ -21,6 +21,8 @@ from hcloud.policy.colocation import MILLIONTHS, colocation_loss, contention, mi
 from hcloud.policy.placement import UNTOUCHED
 from hcloud.policy.promise import LOOKS_A_CANDIDATE
 
+MOST_PROPOSED = 32
+"""Ours: candidates that an agent proposes for a job at most."""
 _UNIT = 1000
 """Thousandths of a vCPU of a resource unit: one core with its share of the memory (Tarcil §7.3.2)."""
 
@@ -42,18 +44,51 @@ def may_join(c: Control, server: Server) -> bool:
 
 def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
     """The best of all servers of a roster, or of a sample of them, by the ranking of the rules; -1 where none does."""
+    if c.desk.proposed > 0:
+        number = _first_proposed(c, job, wanted)
+        if number >= 0 or c.rules.ranking == BY_PROBES:
+            return number
+        c.desk.resampled += 1
     if c.rules.candidates == 0:
         return best_of_all(c, job, wanted)
     if c.rules.ranking == BY_PROBES:
         return _first_of_probes(c, job, wanted)
     number = _commit(c, job, wanted)
-    if number < 0 and c.desk.found > 0:  # others took them all in the meantime
+    if number < 0 and c.desk.found > 0:  # others took them in the meantime
         c.desk.resampled += 1
-        age = c.desk.copy_age
-        c.desk.copy_age = 0.0
-        number = _commit(c, job, wanted)
-        c.desk.copy_age = age
+        c.desk.lost = 1
+        return -1
     return number if number >= 0 else _first_with_room(c, job, wanted)
+
+
+def propose(c: Control, number: int) -> None:
+    """Rank reserved servers for a job as the desk's copy knows them: ``taken`` of the best candidate is 1, of the next
+    one 2. Nothing else is changed, so that the copy goes on as what it is a copy of."""
+    desk, job = c.desk, c.jobs[number]
+    searches, looks, wanted = desk.searches, desk.looks, (OWN, job.ask, -1)
+    if c.rules.candidates == 0:
+        desk.found = 1 if best_of_all(c, job, wanted) >= 0 else 0
+    elif c.rules.ranking == BY_PROBES:
+        _first_of_probes(c, job, wanted)
+    else:
+        desk.found = _sample(c, job, wanted)
+    for at in range(desk.found):
+        c.candidates[at].taken = 0
+    for rank in range(1, min(desk.found, MOST_PROPOSED) + 1):
+        c.candidates[_best_candidate(c, desk.found)].taken = rank
+    desk.searches, desk.looks = searches, looks
+
+
+def _first_proposed(c: Control, job: Job, wanted: Wanted) -> int:
+    """The best of the candidates that an agent proposed which still has room; -1 where others took them all."""
+    desk = c.desk
+    desk.found, desk.proposed = desk.proposed, 0
+    for at in range(desk.found):
+        number = c.candidates[at].server
+        if number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1]):
+            return int(number)
+        desk.conflicts += 1
+    return -1
 
 
 def _first_of_probes(c: Control, job: Job, wanted: Wanted) -> int:
@@ -70,7 +105,8 @@ def _first_of_probes(c: Control, job: Job, wanted: Wanted) -> int:
         holds = job.memory <= kind.memory and wanted[1] <= kind.cores
         if number == wanted[2] or not holds or _is_candidate(c, number):
             continue
-        c.candidates[desk.found].server, c.candidates[desk.found].high = number, MILLIONTHS * server.used // kind.cores
+        one = c.candidates[desk.found]
+        one.server, one.high, one.low = number, MILLIONTHS * server.used // kind.cores, desk.found
         desk.found += 1
         if server.used < least and has_capacity(c, server, job, wanted[1]):
             best, least = number, server.used
@@ -88,7 +124,7 @@ def _is_candidate(c: Control, number: int) -> bool:
 
 def _commit(c: Control, job: Job, wanted: Wanted) -> int:
     """Sample, and take the best of the candidates that nobody took since the copy that was looked at; -1 where all were
-    taken, or none was found."""
+    taken (or the best was, where an agent draws anew then), or none was found."""
     found = _sample(c, job, wanted)
     c.desk.found = found
     for _ in range(found):
@@ -97,6 +133,8 @@ def _commit(c: Control, job: Job, wanted: Wanted) -> int:
         if c.desk.copy_age <= 0.0 or has_capacity(c, c.servers[number], job, wanted[1]):
             return int(number)
         c.desk.conflicts += 1
+        if c.rules.resample:
+            return -1
         c.candidates[at].taken = 1
     return -1
 
@@ -187,20 +225,21 @@ def _rank(c: Control, job: Job, cores: int, number: int, at: int) -> None:
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
     terms = (weight_on(c, server, cores), rules.tolerance)
     one.server, one.speed, one.harm, one.high, one.low, one.taken = number, 0, 0, 0, number, 0
-    if rules.ranking == BY_LOAD:
+    if rules.ranking in (BY_LOAD, BY_FIT):
         one.high = MILLIONTHS * server.used // load[2]
-    elif rules.ranking == BY_CHANCE:
+    if rules.ranking == BY_CHANCE:
         one.low = at
-    elif rules.ranking != BY_NUMBER:
+    elif rules.ranking not in (BY_LOAD, BY_NUMBER):
         one.speed = c.speeds[job.platform, server.kind]
     if not rules.informed:
         return
+    nature = job.vector, job.tolerates
     if rules.ranking in (BY_FIT, FILTERED, FILTERED_BY_CHANCE):
-        one.harm = max(colocation_loss(load, job.vector, terms, 0) - MILLIONTHS, 0)
+        one.harm = max(colocation_loss(load, nature, terms, 0) - MILLIONTHS, 0)
     elif rules.ranking == BY_COLOCATION:
-        one.harm = 1 if violates(load, job.vector, terms) else 0
+        one.harm = 1 if violates(load, nature, terms) else 0
         one.speed = 0 if one.harm else one.speed
-        one.high = colocation_loss(load, job.vector, terms, rules.printed_formula)
+        one.high = colocation_loss(load, nature, terms, rules.printed_formula)
     elif rules.ranking == BY_MATCH:
         unit = contention(server.pressure, load[2], rules.full_pressure, c.desk.scratch)
         one.high, one.low = mismatch(unit, (job.high, job.low))

@@ -104,6 +104,11 @@ def header_line(setup: Setup, live: LiveOrigin | None = None) -> str:
     )
 
 
+def setup_of_line(line: str) -> Setup:
+    """What a first line says of the controller; raises EventError where it is none."""
+    return _setup(from_line(line))
+
+
 def entry_line(entry: Entry | Note) -> str:
     """A line of an event, a decision or a note."""
     if isinstance(entry, Note):

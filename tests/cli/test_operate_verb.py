@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -19,8 +20,10 @@ from hcloud.cli import main
 from hcloud.model.running.event import UNKNOWN, Arrival
 from hcloud.profiling.machines import ProcessHost
 from hcloud.readers.bundle import bundled
+from hcloud.sim.kernels.compiled import plain
 from hcloud.store.journal import read_journal
 from hcloud.usecases.live import operate
+from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operate_requests import Requests, lock_of_work
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
@@ -268,6 +271,20 @@ def test_a_job_of_a_profiled_application_has_its_estimated_vector(here: Path) ->
     vectors = {e.job: e.vector for e in events if isinstance(e, Arrival)}
     assert vectors["b"] == UNKNOWN
     assert vectors["a"] != UNKNOWN
+
+
+def test_two_agents_as_processes_place_jobs_and_may_die(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each agent ends in the middle of its fourth decision, and so do those that come in their place."""
+    text = (bundled("policies") / "placements" / "tarcil.yaml").read_text()
+    Path("two.yaml").write_text(re.sub(r"(agents:\n +value: )\d+", r"\g<1>2", text))
+    jobs({f"j{n}": (n / 20, 0.1) for n in range(12)})
+    monkeypatch.setenv("HYC_CRASH_AT", "agent.proposed|4")
+    assert main.run(["operate", *RUN, "--strategy", "SR+two.yaml"]) == 0
+    assert ledger() == Counter({f"{what} j{n}": 1 for what in ("begin", "end") for n in range(12)})
+    told = read_journal(here / ".hcloud" / "operate" / "journal.jsonl")
+    assert {e.agent for e in told.events if isinstance(e, Arrival) and e.ranked} == {0, 1}
+    assert tuple(replay(told, plain())[1]) == told.decisions
+    assert not left()
 
 
 def test_a_strategy_that_rents_nothing_gets_the_whole_machine(here: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from living import Draw, came, events_of, setup_of, sound
 
 from hcloud.control.session import ControlSession
+from hcloud.control.state import OWN
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import ClockTick, Completion, Event, EventError, Failed, Ready
+from hcloud.model.running.event import Arrival, ClockTick, Closing, Completion, Event, EventError, Failed, Ready
 from hcloud.policy.facts import Setup
 from hcloud.sim.kernels.compiled import SESSION, compiled, plain
 from hcloud.store.events import parse_event
@@ -27,11 +29,17 @@ SETUPS: dict[str, Setup] = {
     "OdM with spot": setup_of("OdM", spot=1, spot_quality=9_000),
     "HF": setup_of("HF", 2),
     "HM with spot": setup_of("HM", 2, spot=1, spot_quality=9_000),
+    "SR+tarcil": setup_of("SR+tarcil", 4),
+    "SR+sparrow": setup_of("SR+sparrow", 4),
+    "HM+power-of-two": setup_of("HM+power-of-two", 3),
+    "SR+centralised": setup_of("SR+centralised", 3),
     "HM, queueing": setup_of("HM", 2, wait_quantile=0.05, assumes_waits=1, overtaking=0),
 }
-_DRAW = st.tuples(st.integers(0, 15), st.integers(0, 1000), st.integers(0, 100), st.integers(0, 40))
+_AMOUNTS = st.integers(0, 1000), st.integers(0, 100), st.integers(0, 40)
+_DRAW = st.tuples(st.integers(0, 15), *_AMOUNTS)
 DRAWS = st.lists(_DRAW, min_size=20, max_size=60)
 ANY = st.sampled_from(sorted(SETUPS))
+BY_AGENTS = st.sampled_from([name for name in sorted(SETUPS) if "+" in name])
 
 
 def lived(live: ControlSession, draws: list[Draw]) -> list[tuple[Event, list[Decision]]]:
@@ -51,6 +59,21 @@ def test_the_tables_agree_whatever_happens(name: str, draws: list[Draw]) -> None
         launched = [d.instance for d in made if d.action.value == "launch"]
         assert numbers.isdisjoint(launched)
         numbers.update(n for n in launched if n is not None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ANY, st.lists(st.tuples(st.sampled_from((0, 1, 2, 4, 5, 6, 8, 9, 10)), *_AMOUNTS), min_size=30, max_size=60))
+def test_no_job_is_put_on_an_instance_that_is_closed(name: str, draws: list[Draw]) -> None:
+    """Until it is open again; one that is rented goes with its last job, and no other takes it over."""
+    live = ControlSession(SETUPS[name], plain())
+    closed = set[int | None]()
+    for event in events_of(live, draws):
+        made = live.handle(event)
+        if isinstance(event, Closing):
+            (closed.discard if event.over else closed.add)(event.instance)
+        assert closed.isdisjoint(d.instance for d in made if d.action.value in ("place", "retain"))
+        idle = [i for n, i in live.instances.items() if n in closed and live.tables.tenants[i.slot] == 0]
+        assert all(instance.paid == OWN for instance in idle)
 
 
 @settings(max_examples=40, deadline=None)
@@ -94,6 +117,40 @@ def test_compiled_kernels_decide_the_same_and_leave_the_same(name: str, draws: l
     assert fast.snapshot() == slow.snapshot()
     other = ControlSession.restored(SETUPS[name], _compiled(), slow.snapshot())
     assert other.snapshot() == slow.snapshot()
+
+
+@settings(max_examples=40, deadline=None)
+@given(BY_AGENTS, DRAWS)
+def test_a_copy_that_proposes_stays_a_copy_and_its_proposals_replay(name: str, draws: list[Draw]) -> None:
+    live, copy, fast = (ControlSession(SETUPS[name], kernels) for kernels in (plain(), plain(), _compiled()))
+    told = []
+    for came_to in events_of(live, draws):
+        event = came_to
+        if isinstance(came_to, Arrival):
+            event = replace(came_to, agent=1, copy_age=0.5, ranked=copy.proposal(came_to))
+            assert fast.proposal(came_to) == event.ranked == copy.proposal(came_to)
+        told.append((event, live.handle(event)))
+        assert copy.handle(event) == fast.handle(event) == told[-1][1]
+    sound(copy)
+    again = ControlSession(SETUPS[name], plain())
+    assert [again.handle(parse_event(json.loads(entry_line(event)))) for event, _ in told] == [d for _, d in told]
+
+
+def test_the_first_proposed_server_with_room_is_taken() -> None:
+    live = ControlSession(setup_of("SR+tarcil", 3), plain())
+    placed = [
+        live.handle(replace(came(job, 1.0, cores=cores), agent=0, ranked=ranked))[-1].instance
+        for job, cores, ranked in (
+            ("a", 9, (2, 1)),
+            ("b", 9, (2, 1, 0)),
+            ("c", 7, (2,)),
+            ("d", 16, (1, 2)),
+            ("e", 1, (77,)),
+        )
+    ]
+    assert placed[:4] == [2, 1, 2, 0], "the last of these went where nobody had proposed, since the others had no room"
+    assert placed[4] == 1, "a server that is gone is nobody's proposal"
+    assert live.tables.control.desk.conflicts == 3
 
 
 def test_what_is_due_and_not_told_yet_is_in_a_snapshot() -> None:

@@ -26,6 +26,7 @@ PRINTED = {
     "validate": "checks",
     "doctor": "checks",
     "plan": "plan",
+    "size": "size",
     "explain": "explanation",
     "simulate": "simulation",
     "compare": "simulation",

@@ -27,11 +27,13 @@ OURS |= {"details", "summary", "!--"}
 REPORTS = {("report", name) for name in ("cost", "savings", "commitments", "accuracy", "quality")}
 WRITTEN = {
     ("plan",),
+    ("size",),
     ("explain",),
     ("diff",),
     ("policy", "check"),
     ("placement", "size"),
-    ("harvest", "types"),
+    ("harvest", "plan"),
+    *(("harvest", name) for name in ("types", "replicas", "audit")),
 } | REPORTS
 
 

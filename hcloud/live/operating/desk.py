@@ -82,6 +82,8 @@ class OperatingDesk:
         made = self.session.handle(event)
         if made or not isinstance(event, ClockTick):
             self.tell(event)
+            if self.parts.agents is not None:
+                self.parts.agents.tell(event)
             for decision in made:
                 self.tell(decision)
             self.made += made

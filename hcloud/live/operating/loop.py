@@ -22,9 +22,9 @@ from hcloud.live.operating.losing import lose_ended
 from hcloud.live.operating.seeing import answered, decide_anew, see_machine
 from hcloud.live.operating.terms import Parts, Terms
 from hcloud.live.operating.workers import Answer
-from hcloud.model.running.event import Cancelled, ClockTick
+from hcloud.model.running.event import Arrival, Cancelled, ClockTick
 from hcloud.model.running.job import JobOrder, NewJobs
-from hcloud.model.running.note import Asked, ControllerStarted, Finished, LimitsSet
+from hcloud.model.running.note import Asked, ControllerStarted, Finished, JobTaken, LimitsSet
 
 WORKER_SECONDS = 0.02
 """Ours: how soon the answer of a worker is looked for."""
@@ -37,6 +37,7 @@ class OperatingLoop:
         self.desk = OperatingDesk(session, fold, parts, terms)
         self._coming: list[tuple[float, int, JobOrder]] = []
         self._known: set[str] = set(fold.known)
+        self._deciding: dict[str, JobOrder] = {}
         self._learner = Learner(self.desk, terms.known)
         self.desk.before = self._learner.before
         self._judge = Judge(self.desk, self._learner)
@@ -75,6 +76,7 @@ class OperatingLoop:
         for answer in desk.parts.workers.answers():
             self._answered(answer, now)
         decide_anew(desk, now)
+        self._take_decided(now)
         self._take_jobs(now)
         self._judge.judge(now)
         self._learner.flush(now)
@@ -102,7 +104,8 @@ class OperatingLoop:
         desk = self.desk
         due = min(desk.session.next_due(), self._coming[0][0] if self._coming else math.inf)
         seconds = min(desk.terms.rhythm.period, max(due - desk.now(), 0.0))
-        desk.parts.engine.wait(max(seconds if desk.parts.workers.idle else min(seconds, WORKER_SECONDS), 0.001))
+        idle = desk.parts.workers.idle and not self._deciding
+        desk.parts.engine.wait(max(seconds if idle else min(seconds, WORKER_SECONDS), 0.001))
 
     def _renew(self) -> None:
         """Begin the journal anew with a snapshot of all there is."""
@@ -165,12 +168,35 @@ class OperatingLoop:
             order = heappop(self._coming)[2]
             if order.id in desk.fold.known:
                 continue
-            fitted = desk.fold.fitted.get(order.app)
-            vector = desk.terms.vector(order) if fitted is None else fitted.vector
-            note, arrival = taken(order, vector, desk.terms.coin(order.id), now)
-            desk.tell(note)
-            desk.happen(arrival)
-        desk.coming = len(self._coming)
+            if desk.parts.agents is None:
+                self._take(order, now)
+            else:
+                self._deciding[order.id] = order
+                desk.parts.agents.ask(self._lines_of(order, now)[1])
+        desk.coming = len(self._coming) + len(self._deciding)
+
+    def _take_decided(self, now: float) -> None:
+        """Commit what agents propose; a job that was cancelled meanwhile, or comes while all is to stop, is not taken:
+        as long as no agent has answered nothing is noted of it, and whoever goes on finds it where it came from."""
+        desk = self.desk
+        for proposed in desk.parts.agents.answers(now) if desk.parts.agents is not None else ():
+            order = self._deciding.pop(proposed.job)
+            if order.id not in desk.fold.known and not desk.fold.asked:
+                self._take(order, now, proposed)
+
+    def _take(self, order: JobOrder, now: float, proposed: Arrival | None = None) -> None:
+        note, arrival = self._lines_of(order, now)
+        if proposed is not None:
+            agent, age, ranked = proposed.agent, proposed.copy_age, proposed.ranked
+            arrival = replace(arrival, vector=proposed.vector, agent=agent, copy_age=age, ranked=ranked)
+        self.desk.tell(note)
+        self.desk.happen(arrival)
+
+    def _lines_of(self, order: JobOrder, now: float) -> tuple[JobTaken, Arrival]:
+        desk = self.desk
+        fitted = desk.fold.fitted.get(order.app)
+        vector = desk.terms.vector(order) if fitted is None else fitted.vector
+        return taken(order, vector, desk.terms.coin(order.id), now)
 
     def _new_jobs(self) -> NewJobs:
         """What came; nothing while the journal cannot be written, or its source cannot be read."""

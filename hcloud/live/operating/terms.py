@@ -12,6 +12,7 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.ports import Clock, Crash, Engine, JobSource
 from hcloud.control.session import ControlSession
+from hcloud.live.operating.agents import Agents
 from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.workers import Workers
 from hcloud.model.catalog import PurchaseOption
@@ -90,7 +91,8 @@ class Terms:
 
 @dataclass(slots=True)
 class Parts:
-    """Everything that the loop needs of the world. ``shown`` is told the machines that the cloud has, by number."""
+    """Everything that the loop needs of the world. ``shown`` is told the machines that the cloud has, by number;
+    ``agents`` propose where jobs go (None: nobody does, the controller decides alone)."""
 
     engine: Engine
     source: JobSource
@@ -102,3 +104,4 @@ class Parts:
     renew: Callable[[ControlSession, Fold], None] = field(default=lambda session, fold: None)
     shown: Callable[[Mapping[int, Machine]], None] = field(default=lambda machines: None)
     crash: Crash = field(default=lambda name: None)
+    agents: Agents | None = None

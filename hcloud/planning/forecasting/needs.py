@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,7 +45,7 @@ class SizePoint(NamedTuple):
 class ApplicationNeed:
     """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
     RESOURCES; None where nothing is known) with the standard deviation of each entry in points, its performance by
-    instance type (more is better), and what each rests on, for people."""
+    instance type and by number of servers (more is better), and what each rests on, for people."""
 
     app: str
     sizes: tuple[SizePoint, ...]
@@ -53,6 +53,7 @@ class ApplicationNeed:
     types: Mapping[str, float]
     because: str
     errors: tuple[float, ...] = ()
+    nodes: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def quality(self) -> int | None:
@@ -68,7 +69,10 @@ def need_of(profile: Profile, estimate: Estimate) -> ApplicationNeed:
     scores = _scores(known[Aspect.TOLERATED], known[Aspect.CAUSED])
     types = {c: _performance(p, rising=profile.metric.rising)[0] for c, p in known[Aspect.TYPES].items()}
     vector = tuple(score for score, _ in scores) or None
-    return ApplicationNeed(profile.app, sizes, vector, types, _because(profile), tuple(error for _, error in scores))
+    out = known[Aspect.SCALE_OUT].items()
+    nodes = {int(c): _performance(p, rising=profile.metric.rising)[0] for c, p in out if c.isdecimal() and int(c)}
+    errors = tuple(error for _, error in scores)
+    return ApplicationNeed(profile.app, sizes, vector, types, _because(profile), errors, nodes)
 
 
 def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:
@@ -156,7 +160,8 @@ def fit_jobs(jobs: Jobs, needs: Sequence[ApplicationNeed]) -> Fitted:
     modelled = []
     for code, name in enumerate(jobs.apps):
         if name in by_name:
-            rows = np.flatnonzero(jobs.app == code)
+            sized = jobs.app == code if jobs.target is None else (jobs.app == code) & (jobs.target < 0)
+            rows = np.flatnonzero(sized)
             changes = list(_resized(by_name[name], jobs, rows, (cores, memory)))
             said = ", ".join(changes) if changes else "sizes as asked for"
             if (quality := by_name[name].quality) is not None:

@@ -40,6 +40,7 @@ TOP = (
     "time_cap",
     "run_cap",
     "budget",
+    "target",
 )
 _NEEDED = ("name", "command")
 _METRIC = ("printed", "load", "url", "connections", "seconds", "pattern", "name", "unit", "better", "of")

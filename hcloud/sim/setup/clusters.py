@@ -10,6 +10,7 @@ import numpy as np
 
 from hcloud.errors import UsageError
 from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.cluster import Cluster
 from hcloud.model.workload import Jobs, Modelled, Provenance, Window
 from hcloud.planning.forecasting.window import window_of
@@ -93,14 +94,17 @@ class ClusterScenario:
         return np.ascontiguousarray(found)
 
 
-def cluster_scenario(name: str, cluster: Cluster, seed: int = 42, load: float | None = None) -> ClusterScenario:
-    """The jobs of a scenario on its cluster; the same name, seed and load give the same bits.
+def cluster_scenario(
+    name: str, cluster: Cluster, cloud: CloudModel, seed: int = 42, load: float | None = None
+) -> ClusterScenario:
+    """The jobs of a scenario on its cluster; the same name, seed and load give the same bits. How hard jobs press is
+    said by a cloud.
 
     The ``load`` (None: the scenario's own) changes how long jobs run and nothing else. Raises UsageError for one that
     these jobs cannot have.
     """
     recipe = RECIPES[name]
-    found = Applications.drawn(recipe, seed)
+    found = Applications.drawn(recipe, cloud, seed)
     app = applications_of_jobs(recipe, found, seed)
     submit, span = submissions(recipe, cluster, seed)
     groups, chance = found.group[app], stream(seed, f"{name}: sizes")
@@ -174,9 +178,14 @@ def _jobs(recipe: ClusterRecipe, cluster: Cluster, seed: int, drawn: _Drawn) -> 
         submit, seconds, cores, cores * per_vcpu, np.zeros(len(submit)), kinds[found.group[app]],
         app.astype(np.int32), found.names, np.full(len(submit), -1, np.int32), (),
         Provenance(f"scenario:{recipe.name}", "scenario", f"seed {seed}{at_load}", len(submit), modelled=rules),
-        vectors={name: tuple(vector) for name, vector in zip(found.names, found.causes.tolist(), strict=True)},
+        vectors=_by_application(found, found.causes),
+        tolerates=_by_application(found, _tolerated(recipe, found.causes, seed)) if recipe.tolerance_apart else {},
         vector_errors=dict.fromkeys(found.names, (_CLASSIFIED,) * len(RESOURCES)),
     )  # fmt: skip
+
+
+def _by_application(found: Applications, points: Ints) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(vector) for name, vector in zip(found.names, points.tolist(), strict=True)}
 
 
 def _speeds(recipe: ClusterRecipe, apps: int, cluster: Cluster, seed: int) -> Reals:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold
@@ -36,6 +37,7 @@ from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journal import Before, JournalContents, LiveOrigin, header_line, read_journal
 from hcloud.store.live_journal import LiveJournalFile, segment
+from hcloud.usecases.live.agents import agents_of
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.fake_machines import executed
 from hcloud.usecases.live.ground import LiveGround, local_types
@@ -53,6 +55,7 @@ from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 
 JOURNAL, REQUESTS = "journal.jsonl", "requests"
+ARRIVE = "control.controller.arrive"
 NAMED = 5
 """Jobs that a message names."""
 ANSWER_SECONDS, LOOK_SECONDS = 5.0, 0.2  # ours
@@ -128,7 +131,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             here.check_types({(kind.name, option) for kind in setup.types for option in options})
         if (known is None or limited) and (why := reserve_beyond(setup, here.price, asked.limits)):
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
-        session, untold = _session(setup, known, kernels(), directory)
+        made = kernels()
+        session, untold = _session(setup, known, made, directory)
         world = open_engine(
             here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began, known is not None)
         )
@@ -137,10 +141,11 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         if known is None:
             _begin_anew(directory)
         journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0, check=lock.check)
-        workers = Workers()
+        workers, agents = Workers(), None
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
             parts = _parts(here, world, origin, journal, workers)
+            parts.agents = agents = agents_of(session, compiled=not isinstance(made[ARRIVE], FunctionType))
             terms = _terms(here, asked, origin, setup, world)
             loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan))
             loop.expect(first)
@@ -149,6 +154,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             with executed(here, joins=origin.engine == SLURM_ENGINE):
                 yield Operation(loop, directory, origin, known is not None)
         finally:
+            if agents is not None:
+                agents.close()
             workers.close()
             journal.close()
 

@@ -95,7 +95,9 @@ def classify_apps(request: ClassificationRequest, at: datetime) -> tuple[Applica
         )
     corpus = {a: _referred(m, request.references.get(a, "")) for a, m in corpus.items()}
     prices = prices_of(corpus[Aspect.TYPES].columns if Aspect.TYPES in corpus else ())
-    return tuple(_answer(_observed(p, request, at), p, _Corpus(corpus, prices), request) for p in _asked(request))
+    return tuple(
+        _answer(observed_in(p, request.observed, at), p, _Corpus(corpus, prices), request) for p in _asked(request)
+    )
 
 
 def _referred(matrix: Matrix, reference: str) -> Matrix:
@@ -124,11 +126,11 @@ def _asked(request: ClassificationRequest) -> list[Profile]:
     return [load_profile(profile_file(name, folder)) for name in request.apps]
 
 
-def _observed(profile: Profile, request: ClassificationRequest, at: datetime) -> Profile:
+def observed_in(profile: Profile, observed: Sequence[ObservedValue], at: datetime) -> Profile:
     """The profile with the observed values in place of its own (Quasar §3.2: measurements overwrite)."""
     entries = {aspect: dict(columns) for aspect, columns in profile.entries.items()}
     failures = {aspect: dict(columns) for aspect, columns in profile.failures.items()}
-    for seen in request.observed:
+    for seen in observed:
         entries.get(seen.aspect, {}).pop(seen.column, None)
         failures.get(seen.aspect, {}).pop(seen.column, None)
         if seen.value is None:

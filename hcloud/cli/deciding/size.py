@@ -1,0 +1,91 @@
+"""``hcloud size``: from a target to servers and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, Configuration, Families, Now, OneRegion
+from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
+from hcloud.cli.main import session
+
+UNREACHED = 8
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+class SizeFormat(StrEnum):
+    """How sizes are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    MD = "md"
+    CSV = "csv"
+
+
+@dataclass(frozen=True)
+class SizePrinted(FormOfResult, TimeOfResult):
+    """How sizes are printed."""
+
+    output: Annotated[SizeFormat, typer.Option("--output", "-o", help="What to print.")] = SizeFormat.TABLE
+    json_: AsJson = False
+    now: Now = None
+
+
+@app.command()
+@grouped
+def size(
+    ctx: typer.Context,
+    *,
+    app_file: Annotated[Path, typer.Argument(metavar="APP", help="app.yaml with name and target.")],
+    free: Annotated[
+        Path | None, typer.Option(help="CSV of servers that are there: server, type, vcpus, memory_gib, free_vcpus ...")
+    ] = None,
+    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else that of hcloud.yaml, else aws.")] = None,
+    region: OneRegion = None,
+    family: Families = None,
+    profiles: Annotated[
+        Path | None, typer.Option(help="The folder of the application's profile; else beside its file, else ours.")
+    ] = None,
+    corpus: Annotated[
+        str, typer.Option(help="Applications seen before: a folder or a .json or .npz file.")
+    ] = "bundled",
+    observed: Annotated[
+        list[str] | None, typer.Option(help="Seen since, ASPECT.COLUMN=NUMBER; replaces the profile's.")
+    ] = None,
+    file: Configuration = None,
+    shown: SizePrinted,
+) -> None:
+    """Which servers meet a target (requests within a tail, work by a deadline, a rate), and what they cost an hour.
+
+    Exit 9 names the measurement that is missing, exit 8 says that nothing at hand reaches the target.
+    """
+    from hcloud.readers.configuration.config import load_config
+    from hcloud.usecases.asked import provider_named
+    from hcloud.usecases.deciding.size import SizeRequest, size_app
+    from hcloud.usecases.measuring.classify import parse_observed
+    from hcloud.usecases.workloads.sources import Flags, with_flags
+    from hcloud.views.deciding.size import show_size, size_markdown
+    from hcloud.views.deciding.size_documents import SizeDocument
+
+    terminal, at = session(ctx).terminal, shown.at
+    request = SizeRequest(app_file, profiles, corpus, tuple(map(parse_observed, observed or ())), free)
+    flags = Flags(
+        providers=(provider_named(provider),) if provider else (),
+        regions=(region,) if region else (),
+        families=tuple(family or ()),
+    )
+    with terminal.busy("sizing"):
+        found = size_app(request, with_flags(load_config(file), flags), at)
+    shown.tell(
+        terminal,
+        lambda: SizeDocument.of(found, at),
+        lambda: show_size(found, terminal),
+        md=lambda: size_markdown(found),
+    )
+    if found.sized is not None and not found.sized.cheapest.met:
+        raise typer.Exit(UNREACHED)

@@ -1,0 +1,301 @@
+"""How much of which servers an application's target takes, by what is known of the application (Quasar §3.3).
+
+What one server does is taken from the rows of classification: the performance measured or predicted on the whole of
+its type, scaled down to a part of it as the application scales up, less where neighbours press. What several do
+together is their sum times the efficiency of scaling out. The walk itself is :mod:`hcloud.policy.allocation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hcloud.errors import EvidenceError
+from hcloud.model.target import GoalKind, JobTarget, TargetedSize
+from hcloud.planning.forecasting.needs import HIGHEST, ApplicationNeed, SizePoint
+from hcloud.policy.allocation import Allocation, Choices, allocate, by_quality, efficiency_of
+from hcloud.policy.records import Ints, Reals
+
+MOST_SERVERS = 10_000
+"""Servers that one application may be given (ours)."""
+MEMORY_WEIGHT = 1e-6
+"""vCPUs that a GiB counts as, so that of sizes with equal vCPUs that with less memory is taken."""
+_SAME = 1e-9
+
+
+class Part(NamedTuple):
+    """vCPUs and GiB; 0 GiB: memory was not limited where it was measured."""
+
+    vcpus: float
+    gib: float
+
+    def fits(self, room: Part) -> bool:
+        """Whether a server with so much room has it."""
+        return self.vcpus <= room.vcpus + _SAME and self.gib <= room.gib + _SAME
+
+
+@dataclass(frozen=True, slots=True)
+class FreeServer:
+    """A server that is there: its type, the whole of it and what is free; what its tenants press with and what they
+    still tolerate by resource (points of the whole server), where that is known."""
+
+    name: str
+    type: str
+    whole: Part
+    free: Part
+    pressure: tuple[float, ...] | None = None
+    room: tuple[float, ...] | None = None
+
+
+class SizedServer(NamedTuple):
+    """One server of an answer: which (a rented one has the name of its type), the part of it that is taken, what it
+    does alone, what it adds to those before it and what they do together then, by seconds."""
+
+    name: str
+    type: str
+    part: Part
+    alone: float
+    adds: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class SizedAnswer:
+    """Servers that meet a target, or come as close to it as can be."""
+
+    servers: tuple[SizedServer, ...]
+    reached: float
+    met: bool
+
+    @property
+    def vcpus(self) -> float:
+        """The vCPUs taken."""
+        return sum(server.part.vcpus for server in self.servers)
+
+
+@dataclass(frozen=True, slots=True)
+class SizedTarget:
+    """What a target takes: the cheapest answer, that of the walk by quality, what has to be reached (of the
+    application's own measure, a second), and why types were left out."""
+
+    needed: float
+    cheapest: SizedAnswer
+    by_quality: SizedAnswer
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SizingMarket:
+    """Where servers are rented: the cloud and region, dollars an hour by type, and the day of the oldest price."""
+
+    place: str
+    hourly: Mapping[str, Decimal]
+    priced: date
+
+
+@dataclass(frozen=True, slots=True)
+class SizedApp:
+    """An application's target with what it takes (None for best effort), what the profile counts in, where servers are
+    rented (None: they are there), and what that rests on."""
+
+    name: str
+    target: JobTarget
+    unit: str
+    sized: SizedTarget | None
+    market: SizingMarket | None
+    basis: str
+
+    def hourly(self, answer: SizedAnswer) -> Decimal | None:
+        """Dollars an hour of an answer; None where its servers are there already."""
+        if self.market is None:
+            return None
+        return sum((self.market.hourly[server.type] for server in answer.servers), Decimal(0))
+
+
+class _Offered(NamedTuple):
+    """What may be taken, with what its rows and sizes are called."""
+
+    choices: Choices
+    names: Sequence[str]
+    types: Sequence[Sequence[str]]
+    parts: Sequence[Part]
+
+
+def size_anywhere(target: JobTarget, need: ApplicationNeed) -> TargetedSize | None:
+    """What a target takes where all servers are as fast as the one the application was measured on: the fewest vCPUs,
+    of sizes it was classified at; None where there is none. Raises EvidenceError with the measurement that is missing.
+    """
+    if not need.sizes:
+        return None
+    here = replace(need, types={})
+    parts = [Part(p.vcpus, p.gib) for p in need.sizes]
+    if target.kind is GoalKind.NONE:
+        return TargetedSize(target, (min(parts),))
+    order = sorted(range(len(parts)), key=lambda at: (parts[at], at))
+    efficiency = _efficiency(target, here, MOST_SERVERS)
+    performance = np.array([[need.sizes[at].performance for at in order]])
+    parts = [parts[at] for at in order]
+    cost = np.array([part.vcpus + MEMORY_WEIGHT * part.gib for part in parts])
+    choices = Choices(np.array([len(efficiency)]), performance, cost, efficiency)
+    found = _sized(target, here, _Offered(choices, [need.app], [[""]], parts), {})
+    answer = found.cheapest
+    return TargetedSize(target, tuple(server.part for server in answer.servers), answer.reached / found.needed)
+
+
+def needed_rate(target: JobTarget, need: ApplicationNeed) -> float:
+    """What has to be done a second in the measure of the profile; servers keep a share of their throughput within a
+    tail, which counts as so much more to be done."""
+    if target.kind is GoalKind.RATE:
+        return target.amount * best_rate(need)
+    return target.rate / target.per_run / target.kept_share
+
+
+def best_rate(need: ApplicationNeed) -> float:
+    """The best that one server does, of all types known."""
+    return max((*need.types.values(), *(p.performance for p in need.sizes if not need.types)), default=0.0)
+
+
+def size_rented(
+    target: JobTarget, need: ApplicationNeed, wholes: Mapping[str, Part], hourly: Mapping[str, float]
+) -> SizedTarget:
+    """What a target takes of types that any number of can be rented of, at dollars an hour. Raises EvidenceError with
+    the measurement that is missing."""
+    known = [name for name in wholes if name in need.types]
+    left_out = {name: "its performance is not known" for name in wholes if name not in need.types}
+    _check_types(need, wholes)
+    ordered = sorted(known, key=lambda name: (hourly[name], name))
+    efficiency = _efficiency(target, need, MOST_SERVERS)
+    performance = np.array([[need.types[name] for name in ordered]])
+    cost = np.array([hourly[name] for name in ordered])
+    choices = Choices(np.array([len(efficiency)]), performance, cost, efficiency)
+    parts = [wholes[name] for name in ordered]
+    return _sized(target, need, _Offered(choices, [""], [ordered], parts), left_out)
+
+
+def size_free(
+    target: JobTarget, need: ApplicationNeed, servers: Sequence[FreeServer], sensitivity: float
+) -> SizedTarget:
+    """What a target takes of servers that are there, in vCPUs; ``sensitivity`` is how much a point of pressure too much
+    slows the application down. Raises EvidenceError with the measurement that is missing."""
+    wholes = {server.type: server.whole for server in servers}
+    left_out = {name: "its performance is not known" for name in wholes if name not in need.types}
+    _check_types(need, wholes)
+    parts = sorted(
+        {*(Part(p.vcpus, p.gib) for p in need.sizes), *(wholes[t] for t in wholes if t in need.types)},
+    )
+    by_type = {name: np.array([part_rate(need, name, whole, p) for p in parts]) for name, whole in wholes.items()}
+    names = list(by_type)
+    code = np.array([names.index(s.type) for s in servers])
+    performance = np.array(list(by_type.values()))[code]
+    room = np.array([s.free for s in servers])
+    size = np.array(parts)
+    performance *= (size[None, :, :] <= room[:, None, :] + _SAME).all(axis=2)
+    if any(s.pressure is not None or s.room is not None for s in servers):
+        performance *= _undisturbed(need, servers, size, sensitivity)
+    cost = size[:, 0] + MEMORY_WEIGHT * size[:, 1]
+    efficiency = _efficiency(target, need, min(len(servers), MOST_SERVERS))
+    choices = Choices(np.ones(len(servers), np.int64), performance, cost, efficiency)
+    offered = _Offered(choices, [s.name for s in servers], [[s.type] for s in servers], parts)
+    return _sized(target, need, offered, left_out)
+
+
+def part_rate(need: ApplicationNeed, name: str, whole: Part, part: Part) -> float:
+    """What a part of a server does: the whole as its type is known, less as the application is slower on the part; 0
+    where that is not known or the part is larger than the whole."""
+    if name not in need.types or not part.fits(whole):
+        return 0.0
+    if abs(part.vcpus - whole.vcpus) < _SAME and part.gib >= whole.gib - _SAME:
+        return need.types[name]
+    all_of_it = _point([p for p in need.sizes if abs(p.vcpus - whole.vcpus) < _SAME and p.gib <= whole.gib])
+    taken = _point([p for p in need.sizes if Part(p.vcpus, p.gib) == part])
+    return 0.0 if all_of_it is None or taken is None else need.types[name] * min(taken / all_of_it, 1.0)
+
+
+def _point(points: Sequence[SizePoint]) -> float | None:
+    return max((p.performance for p in points), default=None)
+
+
+def _check_types(need: ApplicationNeed, wholes: Mapping[str, Part]) -> None:
+    """EvidenceError where nothing is known of the application on any type at hand."""
+    if any(name in need.types for name in wholes):
+        return
+    smallest = min(wholes, key=lambda name: (wholes[name].vcpus, name), default="TYPE")
+    at_hand = ", ".join(sorted(wholes)[:5]) + (f" and {len(wholes) - 5} more" if len(wholes) > 5 else "")
+    known = f"it is known on {', '.join(sorted(need.types)[:5])}" if need.types else "it is known on none"
+    raise EvidenceError(
+        f"how fast {need.app} is on the types at hand is not known ({at_hand}; {known})",
+        hint=f"measure it on one of them, and give --observed types.{smallest}=NUMBER",
+    )
+
+
+def _efficiency(target: JobTarget, need: ApplicationNeed, most: int) -> Reals:
+    """The efficiency of 1, 2, 3 ... servers: stated as linear, or as the application scales out; of one server where
+    nothing is known."""
+    most = min(most, target.most_servers or most)
+    if target.linear:
+        return np.ones(most)
+    known = sorted(need.nodes)
+    if not known or known[0] != 1:
+        return np.ones(1)
+    counts = np.arange(1, min(known[-1], most) + 1)
+    done = np.exp(np.interp(np.log(counts), np.log(known), np.log([need.nodes[n] for n in known])))
+    return efficiency_of(done)
+
+
+def _undisturbed(
+    need: ApplicationNeed, servers: Sequence[FreeServer], sizes: NDArray[np.float64], sensitivity: float
+) -> NDArray[np.float64]:
+    """[server, size]: the share of its performance that the application keeps beside the tenants of each server, who
+    must not suffer either: 1 unless somebody is pressed by more than he tolerates (classified rows, Quasar §3.3)."""
+    if need.vector is None:
+        raise EvidenceError(
+            f"the servers have neighbours, and what {need.app} tolerates and causes is not known",
+            hint="'hcloud profile run' measures it; or leave the columns of pressure and room out",
+        )
+    vector = np.array(need.vector, np.float64)
+    pressure = np.array([s.pressure or (0.0,) * len(vector) for s in servers])
+    room = np.array([s.room or (100.0,) * len(vector) for s in servers])
+    suffered = np.maximum(pressure - (HIGHEST - vector), 0.0).sum(axis=1)
+    share = np.minimum(sizes[None, :, 0] / np.array([s.whole.vcpus for s in servers])[:, None], 1.0)
+    caused = np.maximum(vector * share[:, :, None] - room[:, None, :], 0.0).sum(axis=2)
+    kept: NDArray[np.float64] = 1.0 / (1.0 + sensitivity * (suffered[:, None] + caused) / 100.0)
+    return kept
+
+
+def _sized(target: JobTarget, need: ApplicationNeed, offered: _Offered, left_out: Mapping[str, str]) -> SizedTarget:
+    """Both answers; EvidenceError where more servers might do and how the application scales out is not known."""
+    wanted = needed_rate(target, need)
+    found = [_answer(size(offered.choices, wanted), offered) for size in (allocate, by_quality)]
+    several = target.most_servers is None
+    if not found[0].met and several and not target.linear and 1 not in need.nodes:
+        raise EvidenceError(
+            f"one server does at most {found[0].reached:,.4g} of {wanted:,.4g} a second, and how {need.app} scales out"
+            " is not known",
+            hint="measure it on 1 and on 4 servers (scale_out of its profile, or --observed scale_out.1=NUMBER and"
+            " scale_out.4=NUMBER), or state scale_out: linear in the target",
+        )
+    return SizedTarget(wanted, found[0], found[1], left_out)
+
+
+def _answer(found: Allocation, offered: _Offered) -> SizedAnswer:
+    return SizedAnswer(tuple(_steps(found, offered)), found.reached, found.met)
+
+
+def _steps(found: Allocation, offered: _Offered) -> Iterator[SizedServer]:
+    """The servers of an answer one after the other, the best first, with what each adds."""
+    choices, done, total = offered.choices, 0.0, 0.0
+    rows: Ints = found.rows
+    for place, (row, size) in enumerate(zip(rows.tolist(), found.sizes.tolist(), strict=True)):
+        alone = float(choices.performance[row, size])
+        done += alone
+        now = done * float(choices.efficiency[place])
+        types = offered.types[row]
+        kind = types[size] if len(types) > 1 or not offered.names[row] else types[0]
+        yield SizedServer(offered.names[row] or kind, kind, offered.parts[size], alone, now - total, now)
+        total = now

@@ -1,0 +1,216 @@
+"""How much of which servers meets a target: the walk over ranked servers, up first, then out (Quasar §3.3).
+
+Servers are ranked by what one of them does for the job; the walk goes down the ranking until together they do enough,
+and the last one is given no more than it takes. One walk is made for each largest size that a server may be given, so
+that many small shares are compared with few large ones; the whole answer that takes least wins. No walk depends on the
+target, which is why a higher target never takes less, and why no server of the answer can be spared
+(docs/decisions/0050).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hcloud.policy.records import Ints, Reals
+
+_EDGE = 1e-9
+"""Performance that is lower than the target by no more than this share reaches it: sums are not exact."""
+
+
+_UNREACHABLE = 1e300
+_RESIZED = 64
+"""Prefixes up to this length are also tried with one server at another size: in longer ones a share matters less."""
+
+
+class Choices(NamedTuple):
+    """What may be taken: how many servers there are of each row, what one of them does at each size (0: the size does
+    not fit, or nothing is known of it), and what each size costs, rising. ``efficiency`` is the share of their sum that
+    1, 2, 3 ... servers do together; there is none for more servers than the job can use."""
+
+    available: Ints
+    performance: NDArray[np.float64]
+    cost: Reals
+    efficiency: Reals
+
+
+class Allocation(NamedTuple):
+    """Servers (rows, the first the best) with the size that each is given, what they cost and what they do together;
+    ``met`` says whether that is enough, else it is the most that can be reached."""
+
+    rows: Ints
+    sizes: Ints
+    cost: float
+    reached: float
+    met: bool
+
+
+class _Walk(NamedTuple):
+    """The ranking of one largest size: rows (one an available server), their sizes, and sums over the first 0, 1, 2 ...
+    of what they do and cost, as far as the walk goes."""
+
+    rows: Ints
+    sizes: Ints
+    done: Reals
+    cost: Reals
+
+
+def efficiency_of(nodes: Reals) -> Reals:
+    """The share of their sum that 1, 2, 3 ... servers do together, from what so many do: ``SO[n] / (n SO[1])``, never
+    rising, since more servers are no better coordinated than fewer."""
+    share: Reals = np.minimum.accumulate(nodes / (nodes[0] * np.arange(1, len(nodes) + 1)))
+    return np.minimum(share, 1.0)
+
+
+def together(performance: Reals, efficiency: Reals) -> float:
+    """What servers do together, used as well as possible: the best of them alone, the best two, and so on."""
+    best = -np.sort(-performance)[: len(efficiency)]
+    return float((np.cumsum(best) * efficiency[: len(best)]).max(initial=0.0))
+
+
+def allocate(choices: Choices, target: float) -> Allocation:
+    """The cheapest answer of all walks; of equal ones that with the fewest servers. Where none reaches the target, the
+    most that can be reached."""
+    found = [one for cap in range(len(choices.cost)) if (one := _walked(choices, cap, target)).met]
+    if not found:
+        return _most(choices)
+    return min(found, key=lambda one: (round(one.cost, 9), len(one.rows)))
+
+
+def by_quality(choices: Choices, target: float) -> Allocation:
+    """The one walk of the text: every server as large as it can be, the last one shrunk (Quasar §3.3)."""
+    walk = _ranked(choices, len(choices.cost) - 1, target)
+    reached = walk.done[1:] * choices.efficiency[: len(walk.done) - 1]
+    enough = np.flatnonzero(_reaches(reached, target))
+    if not len(enough):
+        return _most(choices)
+    last = int(enough[0])
+    needed = target / choices.efficiency[last] - walk.done[last]
+    row = int(walk.rows[last])
+    size = int(np.flatnonzero(_reaches(choices.performance[row], needed))[0])
+    return _together(choices, walk.rows[: last + 1], np.append(walk.sizes[:last], size), met=True)
+
+
+def _reaches(done: Reals | float, target: Reals | float) -> NDArray[np.bool_]:
+    wanted = np.asarray(target)
+    return np.asarray(done >= wanted - _EDGE * np.abs(wanted))
+
+
+def _ranked(choices: Choices, cap: int, target: float) -> _Walk:
+    """The ranking with no size above ``cap``, up to the first prefix that reaches the target."""
+    best = choices.performance[:, 0].copy()
+    for size in range(1, cap + 1):
+        np.maximum(best, choices.performance[:, size], out=best)
+    order = np.argsort(-best, kind="stable")
+    order = order[(best[order] > 0) & (choices.available[order] > 0)]
+    most = len(choices.efficiency)
+    rows = np.repeat(order, np.minimum(choices.available[order], most + 1))
+    done = np.concatenate(([0.0], np.cumsum(best[rows[:most]])))
+    enough = np.flatnonzero(_reaches(done[1:] * choices.efficiency[: len(done) - 1], target))
+    last = int(enough[0]) + 1 if len(enough) else len(done) - 1
+    sizes = choices.performance[rows[:last], : cap + 1].argmax(axis=1)
+    cost = np.concatenate(([0.0], np.cumsum(choices.cost[sizes])))
+    return _Walk(rows, sizes, done[: last + 1], cost)
+
+
+def _walked(choices: Choices, cap: int, target: float) -> Allocation:
+    """The cheapest end of one walk: a prefix of its ranking alone, with one server more, or with one resized."""
+    walk = _ranked(choices, cap, target)
+    found = [*_complete(choices, walk, target), *_more(choices, walk, target), *_resized(choices, walk, target)]
+    if not found:
+        return Allocation(walk.rows[:0], walk.rows[:0], 0.0, 0.0, met=False)
+    end = min(found)
+    places, sizes = np.arange(end.prefix), walk.sizes[: end.prefix].copy()
+    if end.place >= end.prefix:
+        places, sizes = np.append(places, end.place), np.append(sizes, end.size)
+    elif end.place >= 0:
+        sizes[end.place] = end.size
+    return _together(choices, walk.rows[places], sizes, met=True)
+
+
+class _End(NamedTuple):
+    """How a walk may end: what that costs, how long a prefix of its ranking is taken, and which place of the ranking
+    has a size of its own (-1: none), within the prefix or beyond it."""
+
+    cost: float
+    prefix: int
+    place: int = -1
+    size: int = -1
+
+
+def _complete(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
+    """The prefix that reaches the target by itself."""
+    servers = len(walk.done) - 1
+    if servers and _reaches(walk.done[servers] * choices.efficiency[servers - 1], target):
+        yield _End(round(float(walk.cost[servers]), 9), servers)
+
+
+def _more(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
+    """Prefixes that one server from further down completes, at the smallest size that does."""
+    prefixes = np.arange(min(len(walk.done), len(choices.efficiency), len(walk.rows)))
+    needed = target / choices.efficiency[prefixes] - walk.done[prefixes]
+    possible = prefixes[_reaches(float(choices.performance.max(initial=0.0)), needed)]
+    if not len(possible):
+        return
+    first, last = int(possible[0]), int(possible[-1])
+    rest = _best_of_rest(choices.performance, walk.rows, first, last)[possible - first]
+    end = _cheapest(rest, needed[possible], walk.cost[possible][:, None] + choices.cost)
+    if end is not None:
+        prefix, size = int(possible[end[0]]), end[1]
+        able = _reaches(choices.performance[walk.rows[prefix:], size], needed[prefix])
+        yield _End(end[2], prefix, prefix + int(np.argmax(able)), size)
+
+
+def _resized(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
+    """Prefixes that reach the target with one of their servers at another size, that which gains (loses) most (least)
+    by it; only of so many servers that one of them matters."""
+    longest = min(len(walk.sizes), len(choices.efficiency), _RESIZED)
+    if not longest:
+        return
+    rows, servers = walk.rows[:longest], np.arange(longest)
+    needed = target / choices.efficiency[:longest] - walk.done[1 : longest + 1]
+    there = choices.performance[rows]
+    gains = np.where(there > 0, there - there[servers, walk.sizes[:longest]][:, None], -np.inf)
+    most = np.maximum.accumulate(gains, axis=0)
+    chosen = np.maximum.accumulate(np.where(gains == most, servers[:, None], 0), axis=0)
+    cost = walk.cost[1 : longest + 1][:, None] - choices.cost[walk.sizes[chosen]] + choices.cost
+    end = _cheapest(most, needed, cost)
+    if end is not None:
+        yield _End(end[2], end[0] + 1, int(chosen[end[0], end[1]]), end[1])
+
+
+def _cheapest(able: NDArray[np.float64], needed: Reals, cost: NDArray[np.float64]) -> tuple[int, int, float] | None:
+    """The cheapest prefix and size that add what is needed, the shortest of equal ones; and what it costs."""
+    told = np.where(_reaches(able, needed[:, None]), np.round(cost, 9), np.inf)
+    at = int(np.argmin(told))
+    prefix, size = divmod(at, told.shape[1])
+    return (prefix, size, float(told[prefix, size])) if np.isfinite(told[prefix, size]) else None
+
+
+def _best_of_rest(performance: NDArray[np.float64], rows: Ints, first: int, last: int) -> NDArray[np.float64]:
+    """[prefix, size]: the most that any server does which is not among the first ``first`` .. ``last`` of a ranking."""
+    beyond = np.zeros(len(performance), np.bool_)
+    beyond[rows[last:]] = True
+    block = np.empty((last - first + 1, performance.shape[1]))
+    block[-1] = np.where(beyond[:, None], performance, 0.0).max(axis=0)
+    block[:-1] = performance[rows[first:last]]
+    return np.maximum.accumulate(block[::-1], axis=0)[::-1]
+
+
+def _most(choices: Choices) -> Allocation:
+    """As much as can be reached, by as few servers as that takes."""
+    walk = _ranked(choices, len(choices.cost) - 1, _UNREACHABLE)
+    reached = walk.done[1:] * choices.efficiency[: len(walk.done) - 1]
+    servers = int(np.argmax(reached)) + 1 if len(reached) else 0
+    return _together(choices, walk.rows[:servers], walk.sizes[:servers], met=False)
+
+
+def _together(choices: Choices, rows: Ints, sizes: Ints, *, met: bool) -> Allocation:
+    """What an answer does and costs, its servers in falling order of what they do."""
+    each = choices.performance[rows, sizes]
+    order = np.argsort(-each, kind="stable")
+    cost = float(choices.cost[sizes].sum())
+    return Allocation(rows[order], sizes[order], cost, together(each, choices.efficiency), met)

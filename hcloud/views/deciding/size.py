@@ -1,0 +1,142 @@
+"""Sizes for a target: each server with what it adds, what all of them cost, and what the walk by quality would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from hcloud.model.target import GoalKind, JobTarget
+from hcloud.planning.forecasting.targeted import Part, SizedAnswer, SizedApp, SizedServer
+from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
+from hcloud.views.escaped import Written
+from hcloud.views.lines import point
+from hcloud.views.markdown import markdown
+from hcloud.views.page.parts import PageSection
+from hcloud.views.tables import Figures
+
+if TYPE_CHECKING:
+    from hcloud.views.console import Terminal
+
+_NAMED = 5
+_NUMBERS = frozenset({1, 2, 3, 4, 5, 6})
+
+
+def show_size(found: SizedApp, terminal: Terminal) -> None:
+    """The answer first, then its servers, then what it rests on."""
+    terminal.show(headline(found))
+    if found.sized is not None:
+        terminal.show("", _table(found.sized.cheapest, found), "")
+    terminal.show(*map(point, notes(found)))
+
+
+def size_markdown(found: SizedApp) -> Written:
+    """The same for a ticket."""
+    tables = () if found.sized is None else (_table(found.sized.cheapest, found),)
+    section = PageSection(f"Size of {found.name}", (headline(found),), tables=tables, notes=tuple(notes(found)))
+    return markdown([section])
+
+
+def headline(found: SizedApp) -> str:
+    """What has to be taken for the target, and what that costs."""
+    name, target = found.name, found.target
+    if found.sized is None:
+        return f"{name}: best effort. It takes what others leave and is evicted first; nothing is rented for it."
+    answer = found.sized.cheapest
+    if answer.met:
+        return f"{name}: {_stated(target)} takes {_taken(answer, found)}{_price(answer, found)}."
+    share = answer.reached / found.sized.needed
+    return (
+        f"{name}: no servers at hand reach {_stated(target)}. The best reachable is {share:.0%} of it, with"
+        f" {_taken(answer, found)}{_price(answer, found)}."
+    )
+
+
+def _stated(target: JobTarget) -> str:
+    match target.kind:
+        case GoalKind.SERVICE:
+            return f"{target.amount:,.6g} requests a second within {target.limit:g} ms"
+        case GoalKind.DEADLINE:
+            return f"{target.amount:,.6g} of work within {format_span(target.limit)}"
+        case _:
+            return f"{target.amount:.0%} of the best rate of one server"
+
+
+def _taken(answer: SizedAnswer, found: SizedApp) -> str:
+    if found.market is not None:
+        counts: dict[str, int] = {}
+        for server in answer.servers:
+            counts[server.type] = counts.get(server.type, 0) + 1
+        return f"{machines(counts) or 'nothing'} ({counted_vcpus(answer.vcpus)})"
+    return f"{counted_vcpus(answer.vcpus)} of {counted(len(answer.servers), 'free server')}"
+
+
+def _price(answer: SizedAnswer, found: SizedApp) -> str:
+    hourly = found.hourly(answer)
+    if hourly is None:
+        return ""
+    return f", {format_money(hourly, 4)} an hour ({format_money(hourly * HOURS_PER_MONTH)} a month)"
+
+
+def _table(answer: SizedAnswer, found: SizedApp) -> Figures:
+    """A row for servers that are alike, in the order in which the walk adds them."""
+    rows = [_row(list(alike), found) for _, alike in groupby(answer.servers, key=lambda one: _alike(one, found))]
+    names = ("server", "servers", "vCPUs", "GiB", f"each alone, {found.unit}", "added", "together")
+    last = () if found.market is None else ("$/h",)
+    return Figures((*names, *last), rows, _NUMBERS | ({7} if last else set()), "What each step adds")
+
+
+def _alike(server: SizedServer, found: SizedApp) -> tuple[str, Part]:
+    return server.type if found.market is not None else server.name, server.part
+
+
+def _row(alike: Sequence[SizedServer], found: SizedApp) -> list[str]:
+    first, adds = alike[0], sum(server.adds for server in alike)
+    label = first.name if found.market is not None else f"{first.name} ({first.type})"
+    memory = f"{first.part.gib:g}" if first.part.gib else ""
+    rates = [_rate(rate) for rate in (first.alone, adds, alike[-1].total)]
+    cells = [label, f"{len(alike):,}", f"{first.part.vcpus:g}", memory, *rates]
+    if found.market is not None:
+        cells.append(f"{found.market.hourly[first.type] * len(alike):.4f}")
+    return cells
+
+
+def _rate(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.4g}"
+
+
+def notes(found: SizedApp) -> Iterator[str]:
+    """What was compared, and what the answer rests on."""
+    if found.sized is None:
+        return
+    yield _by_quality(found)
+    target = found.target
+    if target.kept_share < 1:
+        yield (
+            f"{target.own_ms:g} ms pass even when nothing else waits, so a server keeps {target.kept_share:.0%} of its"
+            f" throughput within {target.limit:g} ms (M/M/1): {_rate(found.sized.needed)} {found.unit} are needed."
+        )
+    elif target.kind is GoalKind.SERVICE:
+        yield f"The profile's rate is taken as kept within {target.limit:g} ms; state own_ms where it is not."
+    if target.linear:
+        yield "Stated, not measured: n servers do n times the work of one."
+    if found.sized.left_out:
+        *names, rest = (*sorted(found.sized.left_out)[:_NAMED], max(len(found.sized.left_out) - _NAMED, 0))
+        more = f" and {rest} more" if rest else ""
+        yield f"Left out, since nothing is known of the application there: {', '.join(map(str, names))}{more}."
+    if found.market is not None:
+        yield f"Prices on demand in {found.market.place}; the oldest is of {found.market.priced}."
+    yield f"From {found.basis}."
+
+
+def _by_quality(found: SizedApp) -> str:
+    """The answer of the walk down the ranking, compared with ours in dollars, or in vCPUs of servers that are there."""
+    assert found.sized is not None
+    text, ours = found.sized.by_quality, found.sized.cheapest
+    told = f"The fastest servers first (by quality) would take {_taken(text, found)}{_price(text, found)}"
+    if text.servers == ours.servers:
+        return f"{told}: the same."
+    here, there = found.hourly(ours), found.hourly(text)
+    ratio = there / here if here and there else Decimal(text.vcpus / ours.vcpus if ours.vcpus else 1)
+    return f"{told}: {ratio:.2f} times as much. {'The lower price decides' if here else 'Fewer vCPUs decide'}."
