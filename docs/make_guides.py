@@ -1,8 +1,8 @@
 """What the commands of the guides print, written into them: ``python docs/make_guides.py``; a test holds them to that.
 
 A block of ``console`` holds commands after ``$``, each followed by what it prints on stdout and, where it is not 0, its
-exit code; a command that ends in a remark shows nothing. A block of ``yaml`` or ``csv`` that begins with ``# NAME`` is a
-file. The commands of a guide run one after the other in a copy of examples/own-trace, which gets a second trace,
+exit code; a command that ends in a remark shows nothing. A block of ``yaml`` or ``csv`` that begins with ``# NAME`` is
+a file. The commands of a guide run one after the other in a copy of examples/own-trace, which gets a second trace,
 day.csv.
 """
 

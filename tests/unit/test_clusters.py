@@ -17,6 +17,7 @@ from hcloud.cli.completing import SCENARIOS
 from hcloud.errors import InputError, UsageError
 from hcloud.model.running.cluster import ClusterBook
 from hcloud.readers.bundle import bundled
+from hcloud.readers.clouds import CLUSTERS, load_cloud
 from hcloud.readers.clusters import load_clusters, parse_clusters
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
@@ -41,7 +42,7 @@ def book() -> ClusterBook:
 
 
 def made(book: ClusterBook, name: str, seed: int = 1, load: float | None = None) -> ClusterScenario:
-    return cluster_scenario(name, book.clusters[RECIPES[name].cluster], seed, load)
+    return cluster_scenario(name, book.clusters[RECIPES[name].cluster], load_cloud(CLUSTERS), seed, load)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_arrivals_are_those_of_the_texts(book: ClusterBook) -> None:
 
 def test_the_middle_phase_presses_on_memory(book: ClusterBook) -> None:
     recipe, found = RECIPES["local-40-phases"], made(book, "local-40-phases")
-    pressure = Applications.drawn(recipe, 1).memory_pressure[found.jobs.app]
+    pressure = Applications.drawn(recipe, load_cloud(CLUSTERS), 1).memory_pressure[found.jobs.app]
     thirds = [float(part.mean()) for part in np.array_split(pressure, 3)]
     assert thirds[1] > 1.5 * max(thirds[0], thirds[2])
     assert abs(thirds[0] - thirds[2]) < 5

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.cluster import Cluster
 from hcloud.model.workload import JobKind
 from hcloud.sim.setup.streams import stream
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
     from hcloud.policy.records import Ints
 
-_TOLERANT, _SENSITIVE, _SERVICE = (5.0, 30.0), (40.0, 70.0), (60.0, 90.0)
-_OTHERS = (0.1, 0.8)
-"""Points of an application's largest entry, half of the batch applications tolerant, and the others' part of it: ours,
-as of the jobs of policies/clouds/paper.yaml."""
 MOST = 99
 _WITHIN = 6.0
 """Ours: standard deviations of bell-shaped arrivals in the time in which jobs come."""
@@ -133,17 +130,21 @@ class Applications:
     causes: Ints
 
     @classmethod
-    def drawn(cls, recipe: ClusterRecipe, seed: int) -> Applications:
-        """Each presses most on one of the resources that its group does."""
+    def drawn(cls, recipe: ClusterRecipe, cloud: CloudModel, seed: int) -> Applications:
+        """Each presses most on one of the resources that its group does, as hard as the jobs of a cloud."""
         chance = stream(seed, f"{recipe.name}: applications")
         names = tuple(f"{g.name}-{n:03d}" for g in recipe.groups for n in range(1, g.apps + 1))
         group = np.repeat(np.arange(len(recipe.groups)), [g.apps for g in recipe.groups])
-        shares = chance.uniform(*_OTHERS, (len(names), len(RESOURCES)))
+        low, high = cloud.numbers("jobs", "other_entries")
+        shares = chance.uniform(low, high, (len(names), len(RESOURCES)))
         largest = np.zeros(len(names))
         for at, of in enumerate(group.tolist()):
             shares[at, RESOURCES.index(chance.choice(recipe.groups[of].presses))] = 1.0
-            usual = _TOLERANT if chance.random() < 0.5 else _SENSITIVE
-            largest[at] = chance.uniform(*(usual if recipe.groups[of].kind is JobKind.BATCH else _SERVICE))
+            tolerant = chance.random() < cloud.number("jobs", "batch_tolerant_share")
+            usual = "batch_tolerant" if tolerant else "batch_sensitive"
+            kind = usual if recipe.groups[of].kind is JobKind.BATCH else "service_sensitive"
+            least, most = cloud.numbers("jobs", kind)
+            largest[at] = chance.uniform(least, most)
         return cls(names, group, np.rint(shares * largest[:, None]).astype(np.int64))
 
     @property

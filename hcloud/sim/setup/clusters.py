@@ -10,6 +10,7 @@ import numpy as np
 
 from hcloud.errors import UsageError
 from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.cluster import Cluster
 from hcloud.model.workload import Jobs, Modelled, Provenance, Window
 from hcloud.planning.forecasting.window import window_of
@@ -93,14 +94,17 @@ class ClusterScenario:
         return np.ascontiguousarray(found)
 
 
-def cluster_scenario(name: str, cluster: Cluster, seed: int = 42, load: float | None = None) -> ClusterScenario:
-    """The jobs of a scenario on its cluster; the same name, seed and load give the same bits.
+def cluster_scenario(
+    name: str, cluster: Cluster, cloud: CloudModel, seed: int = 42, load: float | None = None
+) -> ClusterScenario:
+    """The jobs of a scenario on its cluster; the same name, seed and load give the same bits. How hard jobs press is
+    said by a cloud.
 
     The ``load`` (None: the scenario's own) changes how long jobs run and nothing else. Raises UsageError for one that
     these jobs cannot have.
     """
     recipe = RECIPES[name]
-    found = Applications.drawn(recipe, seed)
+    found = Applications.drawn(recipe, cloud, seed)
     app = applications_of_jobs(recipe, found, seed)
     submit, span = submissions(recipe, cluster, seed)
     groups, chance = found.group[app], stream(seed, f"{name}: sizes")
