@@ -39,7 +39,8 @@ PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)
     LOST,
     POOL_SHRUNK,
     CANCELLED,
-) = range(9)
+    TAKEN_AWAY,
+) = range(10)
 """Why an instance is released or kept, and why a job ended with it."""
 
 TOO_NOISY, MISCLASSIFIED = range(2)
