@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -21,8 +22,24 @@ Placements = Annotated[
         "--placement", help="Which server of a pool: greedy, least-loaded, power-of-two, tarcil ... (all: all)."
     ),
 ]
+Sizings = Annotated[
+    list[str] | None,
+    typer.Option("--sizing", help="How much jobs are given: requested, profiled, target (all of these: all)."),
+]
 Audit = Annotated[
     bool, typer.Option("--audit", help="Rank each server that was taken among all that had room (takes longer).")
+]
+
+
+class Switch(StrEnum):
+    """Whether something is there."""
+
+    ON = "on"
+    OFF = "off"
+
+
+Interference = Annotated[
+    Switch, typer.Option(help="Whether jobs on one server slow each other down; off is also faster.")
 ]
 Configuration = Annotated[
     Path | None, typer.Option("--file", "-f", "-c", help="The configuration, else ./hcloud.yaml.")

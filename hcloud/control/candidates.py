@@ -54,12 +54,10 @@ def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
     if c.rules.ranking == BY_PROBES:
         return _first_of_probes(c, job, wanted)
     number = _commit(c, job, wanted)
-    if number < 0 and c.desk.found > 0:  # others took them all in the meantime
+    if number < 0 and c.desk.found > 0:  # others took them in the meantime
         c.desk.resampled += 1
-        age = c.desk.copy_age
-        c.desk.copy_age = 0.0
-        number = _commit(c, job, wanted)
-        c.desk.copy_age = age
+        c.desk.lost = 1
+        return -1
     return number if number >= 0 else _first_with_room(c, job, wanted)
 
 
@@ -126,7 +124,7 @@ def _is_candidate(c: Control, number: int) -> bool:
 
 def _commit(c: Control, job: Job, wanted: Wanted) -> int:
     """Sample, and take the best of the candidates that nobody took since the copy that was looked at; -1 where all were
-    taken, or none was found."""
+    taken (or the best was, where an agent draws anew then), or none was found."""
     found = _sample(c, job, wanted)
     c.desk.found = found
     for _ in range(found):
@@ -135,6 +133,8 @@ def _commit(c: Control, job: Job, wanted: Wanted) -> int:
         if c.desk.copy_age <= 0.0 or has_capacity(c, c.servers[number], job, wanted[1]):
             return int(number)
         c.desk.conflicts += 1
+        if c.rules.resample:
+            return -1
         c.candidates[at].taken = 1
     return -1
 
@@ -225,20 +225,21 @@ def _rank(c: Control, job: Job, cores: int, number: int, at: int) -> None:
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
     terms = (weight_on(c, server, cores), rules.tolerance)
     one.server, one.speed, one.harm, one.high, one.low, one.taken = number, 0, 0, 0, number, 0
-    if rules.ranking == BY_LOAD:
+    if rules.ranking in (BY_LOAD, BY_FIT):
         one.high = MILLIONTHS * server.used // load[2]
-    elif rules.ranking == BY_CHANCE:
+    if rules.ranking == BY_CHANCE:
         one.low = at
-    elif rules.ranking != BY_NUMBER:
+    elif rules.ranking not in (BY_LOAD, BY_NUMBER):
         one.speed = c.speeds[job.platform, server.kind]
     if not rules.informed:
         return
+    nature = job.vector, job.tolerates
     if rules.ranking in (BY_FIT, FILTERED, FILTERED_BY_CHANCE):
-        one.harm = max(colocation_loss(load, job.vector, terms, 0) - MILLIONTHS, 0)
+        one.harm = max(colocation_loss(load, nature, terms, 0) - MILLIONTHS, 0)
     elif rules.ranking == BY_COLOCATION:
-        one.harm = 1 if violates(load, job.vector, terms) else 0
+        one.harm = 1 if violates(load, nature, terms) else 0
         one.speed = 0 if one.harm else one.speed
-        one.high = colocation_loss(load, job.vector, terms, rules.printed_formula)
+        one.high = colocation_loss(load, nature, terms, rules.printed_formula)
     elif rules.ranking == BY_MATCH:
         unit = contention(server.pressure, load[2], rules.full_pressure, c.desk.scratch)
         one.high, one.low = mismatch(unit, (job.high, job.low))

@@ -9,8 +9,18 @@ from hcloud.control.local import serve, wait_at
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
 from hcloud.control.search import could_take, find_idle, ranked_for_queued, reserved_for
-from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
-from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Control, Job
+from hcloud.control.servers import (
+    close_server,
+    free_cores,
+    is_shared,
+    open_server,
+    reshelve,
+    resize,
+    runs_jobs,
+    seat,
+    unseat,
+)
+from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     BY_PROBES,
@@ -32,6 +42,7 @@ from hcloud.policy.codes import (
     RETENTION_OVER,
     SPOT,
     STILL_WANTED,
+    TAKEN_AWAY,
     TOO_LARGE,
     TOO_NOISY,
     TURN_AWAY,
@@ -44,10 +55,8 @@ from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import encode, leading, observe, quantile, reaches
 from hcloud.policy.records import Ints
 from hcloud.policy.repair import enlarged, may_move
-from hcloud.policy.retention import behaved, keep_seconds
+from hcloud.policy.retention import behaved, gap_with, keep_seconds
 
-_GAP_SMOOTHING = 0.05
-"""Weight of the newest gap in the mean seconds between jobs."""
 _DRAINED = 64
 """Queued jobs looked at in one go where later ones may overtake."""
 
@@ -78,25 +87,38 @@ def enlist(c: Control, kind: int) -> int:
 
 def arrive(c: Control, number: int, now: float) -> None:
     """A job came: reserved, on demand, spot, queued, or refused where nothing rented or reserved can hold it."""
-    c.desk.now = now
-    _note_gap(c, now)
-    job = c.jobs[number]
-    job.server, job.asked, job.tried, job.ticket = -1, now, 0, 0
+    agent = c.desk.agent
+    if not decide_on(c, number, now):
+        c.desk.agent, c.desk.refused, c.desk.copy_age = agent, c.desk.refused + 1, 0.0
+        decide_on(c, number, now)
+    c.desk.agent, c.desk.copy_age, c.desk.refused, c.desk.proposed = -1, 0.0, 0, 0
+
+
+def decide_on(c: Control, number: int, now: float) -> bool:
+    """Decide on a job that came; False where others took all that its agent chose: then nothing has happened."""
+    desk, job = c.desk, c.jobs[number]
+    desk.now = now
+    job.server, job.asked, job.tried, job.ticket, job.agent = -1, now, 0, 0, desk.agent
     if job.kind < 0:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
     else:
+        searches, cold_starts = desk.searches, desk.cold_starts
         server, verdict = _map(c, number, now, -1)
-        _carry_out(c, number, server, verdict, now)
-    c.desk.agent, c.desk.copy_age, c.desk.proposed = -1, 0.0, 0
+        if not desk.lost:
+            _carry_out(c, number, server, verdict, now)
+        if desk.lost:
+            desk.searches, desk.cold_starts, desk.lost = searches, cold_starts, 0
+            return False
+    _note_gap(c, now)
+    return True
 
 
 def _note_gap(c: Control, now: float) -> None:
     desk = c.desk
-    if desk.last_arrival < 0.0:
-        desk.first_arrival = now
+    if desk.last_arrival >= 0.0:
+        desk.mean_gap = gap_with(desk.mean_gap, now - desk.last_arrival)
     else:
-        weight = _GAP_SMOOTHING if desk.mean_gap > 0.0 else 1.0
-        desk.mean_gap += (now - desk.last_arrival - desk.mean_gap) * weight
+        desk.first_arrival = now
     desk.last_arrival = now
 
 
@@ -168,9 +190,9 @@ def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, fl
             append(c, number)
         command(c, WAIT, number, -1, verdict)
     else:
-        if verdict[0] == LARGE:
-            follow(c, number, c.jobs[number].asked)
         rent(c, number, verdict, -1, now)
+        if verdict[0] == LARGE and not c.desk.lost:
+            follow(c, number, c.jobs[number].asked)
 
 
 def ready(c: Control, number: int, spin_up: float) -> None:
@@ -217,6 +239,9 @@ def _retain_or_release(c: Control, number: int, place: int, performance: float, 
     good = server.high < 0 or reaches(server.high, server.low, job.high, job.low)  # never measured: not known bad
     keep = keep_seconds(c.rules, server.spin_up, c.desk.mean_gap)
     satisfied = behaved(c.rules, performance, good)
+    if server.status == CLOSED:
+        release(c, place, TAKEN_AWAY, now)
+        return
     if server.paid == INTERRUPTIBLE or not satisfied or keep <= 0.0:
         release(c, place, NO_JOB_LEFT if satisfied else BADLY_BEHAVED, now)
         return
@@ -233,7 +258,7 @@ def release(c: Control, place: int, reason: int, now: float) -> None:
 def expire(c: Control, number: int, now: float) -> None:
     """A retention deadline passed: an instance that is still idle goes."""
     server = c.servers[number]
-    if server.status == UP and server.tenants == 0 and 0.0 <= server.deadline <= now:
+    if runs_jobs(server) and server.tenants == 0 and 0.0 <= server.deadline <= now:
         release(c, number, RETENTION_OVER, now)
 
 
@@ -339,8 +364,8 @@ def _move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
     return True
 
 
-def reclassify(c: Control, number: int, vector: Annotated[Ints, RESOURCES], performance: float, now: float) -> None:
-    """A job suffers by another ``vector`` (which is sorted here) than was estimated, and needs the quality that
+def reclassify(c: Control, number: int, nature: Annotated[Ints, 2 * RESOURCES], performance: float, now: float) -> None:
+    """A job causes and then tolerates other pressure (``nature``) than was estimated, and needs the quality that
     follows. Where it runs below its quality of service it is placed anew by that (Quasar §3.2), once more than it may
     be moved for the old estimate's sake."""
     c.desk.now = now
@@ -348,14 +373,14 @@ def reclassify(c: Control, number: int, vector: Annotated[Ints, RESOURCES], perf
     if place >= 0:
         unseat(c, number)  # its server forgets the old vector
     for i in range(RESOURCES):
-        job.vector[i] = vector[i]
-    job.high, job.low = encode(vector)
+        job.vector[i], job.tolerates[i] = nature[i], nature[RESOURCES + i]
+        c.desk.scratch[i] = 99 - nature[RESOURCES + i]
+    job.high, job.low = encode(c.desk.scratch)
     if place < 0:
         c.desk.blocked = 0  # it may fit now where it did not
         return
     seat(c, number, place)
-    runs = c.servers[place].status == UP
-    if runs and job.movable and performance < c.rules.monitor_level:
+    if runs_jobs(c.servers[place]) and job.movable and performance < c.rules.monitor_level:
         _move(c, number, (MISCLASSIFIED, performance), now)
 
 

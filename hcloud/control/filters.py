@@ -40,7 +40,8 @@ def best_by_filters(c: Control, job: Job, wanted: Wanted, relaxes: bool) -> int:
 
 
 def _order_conditions(c: Control, job: Job) -> None:
-    """The resources from the one that the job presses hardest, none relaxed: what it tolerates rises likewise."""
+    """The resources from the one that the job presses hardest, then from the one that it tolerates least; none
+    relaxed."""
     desk = c.desk
     for i in range(_CONDITIONS):
         desk.relaxed[i] = 0
@@ -51,7 +52,11 @@ def _order_conditions(c: Control, job: Job) -> None:
             at -= 1
         desk.resource[at] = i
     for i in range(RESOURCES):
-        desk.resource[RESOURCES + i] = desk.resource[i]
+        at = RESOURCES + i
+        while at > RESOURCES and job.tolerates[desk.resource[at - 1]] > job.tolerates[i]:
+            desk.resource[at] = desk.resource[at - 1]
+            at -= 1
+        desk.resource[at] = i
 
 
 def _relax(c: Control, job: Job, wanted: Wanted, terms: tuple[int, int]) -> bool:
@@ -73,13 +78,13 @@ def _passes(c: Control, job: Job, number: int, cores: int, conditions: int) -> b
     """Whether a server with room passes the first so many conditions."""
     server = c.servers[number]
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
-    weight, tolerance = weight_on(c, server, cores), c.rules.tolerance
+    weight, tolerance, nature = weight_on(c, server, cores), c.rules.tolerance, (job.vector, job.tolerates)
     for at in range(conditions):
         resource, allowed = c.desk.resource[at], c.desk.relaxed[at] * load[2]
         if at < RESOURCES:
-            left = spare_of_tenants(load, job.vector, resource, weight) + tolerance * load[2]
+            left = spare_of_tenants(load, nature, resource, weight) + tolerance * load[2]
         else:
-            left = spare_of_job(load, job.vector, resource, tolerance)
+            left = spare_of_job(load, nature, resource, tolerance)
         if left < -allowed:
             return False
     return True
@@ -116,7 +121,7 @@ def _best_passing(c: Control, job: Job, wanted: Wanted) -> int:
         server = c.servers[number]
         speed = c.speeds[job.platform, server.kind]
         load = (server.pressure, server.room, c.kinds[server.kind].cores)
-        away = distance(load, job.vector, (weight_on(c, server, wanted[1]), c.rules.tolerance))
+        away = distance(load, (job.vector, job.tolerates), (weight_on(c, server, wanted[1]), c.rules.tolerance))
         if speed > fastest or (speed == fastest and (away < closest or (away == closest and number < best))):
             best, fastest, closest = number, speed, away
     return int(best)

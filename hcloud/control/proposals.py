@@ -9,7 +9,7 @@ import numpy as np
 from hcloud.control.instances import Instance, InstanceBook
 from hcloud.control.state import OWN, Control
 from hcloud.control.tables import ControlTables
-from hcloud.model.running.event import Arrival
+from hcloud.model.running.event import Arrival, Known
 from hcloud.policy.records import column
 
 
@@ -17,12 +17,12 @@ def proposal(
     tables: ControlTables,
     book: InstanceBook,
     propose: Callable[[Control, int], None],
-    arrival: tuple[Arrival, tuple[int, ...]],
+    arrival: tuple[Arrival, Known],
 ) -> tuple[int, ...]:
     """Instances for a job with what is known of it, the best first, each once. The tables are afterwards as before: the
     job has not come yet."""
-    event, vector = arrival
-    row = tables.add(event, vector)
+    event, known = arrival
+    row = tables.add(event, known)
     propose(tables.handed, row)
     count = int(tables.control.desk.found)
     taken, servers = (column(tables.control.candidates, name)[:count] for name in ("taken", "server"))

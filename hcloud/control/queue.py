@@ -154,7 +154,7 @@ def _copy(job: Job, other: Job) -> None:
     other.band, other.band_end, other.counted, other.pace = job.band, job.band_end, job.counted, job.pace
     other.moves, other.next, other.low = job.moves, job.next, job.low
     for i in range(RESOURCES):
-        other.vector[i] = job.vector[i]
+        other.vector[i], other.tolerates[i] = job.vector[i], job.tolerates[i]
 
 
 def notice(c: Control, freed: int, full: bool, now: float) -> None:

@@ -28,7 +28,7 @@ def excess(c: Control, server: Server, job: Job, cores: int) -> int:
     if not c.rules.informed:
         return 0
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
-    return violation(load, job.vector, weight_on(c, server, cores), c.rules.tolerance)
+    return violation(load, (job.vector, job.tolerates), weight_on(c, server, cores), c.rules.tolerance)
 
 
 def is_strict(c: Control) -> bool:
@@ -48,7 +48,8 @@ def bears_in(c: Control, number: int, job: Job, resource: int) -> bool:
     if not (is_strict(c) and c.rules.informed):
         return True
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
-    return violation_in(load, job.vector, resource, (weight_on(c, server, job.ask), c.rules.tolerance)) <= 0
+    terms = (weight_on(c, server, job.ask), c.rules.tolerance)
+    return violation_in(load, (job.vector, job.tolerates), resource, terms) <= 0
 
 
 def reserved_for(c: Control, job: Job, avoid: int) -> int:

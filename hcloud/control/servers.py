@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.copies import note_change
 from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
-from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
+from hcloud.control.state import CLOSED, DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
 from hcloud.policy.codes import FIRST_FIT, GREEDY
 from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
@@ -15,6 +15,11 @@ def free_cores(c: Control, number: int) -> int:
     """Thousandths of a vCPU of a server that no tenant has."""
     server = c.servers[number]
     return c.kinds[server.kind].cores - server.used
+
+
+def runs_jobs(server: Server) -> bool:
+    """Whether the jobs on a server have begun."""
+    return server.status == UP or server.status == CLOSED  # noqa: PLR1714 (no kernel has a set)
 
 
 def is_shared(c: Control, server: Server) -> bool:
@@ -105,12 +110,12 @@ def seat(c: Control, number: int, place: int) -> None:
     server.used += job.cores
     server.memory += job.memory
     if c.rules.ranking != GREEDY:
-        note_change(c, place, job.cores, job.memory)
+        note_change(c, place, job.agent, job.cores, job.memory)
     weight, capacity = weight_on(c, server, job.cores), c.kinds[server.kind].cores
-    pressure, room, vector = server.pressure, server.room, job.vector
+    pressure, room, vector, tolerates = server.pressure, server.room, job.vector, job.tolerates
     for i in range(RESOURCES):
         pressure[i] += vector[i] * weight
-        room[i] = min(room[i], room_of(vector[i], weight, capacity, c.rules.tolerance))
+        room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
     reshelve(c, place)
 
 
@@ -131,11 +136,12 @@ def unseat(c: Control, number: int) -> int:
     server.memory -= job.memory
     c.desk.vacated += 1
     if c.rules.ranking != GREEDY:
-        note_change(c, place, -job.cores, -job.memory)
+        note_change(c, place, job.agent, -job.cores, -job.memory)
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * weight
-    if bears_least(vector, server.room, weight, (c.kinds[server.kind].cores, c.rules.tolerance)):
+    terms = (c.kinds[server.kind].cores, c.rules.tolerance)
+    if bears_least((vector, job.tolerates), server.room, weight, terms):
         _measure_room(c, server)
     reshelve(c, place)
     return place
@@ -149,9 +155,9 @@ def _measure_room(c: Control, server: Server) -> None:
     tenant = server.first
     while tenant >= 0:
         job = c.jobs[tenant]
-        weight, vector = weight_on(c, server, job.cores), job.vector
+        weight, vector, tolerates = weight_on(c, server, job.cores), job.vector, job.tolerates
         for i in range(RESOURCES):
-            room[i] = min(room[i], room_of(vector[i], weight, capacity, c.rules.tolerance))
+            room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
         tenant = job.next
 
 
@@ -161,7 +167,7 @@ def resize(c: Control, number: int, cores: int) -> None:
     server = c.servers[job.server]
     change = weight_on(c, server, cores) - weight_on(c, server, job.cores)
     if c.rules.ranking != GREEDY:
-        note_change(c, job.server, cores - job.cores, 0)
+        note_change(c, job.server, job.agent, cores - job.cores, 0)
     server.used += cores - job.cores
     job.cores = cores
     for i in range(RESOURCES):

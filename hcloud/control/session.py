@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import astuple
 from types import FunctionType
 from typing import Any, Self, get_type_hints
 
 import numpy as np
 
-from hcloud.control.decode import decide
+from hcloud.control.batches import LONGEST_GAP, EventBatch
 from hcloud.control.instances import Instance, InstanceBook
+from hcloud.control.orders import Order, booked
 from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
-from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
-from hcloud.control.tables import ControlTables, encoded
-from hcloud.model.running.decision import Decision
+from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP
+from hcloud.control.tables import ControlTables, encoded, quality_needed
+from hcloud.model.running.decision import Decided, Decision
 from hcloud.model.running.event import (
     ENTRIES,
     UNKNOWN,
@@ -24,11 +26,13 @@ from hcloud.model.running.event import (
     BelowQos,
     Cancelled,
     ClockTick,
+    Closing,
     Completion,
     Event,
     EventError,
     Failed,
     Interruption,
+    Known,
     Latency,
     LaunchFailed,
     Lost,
@@ -40,17 +44,17 @@ from hcloud.model.running.event import (
     Ready,
     Reclassified,
     Sample,
+    tolerated,
 )
 from hcloud.policy import codes
-from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup
+from hcloud.policy.facts import DecisionFacts, Setup
 from hcloud.policy.mapping import MAP_ON_DEMAND, Situation
 from hcloud.policy.quality import complement, leading
 
-LONGEST_GAP = 366 * 86400.0
-"""Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
-
 _KINDS = tuple(get_type_hints(Situation).values())
 _ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose")
+
+_RUNS = (UP, CLOSED)
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -90,6 +94,7 @@ class ControlSession:
             Interruption: self._interruption,
             Lost: self._lost,
             Pool: self._pool,
+            Closing: self._closing,
             ClockTick: lambda event: [],
         }
 
@@ -178,42 +183,14 @@ class ControlSession:
     ) -> Decision:
         """Book what a command changes, and put it into words."""
         what, row, slot, action, reason, margin = record
-        if what == codes.LAUNCH:
-            said = self._book_launch(row, slot, action, around[0])
-        elif what != codes.RELEASE:
-            said = ""
-        number = self._book.number(slot) if slot >= 0 else None
-        if what == codes.RETAIN and number is not None:
-            self._book.keep(number, margin)
-        job = self.tables.names[row] if row >= 0 else None
-        order = DecodedCommand(what, action, reason, margin, job, number, self._place(what, number), said)
-        made = decide(self.setup, order, self._facts(row, around))
-        if what == codes.RELEASE and number is not None:
-            del self.instances[number]
-        elif what in (codes.TURN_AWAY, codes.END):
-            self.tables.forget(row)
+        tables = self.tables
+        job = tables.names[row] if row >= 0 else None
+        launched = (int(tables.type_of[slot]), int(tables.paid[slot])) if what == codes.LAUNCH else ()
+        order = Order(what, slot, action, reason, margin, job, *launched)
+        made = Decision(*booked(self.setup, self._book, order, self._facts(row, around), said))
+        if what in (codes.TURN_AWAY, codes.END):
+            tables.forget(row)
         return made
-
-    def _book_launch(self, row: int, slot: int, action: int, now: float) -> str:
-        """Number a new instance; the name of the type that it is launched instead of, if any."""
-        kind = int(self.tables.type_of[slot])
-        self._book.add(Instance(slot, kind, int(self.tables.paid[slot]), now))
-        return "" if row < 0 or (wanted := self._wanted(row, action)) == kind else self.setup.types[wanted].name
-
-    def _wanted(self, row: int, action: int) -> int:
-        """The type that a job is launched where nothing keeps it from that."""
-        (ask, memory, *_), large = self.tables.given[row], self.setup.large
-        holds = ask <= large.cores and memory <= large.memory
-        return self.setup.rules.large if action == codes.LARGE and holds else int(self.tables.kind[row])
-
-    def _place(self, what: int, number: int | None) -> str:
-        if number is None:
-            return "local queue" if what == codes.WAIT else "nowhere"
-        instance = self.instances[number]
-        if instance.paid == OWN:
-            return f"reserved server {number}"
-        paid = "spot" if instance.paid == INTERRUPTIBLE else "on-demand"
-        return f"{paid} {self.setup.types[instance.kind].name}"
 
     def _facts(self, row: int, around: tuple[float, float, float]) -> DecisionFacts:
         if row < 0:
@@ -232,12 +209,16 @@ class ControlSession:
             self.watch(row, event.at)
         if event.agent is not None:
             desk = self.tables.control.desk
-            desk.agent, desk.copy_age = event.agent, 0.0 if event.ranked else event.copy_age
+            desk.agent, desk.refused = event.agent, event.refused
+            desk.copy_age = 0.0 if event.ranked else event.copy_age
             put_forward(self.tables, self.instances, event.ranked)
         return self._call("arrive", row, event.at)
 
-    def _known(self, event: Arrival) -> tuple[int, ...]:
-        return event.vector if self.setup.rules.informed else UNKNOWN
+    def _known(self, event: Arrival) -> Known:
+        """What a job causes and tolerates, as far as that is known."""
+        if not self.setup.rules.informed:
+            return UNKNOWN, tolerated(UNKNOWN)
+        return event.vector, tolerated(event.vector, event.tolerates)
 
     def proposal(self, event: Arrival) -> tuple[int, ...]:
         """Instances that would take a job now, the best first. Nothing is decided, and nothing changes."""
@@ -249,7 +230,7 @@ class ControlSession:
         slot = self.tables.server[row]
         if slot < 0:
             raise EventError(f"job {job} is in the queue; it has not begun")
-        if self.tables.status[slot] != UP:
+        if self.tables.status[slot] not in _RUNS:
             raise EventError(f"job {job} has not begun: its instance {self._book.number(slot)} is not ready")
         return row
 
@@ -283,8 +264,10 @@ class ControlSession:
         if not self.setup.rules.informed:
             raise EventError(f"job {event.job}: {self.setup.strategy} does not look at what jobs are like")
         row = self.tables.rows[event.job]
-        self.tables.correct(row, *encoded(event.estimate))
-        return self._call("reclassify", row, np.array(event.estimate, np.int64), event.performance, event.at)
+        tolerates = tolerated(event.estimate, event.tolerates)
+        self.tables.correct(row, *quality_needed(tolerates))
+        nature = np.array((*event.estimate, *tolerates), np.int64)
+        return self._call("reclassify", row, nature, event.performance, event.at)
 
     def _ready(self, event: Ready) -> list[Decision]:
         instance = self._book.named(event.instance)
@@ -296,7 +279,7 @@ class ControlSession:
     def _up(self, number: int) -> int:
         """The slot of an instance that can be measured."""
         slot = self._book.named(number).slot
-        if self.tables.status[slot] != UP:
+        if self.tables.status[slot] not in _RUNS:
             raise EventError(f"instance {number} is not ready; it cannot be measured")
         return slot
 
@@ -344,6 +327,16 @@ class ControlSession:
     def _lose(self, slot: int, why: int, until: float, at: float, *, said: str = "") -> list[Decision]:
         return self._call("lose", slot, why, float(until), at, more=int(self.tables.tenants[slot]), said=said)
 
+    def _closing(self, event: Closing) -> list[Decision]:
+        slot, number = self._book.named(event.instance).slot, event.instance
+        if self.tables.status[slot] != (CLOSED if event.over else UP):
+            raise EventError(f"instance {number} is not {'closed' if event.over else 'ready and open'}")
+        return self._call("shut", slot, int(event.over), event.at)
+
+    def is_closed(self, number: int) -> bool:
+        """Whether an instance gets no more jobs."""
+        return bool(self.tables.status[self._book.named(number).slot] == CLOSED)
+
     def _pool(self, event: Pool) -> list[Decision]:
         large = self.setup.rules.large
         mine = [n for n, i in self.instances.items() if i.paid == OWN and i.kind == large]
@@ -358,6 +351,16 @@ class ControlSession:
             raise EventError(f"size {event.size}: {least} of the {len(mine)} reserved servers have jobs")
         going = [self.instances[n].slot for n in idle[:-more]]
         return [d for slot in going for d in self._lose(slot, codes.POOL_SHRUNK, 0.0, event.at)]
+
+    def follow(self, batch: EventBatch, until: int) -> list[Decided]:
+        """What is decided because of the events of a batch before a number, or before the first that only
+        :meth:`handle` takes."""
+        self.now, self._control = batch.follow(self.tables, until, self.now, self._control, self._book.deadline)
+        made = [astuple(due) for due in self._due]
+        made += [booked(self.setup, self._book, *told) for told in batch.told(self.tables)]
+        self._due = []
+        batch.settle(self.tables)
+        return made
 
     def cores_of(self, job: str) -> int:
         """Thousandths of a vCPU that a job may use now; 0 while it is in the queue. KeyError for an unknown job."""

@@ -13,7 +13,8 @@ from hcloud.policy.queueing import CAUSES, Waits
 from hcloud.policy.records import Ints, Table, record, table
 from hcloud.policy.rules import Rules
 
-DEAD, STARTING, UP = range(3)
+DEAD, STARTING, UP, CLOSED = range(4)
+"""Of a server; one that is closed runs its jobs and gets no others."""
 OWN, RENTED, INTERRUPTIBLE = range(3)
 """How a server is paid for: reserved, on demand, spot."""
 
@@ -42,16 +43,17 @@ class RentableKind:
 class Job:
     """What is known of a job and where it is.
 
-    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses and suffers by ``vector``, needs the quality
-    whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would rent for it (-1: none),
-    ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1, ``movable`` says that it may move
-    while it runs, ``again`` that it may begin anew where its machine is lost. It runs on ``server`` (-1: none) with
-    ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue. It ``asked`` for a place
-    then, and had to wait for a ``cause``: ``counted`` seconds (or points) of that are counted, to within a ``band`` of
-    waits that ends at ``band_end``; its time passes at a ``pace``; the reserve ``opened`` to it after so long (-1: not
-    yet), also where it went elsewhere. It has been on its server since it was ``seated``. ``platform`` is its row of
-    the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's ``vacated``, 0: never),
-    ``ticket`` that of its entries in the queues of servers (0: none), of which it is ``waiting`` in so many.
+    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses by ``vector`` and ``tolerates`` so much from
+    others, needs the quality whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would
+    rent for it (-1: none), ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1,
+    ``movable`` says that it may move while it runs, ``again`` that it may begin anew where its machine is lost. It runs
+    on ``server`` (-1: none) with ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue.
+    It ``asked`` for a place then, and had to wait for a ``cause``: ``counted`` seconds (or points) of that are counted,
+    to within a ``band`` of waits that ends at ``band_end``; its time passes at a ``pace``; the reserve ``opened`` to it
+    after so long (-1: not yet), also where it went elsewhere. It has been on its server since it was ``seated``.
+    ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's
+    ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
+    ``waiting`` in so many; the ``agent`` that decided on it (-1: none).
     """
 
     ask: int
@@ -64,6 +66,7 @@ class Job:
     movable: int
     again: int
     vector: Annotated[Ints, RESOURCES]
+    tolerates: Annotated[Ints, RESOURCES]
     server: int
     cores: int
     next: int
@@ -83,6 +86,7 @@ class Job:
     tried: int
     ticket: int
     waiting: int
+    agent: int
 
 
 class Server:
@@ -205,8 +209,9 @@ class Desk:
 
     For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, how many
     servers were looked at (``looks``), how many the last search ``found`` as candidates, how many choices were
-    ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age; how many changes
-    of room were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
+    ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age, how often
+    all that it chose was ``refused`` before, and whether it ``lost`` all to others just now; how many changes of room
+    were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
     (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how many tickets were given
     to jobs that wait at servers, and the next free entry there. Then the state of the draws, how many servers each
     roster lists, by how many points each condition of a filter is relaxed, and which resource it is about.
@@ -251,6 +256,8 @@ class Desk:
     agent: int
     now: float
     copy_age: float
+    refused: int
+    lost: int
     audited: int
     first_stream: int
     second_stream: int
@@ -300,8 +307,17 @@ FULL_SPEED = 10_000
 
 CHANGES = 1 << 16
 """Changes of room that are remembered: of the last five seconds where 800 vCPUs run tasks of 100 ms."""
+_LONG = 1.0
+"""Seconds of a copy's age from which on four times as many are."""
 COMMANDS = 4096
 """Commands between two reads that there is room for at first."""
+
+
+def _changes_kept(rules: Rules) -> int:
+    """How many changes of room are remembered: as many as the oldest copy may be without, one where there is none."""
+    if rules.agents == 0:
+        return 1
+    return 4 * CHANGES if min(rules.notice, rules.copy_most) > _LONG else CHANGES
 
 
 def new_control(
@@ -323,7 +339,7 @@ def new_control(
         table(RosterRow, servers),
         table(Candidate, rules.most_candidates + 2),
         table(AuditedChoice, len(jobs) if rules.audit else 0),
-        table(RoomChange, CHANGES if rules.agents else 1),
+        table(RoomChange, _changes_kept(rules)),
         table(LocalEntry, len(jobs) * rules.most_candidates if rules.ranking == BY_PROBES else 1),
         np.full((1, count), FULL_SPEED, np.int64),
         table(Desk, 1)[0],

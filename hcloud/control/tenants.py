@@ -59,9 +59,9 @@ def _most_harmed(c: Control, server: Server, job: Job) -> int:
     """The resource of a server of which a job and the tenants would suffer the most."""
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
     terms = (weight_on(c, server, job.ask), c.rules.tolerance)
-    worst, most = 0, violation_in(load, job.vector, 0, terms)
+    worst, most = 0, violation_in(load, (job.vector, job.tolerates), 0, terms)
     for i in range(1, RESOURCES):
-        harm = violation_in(load, job.vector, i, terms)
+        harm = violation_in(load, (job.vector, job.tolerates), i, terms)
         if harm > most:
             worst, most = i, harm
     return worst
@@ -89,16 +89,17 @@ def _bears_without(c: Control, server: Server, job: Job, absent: tuple[int, int]
     capacity, leaver = c.kinds[server.kind].cores, c.jobs[gone]
     left, comes, tolerance = weight_on(c, server, leaver.cores), weight_on(c, server, job.ask), c.rules.tolerance
     total = server.pressure[i] - leaver.vector[i] * left + job.vector[i] * comes
-    if total > room_of(job.vector[i], comes, capacity, tolerance):
+    if total > room_of(job.tolerates[i] + tolerance, job.vector[i], comes, capacity):
         return False
     if total <= server.room[i]:
         return True
-    if room_of(leaver.vector[i], left, capacity, tolerance) > server.room[i]:
+    if room_of(leaver.tolerates[i] + tolerance, leaver.vector[i], left, capacity) > server.room[i]:
         return False  # another bears the least, and stays
     tenant = server.first
     while tenant >= 0:
         other = c.jobs[tenant]
-        if tenant != gone and total > room_of(other.vector[i], weight_on(c, server, other.cores), capacity, tolerance):
+        weight = weight_on(c, server, other.cores)
+        if tenant != gone and total > room_of(other.tolerates[i] + tolerance, other.vector[i], weight, capacity):
             return False
         tenant = other.next
     return True

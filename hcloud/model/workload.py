@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hcloud.errors import InputError
+    from hcloud.model.target import TargetedSize
 
     Floats = NDArray[np.float64]
     Codes = NDArray[np.int32]
@@ -112,10 +113,13 @@ class Jobs:
     ``gpus`` in devices, ``kind`` as :class:`JobKind`, ``app`` as index into ``apps`` (-1: none), ``qos`` as index into
     ``qos_classes`` (-1: none). ``vectors`` holds the interference vectors that are known, by application: 0..99 for
     each resource of :data:`hcloud.model.measured.profile.RESOURCES`; ``vector_errors`` the standard deviation of each
-    entry, in points, where one is known. ``performance`` is what is known of it on instance types, by application and
+    entry, in points, where one is known. ``tolerates`` holds what an application bears, likewise; of one that is not in
+    it, 99 less its vector is assumed. ``performance`` is what is known of it on instance types, by application and
     type, more is better. ``window`` is the part of the trace that counts where the user states it; ``recorded_until``
     the second at which the trace says that its record ends. ``ids`` are the trace's own names of its jobs, as UTF-8;
-    ``divisible`` says of each whether it may be split over several machines: 1 yes, 0 no, -1 nothing.
+    ``divisible`` says of each whether it may be split over several machines: 1 yes, 0 no, -1 nothing. ``causes`` and
+    ``bears`` [job, resource] are the vectors that single jobs state, before those of their applications; -1: none.
+    ``target`` is the index into ``targets`` of jobs that state what they are to achieve instead of a size (-1: none).
     """
 
     submit: Floats
@@ -131,12 +135,17 @@ class Jobs:
     provenance: Provenance
     vectors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     vector_errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    tolerates: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     performance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     window: Window | None = None
     recorded_until: float | None = None
     ids: Ids | None = None
     divisible: Kinds | None = None
     start: Floats | None = None
+    target: Codes | None = None
+    targets: tuple[TargetedSize, ...] = ()
+    causes: Kinds | None = None
+    bears: Kinds | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -239,7 +248,7 @@ def job_name(known: bytes | None, row: int) -> str:
     return f"{row}" if known is None else known.decode() or f"row {row}"
 
 
-SPARSE_COLUMNS = ("ids", "divisible", "start")
+SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears", "target")
 """The columns that a trace may lack."""
 JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit

@@ -6,43 +6,43 @@ itself brings is never held against it.
 
 from __future__ import annotations
 
-from hcloud.policy.placement import RESOURCES, UNTOUCHED
+from hcloud.policy.placement import RESOURCES, UNTOUCHED, Nature
 from hcloud.policy.quality import HALF, complement, encode, reaches
 from hcloud.policy.records import Ints
 
 MILLIONTHS = 1_000_000
 
 
-def spare_of_tenants(load: tuple[Ints, Ints, int], vector: Ints, resource: int, weight: int) -> int:
+def spare_of_tenants(load: tuple[Ints, Ints, int], nature: Nature, resource: int, weight: int) -> int:
     """What the tenants would still bear of a resource after a job joined: Paragon's D1, ``t_server - c_new`` (§3.2);
     a server without tenants bears 100 points."""
     pressure, room, capacity = load
     bears = 100 * capacity if room[resource] >= UNTOUCHED else room[resource] - pressure[resource]
-    return int(bears - vector[resource] * weight)
+    return int(bears - nature[0][resource] * weight)
 
 
-def spare_of_job(load: tuple[Ints, Ints, int], vector: Ints, resource: int, tolerance: int) -> int:
+def spare_of_job(load: tuple[Ints, Ints, int], nature: Nature, resource: int, tolerance: int) -> int:
     """What a job would still bear of a resource on a server: Paragon's D2, ``t_new - c_server`` (§3.2)."""
     pressure, _, capacity = load
-    return int((99 - vector[resource] + tolerance) * capacity - pressure[resource])
+    return int((nature[1][resource] + tolerance) * capacity - pressure[resource])
 
 
-def spare(load: tuple[Ints, Ints, int], vector: Ints, resource: int, terms: tuple[int, int]) -> int:
+def spare(load: tuple[Ints, Ints, int], nature: Nature, resource: int, terms: tuple[int, int]) -> int:
     """The less of both; ``terms`` are weight and tolerance."""
-    mine = spare_of_job(load, vector, resource, terms[1])
-    theirs = spare_of_tenants(load, vector, resource, terms[0]) + terms[1] * load[2]
+    mine = spare_of_job(load, nature, resource, terms[1])
+    theirs = spare_of_tenants(load, nature, resource, terms[0]) + terms[1] * load[2]
     return min(mine, theirs)
 
 
-def distance(load: tuple[Ints, Ints, int], vector: Ints, terms: tuple[int, int]) -> int:
+def distance(load: tuple[Ints, Ints, int], nature: Nature, terms: tuple[int, int]) -> int:
     """``|| D1 + D2 ||_1`` in points: how far a server is from one that suits exactly (Paragon §3.2)."""
     total = 0
     for i in range(RESOURCES):
-        total += abs(spare_of_tenants(load, vector, i, terms[0]) + spare_of_job(load, vector, i, terms[1]))
+        total += abs(spare_of_tenants(load, nature, i, terms[0]) + spare_of_job(load, nature, i, terms[1]))
     return total // load[2]
 
 
-def colocation_loss(load: tuple[Ints, Ints, int], vector: Ints, terms: tuple[int, int], printed: int) -> int:
+def colocation_loss(load: tuple[Ints, Ints, int], nature: Nature, terms: tuple[int, int], printed: int) -> int:
     """How much the quality of colocation is below 1, in millionths; above one million it is negative (Paragon §3.3).
 
     As printed, quality is ``sign(sum D) * |1 - sum |D| / N|``: a server that violates one resource can have a positive
@@ -50,7 +50,7 @@ def colocation_loss(load: tuple[Ints, Ints, int], vector: Ints, terms: tuple[int
     """
     total, size, violated = 0, 0, 0
     for i in range(RESOURCES):
-        left = spare(load, vector, i, terms)
+        left = spare(load, nature, i, terms)
         total += left
         size += abs(left)
         violated += max(-left, 0)
@@ -63,11 +63,11 @@ def colocation_loss(load: tuple[Ints, Ints, int], vector: Ints, terms: tuple[int
     return MILLIONTHS * size // whole
 
 
-def violates(load: tuple[Ints, Ints, int], vector: Ints, terms: tuple[int, int]) -> bool:
+def violates(load: tuple[Ints, Ints, int], nature: Nature, terms: tuple[int, int]) -> bool:
     """Whether the job or a tenant would suffer."""
     least = 0
     for i in range(RESOURCES):
-        least = min(least, spare(load, vector, i, terms))
+        least = min(least, spare(load, nature, i, terms))
     return least < 0
 
 

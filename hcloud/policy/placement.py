@@ -1,8 +1,8 @@
 """M10: does a job fit a server, and would it or its neighbours suffer there (thesis §8.3.3; Paragon's two conditions).
 
-Pressure is counted in points x thousandths of a vCPU. A job presses with its vector weighted by what it occupies; it
-tolerates ``99 - vector`` points from the others on the whole server (Tarcil's shortcut), so with its own part added
-the sum on its server may reach ``room_of``. A server's room in a resource is the least of its tenants'.
+Pressure is counted in points x thousandths of a vCPU. A job presses with what it causes, weighted by what it
+occupies; it tolerates so many points from the others on the whole server, so with its own part added the sum on its
+server may reach ``room_of``. A server's room in a resource is the least of its tenants'.
 """
 
 from __future__ import annotations
@@ -13,40 +13,45 @@ RESOURCES = 10
 UNTOUCHED = 1 << 60
 """The room of a server without tenants."""
 
+Nature = tuple[Ints, Ints]
+"""What a job is like: the points that it causes, and those that it tolerates, of each resource."""
 
-def room_of(cause: int, weight: int, capacity: int, tolerance: int) -> int:
+
+def room_of(tolerated: int, caused: int, weight: int, capacity: int) -> int:
     """The sum of pressure in one resource, its own included, that a tenant bears on a server of ``capacity``."""
-    return (99 - cause + tolerance) * capacity + cause * weight
+    return tolerated * capacity + caused * weight
 
 
-def bears_least(vector: Ints, room: Ints, weight: int, terms: tuple[int, int]) -> bool:
+def bears_least(nature: Nature, room: Ints, weight: int, terms: tuple[int, int]) -> bool:
     """Whether a tenant is one of those that bear the least on a server: without it the others may bear more. ``terms``
     are the server's capacity and the tolerance."""
     least = 0
     for i in range(RESOURCES):
-        least += 1 if room_of(vector[i], weight, terms[0], terms[1]) <= room[i] else 0
+        least += 1 if room_of(nature[1][i] + terms[1], nature[0][i], weight, terms[0]) <= room[i] else 0
     return least > 0
 
 
-def violation(load: tuple[Ints, Ints, int], vector: Ints, weight: int, tolerance: int) -> int:
+def violation(load: tuple[Ints, Ints, int], nature: Nature, weight: int, tolerance: int) -> int:
     """By how much the most pressed resource would exceed what the tenants or the joining job bear; 0 if none does.
 
     ``load`` is the server's pressure, its room and its capacity, before the job joins it.
     """
     pressure, room, capacity = load
+    causes, tolerates = nature
     worst = 0
     for i in range(RESOURCES):
-        total = pressure[i] + vector[i] * weight
-        bearable = min(room[i], room_of(vector[i], weight, capacity, tolerance))
+        total = pressure[i] + causes[i] * weight
+        bearable = min(room[i], room_of(tolerates[i] + tolerance, causes[i], weight, capacity))
         worst = max(worst, total - bearable)
     return worst
 
 
-def violation_in(load: tuple[Ints, Ints, int], vector: Ints, resource: int, terms: tuple[int, int]) -> int:
+def violation_in(load: tuple[Ints, Ints, int], nature: Nature, resource: int, terms: tuple[int, int]) -> int:
     """By how much one resource would exceed what is borne; ``terms`` are weight and tolerance."""
     pressure, room, capacity = load
-    total = pressure[resource] + vector[resource] * terms[0]
-    return int(total - min(room[resource], room_of(vector[resource], terms[0], capacity, terms[1])))
+    caused, tolerated = nature[0][resource], nature[1][resource] + terms[1]
+    total = pressure[resource] + caused * terms[0]
+    return int(total - min(room[resource], room_of(tolerated, caused, terms[0], capacity)))
 
 
 def most_pressed(vector: Ints) -> int:

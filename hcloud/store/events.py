@@ -19,6 +19,7 @@ from hcloud.model.running.event import (
     BelowQos,
     Cancelled,
     ClockTick,
+    Closing,
     Completion,
     During,
     Event,
@@ -41,7 +42,7 @@ UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
 MOST = 1e15
 LONGEST_NAME, LONGEST_WHY = 200, 1000
-MOST_SERVERS, MOST_AGENTS = 1_000_000, 1_000
+MOST_SERVERS, MOST_AGENTS, MOST_REFUSED = 1_000_000, 1_000, 1_000_000
 
 
 def _no_number(token: str) -> float:
@@ -190,6 +191,14 @@ def _entries(document: Document, key: str, usual: tuple[int, ...] | None = None)
     raise EventError(f"{key}: {_shown(value)}; a list of {ENTRIES} whole numbers from 0 to 99")
 
 
+def _known(document: Document, key: str) -> tuple[int, ...] | None:
+    return None if document.get(key) is None else _entries(document, key)
+
+
+def _stated(**entries: tuple[int, ...] | None) -> Document:
+    return {key: list(points) for key, points in entries.items() if points is not None}
+
+
 def _at(document: Document) -> float:
     return _number(document, "at", 0.0, MOST)
 
@@ -210,13 +219,15 @@ def _read_arrival(document: Document) -> Arrival:
     memory = math.ceil(_number(document, "memory_gib", 0.0, 1e6, 0.0) * 1024)
     at, vector = _at(document), _entries(document, "vector", UNKNOWN)
     submitted = None if document.get("submitted") is None else _number(document, "submitted", 0.0, at)
-    truth = None if document.get("true_vector") is None else _entries(document, "true_vector")
+    truth = _known(document, "true_vector")
     movable = _flag(document, "movable", usual=True)
     agent = _whole(document, "agent", 0, MOST_AGENTS) if "agent" in document else None
     copy_age = _number(document, "copy_age", 0.0, MOST, 0.0)
     platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
+    refused = _whole(document, "refused", 0, MOST_REFUSED) if "refused" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
-    return Arrival(*known, agent, copy_age, platform, _ranked(document))
+    natures = _known(document, "tolerates"), _known(document, "true_tolerates")
+    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, refused)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -235,11 +246,13 @@ def _write_arrival(event: Arrival) -> Document:
         "restartable": event.restartable,
         "coin": event.coin,
         **({} if event.submitted is None else {"submitted": event.submitted}),
-        **({} if event.true_vector is None else {"true_vector": list(event.true_vector)}),
+        **_stated(true_vector=event.true_vector),
         **({} if event.movable else {"movable": False}),
         **({} if event.agent is None else {"agent": event.agent, "copy_age": event.copy_age}),
         **({"platform": event.platform} if event.platform else {}),
         **({"ranked": list(event.ranked)} if event.ranked else {}),
+        **({"refused": event.refused} if event.refused else {}),
+        **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),
     }
 
 
@@ -330,8 +343,13 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
     ),
     Reclassified: (
         "reclassified",
-        lambda d: Reclassified(_at(d), _name(d), _entries(d, "estimate"), _performance(d)),
-        lambda e: {"job": e.job, "estimate": list(e.estimate), "performance": e.performance},
+        lambda d: Reclassified(_at(d), _name(d), _entries(d, "estimate"), _performance(d), _known(d, "tolerates")),
+        lambda e: {
+            "job": e.job,
+            "estimate": list(e.estimate),
+            "performance": e.performance,
+            **_stated(tolerates=e.tolerates),
+        },
     ),
     Ready: ("ready", _read_ready, _write_ready),
     LaunchFailed: (
@@ -340,6 +358,11 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
         lambda e: {"instance": e.instance, "why": e.why, "until": e.until},
     ),
     Lost: ("lost", _read_lost, _write_lost),
+    Closing: (
+        "closing",
+        lambda d: Closing(_at(d), _instance(d), _flag(d, "over", usual=False)),
+        lambda e: {"instance": e.instance} | ({"over": True} if e.over else {}),
+    ),
     Quality: ("quality", _read_quality, lambda e: {"instance": e.instance, "score": e.score}),
     Pool: ("pool", _read_pool, lambda e: {"size": e.size}),
     Sample: ("sample", _read_sample, _write_sample),

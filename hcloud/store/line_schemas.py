@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from hcloud.model.json_text import DIALECT
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import ENTRIES, During
-from hcloud.store.events import EVENT_KEYS, LONGEST_NAME, LONGEST_WHY, MOST, MOST_AGENTS, MOST_SERVERS, UNBOUNDED
+from hcloud.store.events import (
+    EVENT_KEYS,
+    LONGEST_NAME,
+    LONGEST_WHY,
+    MOST,
+    MOST_AGENTS,
+    MOST_REFUSED,
+    MOST_SERVERS,
+    UNBOUNDED,
+)
 
 Schema = dict[str, object]
 
@@ -37,9 +46,12 @@ _VALUES: Mapping[str, Schema] = {
     "coin": _number(0, 1),
     "submitted": _number(0, MOST, "null"),
     "true_vector": _entries("null"),
+    "tolerates": _entries("null"),
+    "true_tolerates": _entries("null"),
     "movable": _FLAG,
     "agent": {"type": "integer", "minimum": 0, "maximum": MOST_AGENTS},
     "copy_age": _TIME,
+    "refused": {"type": "integer", "minimum": 0, "maximum": MOST_REFUSED},
     "platform": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
     "ranked": {"type": "array", "items": {"type": "integer", "minimum": 0, "exclusiveMaximum": MOST_SERVERS}},
     "performance": _number(0, 1000),
@@ -56,6 +68,7 @@ _VALUES: Mapping[str, Schema] = {
     "score": _number(0, 1),
     "size": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
     "contention": _entries(),
+    "over": _FLAG,
     "during": {"enum": [during.value for during in During]},
 }
 _OPTIONAL = frozenset(
@@ -66,13 +79,16 @@ _OPTIONAL = frozenset(
         "coin",
         "submitted",
         "true_vector",
+        "tolerates",
+        "true_tolerates",
         "movable",
         "agent",
         "copy_age",
+        "refused",
         "platform",
         "ranked",
     }
-    | {"performance", "tail", "spin_up", "unbegun", "during"}
+    | {"over", "performance", "tail", "spin_up", "unbegun", "during"}
 )
 """Keys that a line may leave out, whatever its event."""
 

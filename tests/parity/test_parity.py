@@ -371,6 +371,8 @@ def test_events_come_back_exactly(journal: Callable[..., Path]) -> None:
         Quality(1.5, 7, 0.875),
         Pool(1.5, 12),
         Arrival(1.5, "a", 1000, 1024, (1,) * 10, True, 0.5, movable=False),
+        Arrival(1.5, "a", 1000, 1024, (1,) * 10, True, 0.5, tolerates=(2,) * 10, true_tolerates=(3,) * 10),
+        Reclassified(1.5, "a", (9,) * 10, 0.25, (0,) * 10),
     ],
 )
 def test_events_of_life_come_back_exactly(event: Event) -> None:

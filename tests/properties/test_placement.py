@@ -48,7 +48,7 @@ class Stand:
             for i in range(RESOURCES):
                 others = (g for j, g in enumerate(together) if j != me)
                 pressure = sum(g[2][i] * (cores if rules.full_pressure else g[0]) for g in others)
-                worst = max(worst, pressure - (99 - mine[i] + rules.tolerance) * cores)
+                worst = max(worst, pressure - (mine[RESOURCES + i] + rules.tolerance) * cores)
         return worst
 
 
@@ -88,20 +88,23 @@ class Yard:
         return made
 
     def drawn(self, number: int) -> tuple[int, int, list[int]]:
-        """A job's size and vector: mostly tolerant, some sensitive to one thing."""
+        """A job's size, what it causes and what it tolerates: mostly tolerant, some sensitive to one thing."""
         chance, job = self.chance, self.jobs[number]
         vector = [chance.randint(0, 12) for _ in range(RESOURCES)]
         if chance.random() < 0.5:
             vector[chance.randrange(RESOURCES)] = chance.randint(40, 99)
         cores = chance.choice([400, 1000, 1000, 2000, 4000, 7900])
         job.ask, job.cores, job.memory, job.vector[:] = cores, cores, chance.choice([500, 4000, 9000, 30_000]), vector
-        job.high, job.low = encode(np.array(vector))
-        return cores, int(job.memory), vector
+        tolerated = [99 - v if chance.random() < 0.8 else chance.randint(0, 99) for v in vector]
+        job.tolerates[:] = tolerated
+        job.high, job.low = encode(np.array([99 - t for t in tolerated]))
+        return cores, int(job.memory), vector + tolerated
 
     def put(self, number: int, place: int) -> None:
         job = self.jobs[number]
         seat(self.control, number, place)
-        self.shelves[place].guests[number] = (int(job.cores), int(job.memory), [int(v) for v in job.vector])
+        nature = [int(v) for v in (*job.vector, *job.tolerates)]
+        self.shelves[place].guests[number] = (int(job.cores), int(job.memory), nature)
         self.note(place)
 
     def take(self, number: int) -> None:
@@ -192,7 +195,7 @@ def test_the_search_finds_what_a_look_at_every_server_finds(changes: dict[str, i
             running.append(number)
         idle = sorted(yard.idle, key=lambda n: -yard.shelves[n].since)
         needs = bool(changes["needs_quality"])
-        expected = next((n for n in idle if suits(yard.shelves[n], guest[2], needs)), -1)
+        expected = next((n for n in idle if suits(yard.shelves[n], [99 - t for t in guest[2][RESOURCES:]], needs)), -1)
         assert find_idle(control, SMALL, job) == expected
         yard.look(chance.choice(yard.idle))
         if running and chance.random() < 0.45:

@@ -56,9 +56,10 @@ class Pool:
         one.ask = one.cores = cores
         one.memory, one.coin, one.platform = cores // 2, self.chance.random(), self.chance.randrange(3)
         one.server = -1
-        for i in range(N):
-            one.vector[i] = vector[i]
-        one.high, one.low = encode(np.array(vector))
+        apart = self.chance.random() < 0.5
+        tolerated = [self.chance.randint(40, 99) if apart else 99 - v for v in vector]
+        one.vector[:], one.tolerates[:] = vector, tolerated
+        one.high, one.low = encode(np.array([99 - t for t in tolerated]))
         return number
 
     def fill(self, share: float) -> None:
@@ -89,9 +90,9 @@ class Pool:
             bears = [Fraction(100)]
             for guest in self.guests[place]:
                 own = Fraction(int(self.jobs[guest].vector[i]) * int(self.jobs[guest].cores), size)
-                bears.append(99 - int(self.jobs[guest].vector[i]) + own - pressed[i])
+                bears.append(int(self.jobs[guest].tolerates[i]) + own - pressed[i])
             first.append((min(bears[1:]) if len(bears) > 1 else bears[0]) - int(mine.vector[i]) * weight)
-            second.append(99 - int(mine.vector[i]) - pressed[i])
+            second.append(int(mine.tolerates[i]) - pressed[i])
         return first, second
 
     def speed(self, place: int, job: int) -> int:
@@ -147,7 +148,7 @@ def test_paragon_takes_the_closest_of_the_best_type_that_passes_its_filters(seed
 @given(seed=st.integers(0, 10**6))
 def test_a_sample_of_all_units_is_a_look_at_all_servers(seed: int) -> None:
     made, job = pool(codes.BY_MATCH, seed, candidates=1024, most_candidates=1024)
-    free, need = made.with_room(job), encoded([int(v) for v in made.jobs[job].vector])
+    free, need = made.with_room(job), encoded([99 - int(t) for t in made.jobs[job].tolerates])
     quality = {}
     for place in free:
         size = SIZES[made.kind[place]][0] // 1000

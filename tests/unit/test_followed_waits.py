@@ -66,7 +66,7 @@ def test_a_departure_that_the_hard_limit_or_a_neighbour_keeps_the_job_from_is_no
     leave(control, 0, 1.0, 10.0)
     assert (control.desk.followed, ended(control)) == (1, 0)
     control.desk.used -= 14_000
-    control.followed[0].vector[3] = 99  # tolerates nobody
+    control.followed[0].vector[3], control.followed[0].tolerates[3] = 99, 0  # tolerates nobody
     control.servers[1].pressure[3] = control.servers[0].pressure[3] = 1
     leave(control, 1, 1.0, 12.0)
     assert (control.desk.followed, ended(control)) == (1, 0)

@@ -32,7 +32,8 @@ WRITTEN = {
     ("diff",),
     ("policy", "check"),
     ("placement", "size"),
-    ("harvest", "types"),
+    ("harvest", "plan"),
+    *(("harvest", name) for name in ("types", "replicas", "audit")),
 } | REPORTS
 
 

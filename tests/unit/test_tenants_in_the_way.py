@@ -41,6 +41,7 @@ def _asks(job: Job, chance: np.random.Generator, most: int) -> None:
     job.memory = int(chance.integers(1000, 30_000))
     for i in range(10):
         job.vector[i] = int(chance.integers(0, most))
+        job.tolerates[i] = 99 - job.vector[i]
 
 
 @pytest.mark.parametrize("strategy", ["HF", "HM"])

@@ -86,3 +86,50 @@ def test_both_vectors_are_in_the_journal_and_come_back_from_it() -> None:
     assert [e.vector for e in entries] == list(map(tuple, outcome.tasks.vector.tolist()))
     assert [e.true_vector for e in entries] == list(map(tuple, outcome.tasks.truth.tolist()))
     assert parse_event(event_document(entries[0])) == entries[0]
+
+
+def test_what_jobs_tolerate_is_told_apart_from_what_they_cause() -> None:
+    jobs = replace(JOBS, app=np.zeros(len(JOBS), np.int32), apps=("web",), vectors={"web": (40,) * 10})
+    assumed = tasks_in(setting_of("HM", 4), jobs)
+    assert (assumed.tolerates == 59).all()
+    apart = tasks_in(setting_of("HM", 4), replace(jobs, tolerates={"web": (90,) * 10}))
+    assert (apart.vector == 40).all()
+    assert (apart.tolerates == 90).all()
+    assert (apart.true_tolerates == 90).all()
+
+
+def test_jobs_that_state_their_vectors_have_those() -> None:
+    stated = np.full((len(JOBS), 10), -1, np.int8)
+    stated[5] = 7
+    tasks = tasks_in(setting_of("HM", 4), replace(JOBS, causes=stated, bears=stated + 1))
+    plain = tasks_in(setting_of("HM", 4), JOBS)
+    mine = tasks.job == 5
+    assert (tasks.truth[mine] == 7).all()
+    assert (tasks.vector[mine] == 7).all()
+    assert (tasks.true_tolerates[mine] == 8).all()
+    assert (tasks.truth[~mine] == plain.truth[~mine]).all()
+    assert (tasks.tolerates[~mine] == 0).all()
+
+
+@pytest.mark.slow
+def test_who_tolerates_more_suffers_less_whatever_it_causes() -> None:
+    setting = setting_of("SR", 2)
+    tasks = tasks_in(setting, JOBS)
+    loud = replace(tasks, truth=np.full_like(tasks.truth, 60), vector=np.zeros_like(tasks.vector))
+    tough, frail = (
+        run(setting, replace(loud, borne=(np.full_like(tasks.truth, 99), np.full_like(tasks.truth, points))))
+        for points in (99, 0)
+    )
+    np.testing.assert_allclose(tough.of_tasks("ran"), tasks.work)
+    assert frail.of_tasks("ran").sum() > tasks.work.sum() * 1.1
+
+
+@pytest.mark.slow
+def test_a_journal_carries_what_jobs_tolerate() -> None:
+    setting = setting_of("HM", 2)
+    tasks = tasks_in(setting, JOBS)
+    tasks = replace(tasks, borne=(np.full_like(tasks.truth, 90), np.full_like(tasks.truth, 80)))
+    outcome = run(setting, tasks, journal=True)
+    entries = [e for e in journal_entries(outcome, setup_of_run(outcome)) if isinstance(e, Arrival)]
+    assert {e.tolerates for e in entries} == {(90,) * 10}
+    assert {e.true_tolerates for e in entries} == {(80,) * 10}

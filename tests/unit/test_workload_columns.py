@@ -156,3 +156,41 @@ def test_jobs_without_an_end_are_refused_with_the_option_that_says_they_run(tmp_
     assert isinstance(jobs, Jobs)
     assert jobs.duration.tolist() == [24 * 3600, 18 * 3600, 16 * 3600]
     assert jobs.provenance.repaired[STILL_RUNS] == 2
+
+
+STATED = "submit,duration,causes,tolerates\n0,10,1 2 3 4 5 6 7 8 9 10,{}\n5,10,,\n"
+
+
+def test_jobs_state_what_they_cause_and_tolerate(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(STATED.format("99 0 50 50 50 50 50 50 50 50"))
+    found = jobs(path)
+    assert found.causes is not None
+    assert found.bears is not None
+    assert found.causes.tolist() == [list(range(1, 11)), [-1] * 10]
+    assert found.bears[0].tolist() == [99, 0] + [50] * 8
+    parquet.write_table(csv.read_csv(path), tmp_path / "jobs.parquet")
+    assert jobs(tmp_path / "jobs.parquet").bears.tolist() == found.bears.tolist()  # type: ignore[union-attr]
+
+
+def test_what_is_tolerated_is_assumed_where_it_is_not_told(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration,causes\n0,10,1 2 3 4 5 6 7 8 9 10\n")
+    assert [(m.column, m.rule) for m in jobs(path).provenance.modelled if m.column == "tolerates"] == [
+        ("tolerates", "99 points less than what each job causes")
+    ]
+
+
+@pytest.mark.parametrize("cell", ["1 2 3", "100 2 3 4 5 6 7 8 9 10", "-1 2 3 4 5 6 7 8 9 10", "1 2 3 4 5 6 7 8 9 x"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_vectors_outside_0_to_99_are_refused_by_file_row_and_value(tmp_path: Path, cell: str, form: str) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(STATED.format(cell))
+    if form == "parquet":
+        parquet.write_table(csv.read_csv(path), path.with_suffix(".parquet"))
+    with pytest.raises(InputError) as caught:
+        jobs(path.with_suffix(f".{form}"))
+    (problem,) = caught.value.problems
+    assert problem.where == ("line 2, column tolerates" if form == "csv" else "row 1, column tolerates")
+    assert problem.value == repr(cell)
+    assert problem.allowed == "10 whole numbers from 0 to 99, apart by spaces"

@@ -9,15 +9,27 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Now, TraceColumns, TraceDecimal, TraceFormat, TraceKeys, reader_keys
+from hcloud.cli.flags import (
+    AsJson,
+    Configuration,
+    Families,
+    Now,
+    OneRegion,
+    TraceColumns,
+    TraceDecimal,
+    TraceFormat,
+    TraceKeys,
+    reader_keys,
+)
 from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
+from hcloud.harvest.scaling import Scaling
 
 if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest
 
 app = typer.Typer(
-    help="Use the idle hours of what is reserved: types",
+    help="Use the idle capacity of what is reserved: types, plan, replicas, audit",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -78,7 +90,7 @@ class UseFlags:
 
 @app.callback()
 def harvest() -> None:
-    """Use the idle hours of what is reserved: types."""
+    """Use the idle capacity of what is reserved: types, plan, replicas, audit."""
 
 
 @app.command()
@@ -100,4 +112,151 @@ def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: HarvestPrinte
         lambda: HarvestTypesDocument.of(found, at),
         lambda: show_types(found, terminal),
         md=lambda: types_markdown(found),
+    )
+
+
+@app.command()
+@grouped
+def plan(
+    ctx: typer.Context,
+    *,
+    util: Util,
+    workload: Annotated[
+        str | None, typer.Option(help="The batch: a trace or scenario:NAME; else that of hcloud.yaml.")
+    ] = None,
+    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else that of hcloud.yaml, else aws.")] = None,
+    region: OneRegion = None,
+    family: Families = None,
+    file: Configuration = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw a week of the pool to FILE.png, .svg, .html.")] = None,
+    use: UseFlags,
+    shown: HarvestPrinted,
+) -> None:
+    """How many idle hours there are by class and hour, how many of them batch can use, and the dollars that saves.
+
+    Batch is planned twice: with machines of its own, and without what idle hours carry of it.
+    """
+    from hcloud.readers.configuration.config import load_config
+    from hcloud.usecases.asked import provider_named
+    from hcloud.usecases.harvesting.plan import harvest_plan
+    from hcloud.usecases.workloads.sources import Flags, with_flags
+    from hcloud.views.harvesting.plan import harvest_plan_markdown, show_harvest_plan
+    from hcloud.views.harvesting.plan_documents import HarvestPlanDocument
+    from hcloud.views.pictures import check_picture
+
+    terminal, at = session(ctx).terminal, shown.at
+    flags = Flags(
+        workload=workload,
+        providers=(provider_named(provider),) if provider else (),
+        regions=(region,) if region else (),
+        families=tuple(family or ()),
+    )
+    loaded = with_flags(load_config(file), flags)
+    if picture is not None:
+        check_picture(picture)
+    with terminal.progress(f"reading {util}", 1.0) as advance:
+        found = harvest_plan(use.request(util), loaded, at, advance)
+    shown.tell(
+        terminal,
+        lambda: HarvestPlanDocument.of(found, at),
+        lambda: show_harvest_plan(found, terminal),
+        md=lambda: harvest_plan_markdown(found),
+    )
+    if picture is not None:
+        from hcloud.views.harvesting.plan_picture import save_week
+
+        save_week(found, picture)
+        terminal.note(f"drawn to {picture}")
+
+
+Reimages = Annotated[
+    Path | None, typer.Option("--reimages", help="reimages.csv: server, time, kind; years are drawn from its weeks.")
+]
+Years = Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Years that are drawn, of each system.")]
+UtilFile = Annotated[str | None, typer.Option("--util", help="The use of the servers' CPUs: who peaks, and is busy.")]
+ServersOrCentre = Annotated[
+    str, typer.Option("--servers", help="servers.csv, or scenario:centre-0 to -9: a synthetic centre.")
+]
+
+
+@app.command()
+@grouped
+def replicas(
+    ctx: typer.Context,
+    *,
+    servers: ServersOrCentre,
+    reimages: Reimages = None,
+    util: UtilFile = None,
+    blocks: Annotated[str, typer.Option(help="How many, or a file: a block a line, and its writer.")] = "100000",
+    copies: Annotated[int, typer.Option("--replicas", min=1, max=10, help="Copies of each block.")] = 3,
+    system: Annotated[
+        str, typer.Option(help="history, spread, balanced, stock, random, best-first; several with commas.")
+    ] = "history,stock,spread",
+    group: Annotated[
+        list[str] | None, typer.Option(help="A further column that copies never share, as rack; may be repeated.")
+    ] = None,
+    mean_use: Annotated[
+        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean over all vCPUs.")
+    ] = None,
+    scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR,
+    out: Annotated[Path | None, typer.Option(help="Write the sets of the first system to FILE.jsonl.")] = None,
+    policy: PolicyFile = None,
+    seeds: Years = 5,
+    seed: Seed = 0,
+    shown: HarvestPrinted,
+) -> None:
+    """Which servers hold the copies of each block, and what is lost and out of reach in a year, by system.
+
+    Nothing is moved: the sets are printed for whoever does.
+    """
+    from hcloud.store.placements import write_placement
+    from hcloud.usecases.harvesting.replicas import ReplicaRequest, study_replicas
+    from hcloud.views.harvesting.documents import HarvestReplicasDocument
+    from hcloud.views.harvesting.replicas import replicas_markdown, show_replicas
+
+    terminal, at = session(ctx).terminal, shown.at
+    systems = tuple(name.strip() for name in system.split(","))
+    asked = ReplicaRequest(
+        servers, reimages, util, blocks, copies, systems, seeds, tuple(group or ()), mean_use, scaling, policy, seed
+    )
+    with terminal.progress("placing blocks", 1.0) as advance:
+        found = study_replicas(asked, advance)
+    if out is not None:
+        count = write_placement(out, found.blocks, found.servers.names, found.sets)
+        terminal.note(f"{count:,} sets of {systems[0]} written to {out}")
+    shown.tell(
+        terminal,
+        lambda: HarvestReplicasDocument.of(found.study, at),
+        lambda: show_replicas(found.study, terminal),
+        md=lambda: replicas_markdown(found.study),
+    )
+
+
+@app.command()
+@grouped
+def audit(
+    ctx: typer.Context,
+    *,
+    placement: Annotated[Path, typer.Argument(metavar="PLACEMENT", help="A line a block, as 'replicas --out' writes.")],
+    servers: ServersOrCentre,
+    reimages: Reimages = None,
+    util: UtilFile = None,
+    policy: PolicyFile = None,
+    seeds: Years = 5,
+    seed: Seed = 0,
+    shown: HarvestPrinted,
+) -> None:
+    """Which groups the copies of each block share, and how many blocks are expected to be lost in a year."""
+    from hcloud.usecases.harvesting.replicas import ReplicaRequest
+    from hcloud.usecases.harvesting.replicas import audit as audited
+    from hcloud.views.harvesting.documents import HarvestAuditDocument
+    from hcloud.views.harvesting.replicas import audit_markdown, show_audit
+
+    terminal, at = session(ctx).terminal, shown.at
+    found = audited(ReplicaRequest(servers, reimages, util, seeds=seeds, policy=policy, seed=seed), placement)
+    shown.tell(
+        terminal,
+        lambda: HarvestAuditDocument.of(found, at),
+        lambda: show_audit(found, terminal),
+        md=lambda: audit_markdown(found),
     )

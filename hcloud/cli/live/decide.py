@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from io import BufferedIOBase
 
 EPILOG = (
-    'Events: {"at": 0, "event": "arrival", "job": "a", "cores": 2, "memory_gib": 4} (and vector, restartable, coin, '
-    "submitted, true_vector, movable), completion (job, performance, tail), failed (job, code), cancelled (job), "
-    "below-qos (job, performance), progress (job, share), latency (job, p99 in ms), reclassified (job, estimate: ten "
-    "numbers 0..99, performance), ready (instance, spin_up), interruption (instance), launch-failed (instance, why, "
-    "until), lost (instance, unbegun: jobs), quality (instance, score), sample (instance, contention: ten numbers "
-    "0..99), pool (size), clock. Times are seconds and never fall; a clock event fires what is due."
+    'Events: {"at": 0, "event": "arrival", "job": "a", "cores": 2, "memory_gib": 4} (and vector, restartable, coin,'
+    " submitted, true_vector, tolerates, true_tolerates, movable), completion (job, performance, tail), failed "
+    "(job, code), cancelled (job), below-qos (job, performance), progress (job, share), latency (job, p99 in ms), "
+    "reclassified (job, estimate: ten numbers 0..99, performance), ready (instance, spin_up), interruption "
+    "(instance), launch-failed (instance, why, until), lost (instance, unbegun: jobs), closing (instance, over), "
+    "quality (instance, score), sample (instance, contention: ten numbers 0..99), pool (size), clock. Times are "
+    "seconds and never fall; a clock event fires what is due."
 )
 
 app = typer.Typer(pretty_exceptions_enable=False)

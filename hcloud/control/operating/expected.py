@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from hcloud.control.servers import weight_on
 from hcloud.control.session import ControlSession
-from hcloud.model.running.event import ENTRIES
-
-HIGHEST = 99
+from hcloud.model.running.event import ENTRIES, HIGHEST
 
 
 def pressure_on(session: ControlSession, job: str, quality: float | None) -> tuple[float, ...]:
@@ -22,5 +20,5 @@ def pressure_on(session: ControlSession, job: str, quality: float | None) -> tup
 
 def bears(session: ControlSession, job: str, pressure: tuple[float, ...]) -> bool:
     """Whether a job is estimated to suffer by none of that."""
-    vector = session.tables.control.jobs[session.tables.rows[job]].vector
-    return all(taken <= HIGHEST - int(vector[i]) for i, taken in enumerate(pressure))
+    tolerates = session.tables.control.jobs[session.tables.rows[job]].tolerates
+    return all(taken <= int(tolerates[i]) for i, taken in enumerate(pressure))

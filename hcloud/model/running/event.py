@@ -13,8 +13,20 @@ UNKNOWN = (UNKNOWN_SCORE,) * ENTRIES
 """What is assumed of a job about which nothing is known: the middle of the scale."""
 
 
+HIGHEST = 99
+"""Points of pressure or tolerance at most."""
+
+Known = tuple[tuple[int, ...], tuple[int, ...]]
+"""What a job is known to cause, and to tolerate."""
+
+
 class EventError(ValueError):
     """An event that cannot be: its values are impossible, or it does not fit what happened before."""
+
+
+def tolerated(vector: tuple[int, ...], known: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    """What a job tolerates: as known, else so much less than all as it causes (Tarcil, thesis §7.3.2)."""
+    return tuple([HIGHEST - points for points in vector]) if known is None else known
 
 
 class During(StrEnum):
@@ -28,14 +40,16 @@ class During(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A job came: thousandths of a vCPU and MiB asked for, its vector, whether it may be interrupted, and a number in
-    0..1 that is its own (read by random mapping and by placements that draw). One that is not ``movable`` is enlarged
-    in place but never moved while it runs. ``submitted`` is when its user submitted it, where that was before (it was
-    profiled first); nothing is decided by it, reports count its wait from then. ``true_vector`` is what a simulator
-    knows the job to be like, where ``vector`` is what was estimated; nothing is decided by it either. Where several
-    agents decide, ``agent`` is the one that did, with a copy of the servers that was so old (``copy_age``, s); where it
-    is a process, ``ranked`` are the instances that it proposed, the best first.
-    ``platform`` is the job's row of the speeds of types."""
+    """A job came: thousandths of a vCPU and MiB asked for, the pressure that it causes (``vector``), whether it may be
+    interrupted, and a number in 0..1 that is its own (read by random mapping and by placements that draw). One
+    that is not ``movable`` is enlarged in place but never moved while it runs. ``submitted`` is when its user
+    submitted it, where that was before (it was profiled first); nothing is decided by it, reports count its wait
+    from then. ``true_vector`` is what a simulator knows the job to be like, where ``vector`` is what was
+    estimated; nothing is decided by it either. ``tolerates`` and ``true_tolerates`` are what it bears, likewise;
+    None: 99 less what it causes. Where several agents decide, ``agent`` is the one that did, with a copy of the
+    servers that was so old (``copy_age``, s), after others had taken all that it had chosen so many times before
+    (``refused``); where it is a process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is
+    the job's row of the speeds of types."""
 
     at: float
     job: str
@@ -51,6 +65,9 @@ class Arrival:
     copy_age: float = 0.0
     platform: int = 0
     ranked: tuple[int, ...] = ()
+    tolerates: tuple[int, ...] | None = None
+    true_tolerates: tuple[int, ...] | None = None
+    refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +129,15 @@ class BelowQos:
 
 @dataclass(frozen=True, slots=True)
 class Reclassified:
-    """The vector of a job was estimated anew from what was seen of its application. A running job that is at a
-    ``performance`` below the level of the strategy is placed anew by it, one that waits when its turn comes."""
+    """The vector of a job was estimated anew from what was seen of its application, and what it ``tolerates`` (None: 99
+    less the vector). A running job that is at a ``performance`` below the level of the strategy is placed anew by it,
+    one that waits when its turn comes."""
 
     at: float
     job: str
     estimate: tuple[int, ...]
     performance: float
+    tolerates: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +169,16 @@ class Lost:
     at: float
     instance: int
     unbegun: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Its cloud is going to take an instance away, or to work on what it runs on: no job is placed there from now on,
+    those that are there go on. ``over``: that is not so any more."""
+
+    at: float
+    instance: int
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +226,6 @@ class ClockTick:
 
 OfJob = Completion | Failed | Cancelled | BelowQos | Progress | Latency | Reclassified
 """What happens to a job that has come."""
-OfInstance = Ready | LaunchFailed | Interruption | Lost | Sample | Quality
+OfInstance = Ready | LaunchFailed | Interruption | Lost | Closing | Sample | Quality
 """What happens to an instance."""
 Event = Arrival | OfJob | OfInstance | Pool | ClockTick

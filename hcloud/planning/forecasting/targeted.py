@@ -8,7 +8,7 @@ together is their sum times the efficiency of scaling out. The walk itself is :m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.errors import EvidenceError
-from hcloud.model.measured.target import JobTarget, TargetKind
+from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.planning.forecasting.needs import HIGHEST, ApplicationNeed, SizePoint
 from hcloud.policy.allocation import Allocation, Choices, allocate, by_quality, efficiency_of
 from hcloud.policy.records import Ints, Reals
@@ -29,13 +29,13 @@ MEMORY_WEIGHT = 1e-6
 _SAME = 1e-9
 
 
-class Part(NamedTuple):
+class ServerShare(NamedTuple):
     """vCPUs and GiB; 0 GiB: memory was not limited where it was measured."""
 
     vcpus: float
     gib: float
 
-    def fits(self, room: Part) -> bool:
+    def fits(self, room: ServerShare) -> bool:
         """Whether a server with so much room has it."""
         return self.vcpus <= room.vcpus + _SAME and self.gib <= room.gib + _SAME
 
@@ -47,8 +47,8 @@ class FreeServer:
 
     name: str
     type: str
-    whole: Part
-    free: Part
+    whole: ServerShare
+    free: ServerShare
     pressure: tuple[float, ...] | None = None
     room: tuple[float, ...] | None = None
 
@@ -59,7 +59,7 @@ class SizedServer(NamedTuple):
 
     name: str
     type: str
-    part: Part
+    part: ServerShare
     alone: float
     adds: float
     total: float
@@ -124,13 +124,34 @@ class _Offered(NamedTuple):
     choices: Choices
     names: Sequence[str]
     types: Sequence[Sequence[str]]
-    parts: Sequence[Part]
+    parts: Sequence[ServerShare]
+
+
+def size_anywhere(target: JobTarget, need: ApplicationNeed) -> TargetedSize | None:
+    """What a target takes where all servers are as fast as the one the application was measured on: the fewest vCPUs,
+    of sizes it was classified at; None where there is none. Raises EvidenceError with the measurement that is missing.
+    """
+    if not need.sizes:
+        return None
+    here = replace(need, types={})
+    parts = [ServerShare(p.vcpus, p.gib) for p in need.sizes]
+    if target.kind is GoalKind.NONE:
+        return TargetedSize(target, (min(parts),))
+    order = sorted(range(len(parts)), key=lambda at: (parts[at], at))
+    efficiency = _efficiency(target, here, MOST_SERVERS)
+    performance = np.array([[need.sizes[at].performance for at in order]])
+    parts = [parts[at] for at in order]
+    cost = np.array([part.vcpus + MEMORY_WEIGHT * part.gib for part in parts])
+    choices = Choices(np.array([len(efficiency)]), performance, cost, efficiency)
+    found = _sized(target, here, _Offered(choices, [need.app], [[""]], parts), {})
+    answer = found.cheapest
+    return TargetedSize(target, tuple(server.part for server in answer.servers), answer.reached / found.needed)
 
 
 def needed_rate(target: JobTarget, need: ApplicationNeed) -> float:
     """What has to be done a second in the measure of the profile; servers keep a share of their throughput within a
     tail, which counts as so much more to be done."""
-    if target.kind is TargetKind.RATE:
+    if target.kind is GoalKind.RATE:
         return target.amount * best_rate(need)
     return target.rate / target.per_run / target.kept_share
 
@@ -141,7 +162,7 @@ def best_rate(need: ApplicationNeed) -> float:
 
 
 def size_rented(
-    target: JobTarget, need: ApplicationNeed, wholes: Mapping[str, Part], hourly: Mapping[str, float]
+    target: JobTarget, need: ApplicationNeed, wholes: Mapping[str, ServerShare], hourly: Mapping[str, float]
 ) -> SizedTarget:
     """What a target takes of types that any number of can be rented of, at dollars an hour. Raises EvidenceError with
     the measurement that is missing."""
@@ -166,7 +187,7 @@ def size_free(
     left_out = {name: "its performance is not known" for name in wholes if name not in need.types}
     _check_types(need, wholes)
     parts = sorted(
-        {*(Part(p.vcpus, p.gib) for p in need.sizes), *(wholes[t] for t in wholes if t in need.types)},
+        {*(ServerShare(p.vcpus, p.gib) for p in need.sizes), *(wholes[t] for t in wholes if t in need.types)},
     )
     by_type = {name: np.array([part_rate(need, name, whole, p) for p in parts]) for name, whole in wholes.items()}
     names = list(by_type)
@@ -184,7 +205,7 @@ def size_free(
     return _sized(target, need, offered, left_out)
 
 
-def part_rate(need: ApplicationNeed, name: str, whole: Part, part: Part) -> float:
+def part_rate(need: ApplicationNeed, name: str, whole: ServerShare, part: ServerShare) -> float:
     """What a part of a server does: the whole as its type is known, less as the application is slower on the part; 0
     where that is not known or the part is larger than the whole."""
     if name not in need.types or not part.fits(whole):
@@ -192,7 +213,7 @@ def part_rate(need: ApplicationNeed, name: str, whole: Part, part: Part) -> floa
     if abs(part.vcpus - whole.vcpus) < _SAME and part.gib >= whole.gib - _SAME:
         return need.types[name]
     all_of_it = _point([p for p in need.sizes if abs(p.vcpus - whole.vcpus) < _SAME and p.gib <= whole.gib])
-    taken = _point([p for p in need.sizes if Part(p.vcpus, p.gib) == part])
+    taken = _point([p for p in need.sizes if ServerShare(p.vcpus, p.gib) == part])
     return 0.0 if all_of_it is None or taken is None else need.types[name] * min(taken / all_of_it, 1.0)
 
 
@@ -200,7 +221,7 @@ def _point(points: Sequence[SizePoint]) -> float | None:
     return max((p.performance for p in points), default=None)
 
 
-def _check_types(need: ApplicationNeed, wholes: Mapping[str, Part]) -> None:
+def _check_types(need: ApplicationNeed, wholes: Mapping[str, ServerShare]) -> None:
     """EvidenceError where nothing is known of the application on any type at hand."""
     if any(name in need.types for name in wholes):
         return

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hcloud.errors import InputError
+from hcloud.model.measured.profile import RESOURCES
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 
@@ -24,8 +25,18 @@ OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 """Ours: 1990 to 2100 in Unix seconds."""
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 _MOMENT = f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time as 2026-11-01T10:00:00Z"
+MOST_POINTS = 99
 OPEN = "of jobs that still run, open_ends=run"
 _UNIX = re.compile(r"\d{1,19}(\.\d*)?", re.ASCII)
+
+
+def points_of(text: str) -> tuple[int, ...] | None:
+    """The points of each shared resource that a cell holds; None where it does not."""
+    parts = text.split()
+    if len(parts) != len(RESOURCES) or not all(part.isascii() and part.isdigit() for part in parts):
+        return None
+    points = tuple(int(part) if len(part) < 9 else MOST_POINTS + 1 for part in parts)
+    return points if max(points) <= MOST_POINTS else None
 
 
 def ticks_of(text: str) -> float:
@@ -40,7 +51,8 @@ class Column:
 
     A ``required`` column must be there, and its cells filled unless it is ``sparse``; an empty cell of another column
     becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
-    ``told`` is what is allowed in words, where that is more than its bounds.
+    ``told`` is what is allowed in words, where that is more than its bounds. Labels with ``points`` are one whole
+    number for each shared resource.
     """
 
     name: str
@@ -54,6 +66,7 @@ class Column:
     ticks: float = 1.0
     told: str = ""
     choices: tuple[str, ...] = ()
+    points: bool = False
     stored: str = ""
 
     @property
@@ -81,6 +94,8 @@ class Column:
     @property
     def allowed(self) -> str:
         """What the column may hold, for an error."""
+        if self.points:
+            return f"{len(RESOURCES)} whole numbers from 0 to {MOST_POINTS}, apart by spaces"
         if self.sort == "label":
             return f"one of {', '.join(self.choices)}" if self.choices else "text"
         if self.told or self.sort == "time":
@@ -96,6 +111,12 @@ class Column:
             return plain
         told = f"Unix time in {TICKS[ticks]} from 1990 to 2100, as in the first row"
         return replace(plain, low=OUR_DAYS[0] * ticks, high=OUR_DAYS[1] * ticks, told=told)
+
+    def takes(self, label: str) -> bool:
+        """Whether a cell may hold a label."""
+        if len(label) > limits.TEXT_BYTES or (self.choices and label not in self.choices):
+            return False
+        return not (self.points and label) or points_of(label) is not None
 
     def holds(self, values: Floats) -> bool:
         """Whether every value is within bounds; NaN and infinities are not."""
@@ -223,7 +244,7 @@ class Sink:
         codes = np.empty(len(values.dictionary) + 1, np.int32)
         codes[-1] = -1
         for index, label in enumerate(values.dictionary.to_pylist()):
-            if (column.choices and label not in column.choices) or len(label) > limits.TEXT_BYTES:
+            if not column.takes(label):
                 raise SuspectError
             codes[index] = known.setdefault(label, len(known)) if label else -1
         if len(known) > limits.LABELS:

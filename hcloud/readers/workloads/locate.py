@@ -170,7 +170,7 @@ def _complaint(column: Column, cell: str, decimal: str) -> str:
 def _text_complaint(column: Column, cell: str) -> str:
     if len(cell.encode()) > limits.TEXT_BYTES:
         return f"at most {limits.TEXT_BYTES:,} bytes"
-    if column.choices and cell not in column.choices:
+    if column.sort == "label" and not column.takes(cell):
         return column.allowed + did_you_mean(cell, column.choices)
     return ""
 

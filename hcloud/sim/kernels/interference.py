@@ -33,11 +33,11 @@ def join(w: SimulatedWorld, number: int, place: int) -> None:
     """A job is on a server from now on: the others feel it, whatever was thought of it."""
     host, task, cores = w.hosts[place], w.tasks[number], w.control.jobs[number].cores
     capacity = w.control.kinds[host.kind].cores
-    pressure, room, vector = host.pressure, host.room, task.vector
+    pressure, room, vector, tolerates = host.pressure, host.room, task.vector, task.tolerates
     task.cores = cores
     for i in range(RESOURCES):
         pressure[i] += vector[i] * cores
-        room[i] = min(room[i], room_of(vector[i], cores, capacity, 0))
+        room[i] = min(room[i], room_of(tolerates[i], vector[i], cores, capacity))
 
 
 def part(w: SimulatedWorld, number: int, place: int) -> None:
@@ -46,7 +46,7 @@ def part(w: SimulatedWorld, number: int, place: int) -> None:
     pressure, vector = host.pressure, task.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * task.cores
-    if bears_least(vector, host.room, task.cores, (w.control.kinds[host.kind].cores, 0)):
+    if bears_least((vector, task.tolerates), host.room, task.cores, (w.control.kinds[host.kind].cores, 0)):
         host.stale = 1
 
 
@@ -59,14 +59,17 @@ def _measure_room(w: SimulatedWorld, place: int) -> None:
         room[i] = UNTOUCHED
     tenant = w.control.servers[place].first
     while tenant >= 0:
-        job, vector = w.control.jobs[tenant], w.tasks[tenant].vector
+        job, task = w.control.jobs[tenant], w.tasks[tenant]
+        vector, tolerates = task.vector, task.tolerates
         for i in range(RESOURCES):
-            room[i] = min(room[i], room_of(vector[i], job.cores, capacity, 0))
+            room[i] = min(room[i], room_of(tolerates[i], vector[i], job.cores, capacity))
         tenant = job.next
 
 
 def is_calm(w: SimulatedWorld, place: int, load: float) -> bool:
-    """Whether no tenant of a server suffers at this load of the neighbours."""
+    """Whether no tenant of a server suffers at this load of the neighbours; at any, where nobody is sensitive."""
+    if w.cloud.batch_sensitivity == 0.0 and w.cloud.service_sensitivity == 0.0:
+        return True
     if _has_room(w, place, load):
         return True
     if w.hosts[place].stale == 0:
@@ -89,11 +92,11 @@ def suffered(w: SimulatedWorld, number: int, place: int, load: float) -> float:
     """Points of pressure beyond what a job tolerates on its server, summed over the resources."""
     host, cores = w.hosts[place], w.control.jobs[number].cores
     capacity, external = w.control.kinds[host.kind].cores, w.behaviours[host.kind].external
-    pressure, vector = host.pressure, w.tasks[number].vector
+    pressure, vector, tolerates = host.pressure, w.tasks[number].vector, w.tasks[number].tolerates
     total = 0.0
     for i in range(RESOURCES):
         others = (pressure[i] - vector[i] * cores) / capacity
-        total += max(0.0, others + load * external[i] - (99 - vector[i]))
+        total += max(0.0, others + load * external[i] - tolerates[i])
     return total
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hcloud.model.measured.profile import UNKNOWN_SCORE
@@ -11,6 +13,9 @@ from hcloud.policy.information import Information, Profiled
 from hcloud.policy.quality import DIGITS
 from hcloud.policy.records import Ints, Reals
 from hcloud.sim.setup.streams import stream
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Kinds
 
 MOST = 99
 
@@ -66,3 +71,30 @@ def put_profiled(vectors: tuple[Ints, Ints], jobs: Jobs, rows: Ints, seed: int, 
             truth[chosen] = _scores(told + errors * chance.standard_normal(DIGITS))
             if informed:
                 known[chosen] = told.astype(np.int64)
+
+
+def put_stated(vectors: tuple[Ints, Ints], stated: Kinds | None, rows: Ints, *, informed: bool) -> None:
+    """The vectors that jobs state themselves: they are so, and known where jobs are profiled."""
+    if stated is None:
+        return
+    mine = stated[rows].astype(np.int64)
+    chosen = mine[:, 0] >= 0
+    for made in vectors if informed else vectors[:1]:
+        made[chosen] = mine[chosen]
+
+
+def borne(vectors: tuple[Ints, Ints], jobs: Jobs, rows: Ints, seed: int, *, informed: bool) -> tuple[Ints, Ints] | None:
+    """What jobs tolerate, as it is known and as it is, where that is told of some; None: 99 less what they cause."""
+    if not jobs.tolerates and jobs.bears is None:
+        return None
+    truth, known = MOST - vectors[0], MOST - vectors[1]
+    chance = stream(seed, "true tolerance of applications")
+    for code, name in enumerate(jobs.apps):
+        if name in jobs.tolerates:
+            chosen, told = jobs.app[rows] == code, np.array(jobs.tolerates[name], np.float64)
+            errors = np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS))
+            truth[chosen] = _scores(told + errors * chance.standard_normal(DIGITS))
+            if informed:
+                known[chosen] = told.astype(np.int64)
+    put_stated((truth, known), jobs.bears, rows, informed=informed)
+    return known, truth

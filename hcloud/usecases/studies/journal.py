@@ -181,7 +181,10 @@ class JournalReader:
         agent = line[2] if self._setup.rules.agents else None
         made = Arrival(time, self._names[row], *asked, vector, restartable, coin, before, truth)
         made = made if t.platform is None else replace(made, platform=int(t.platform[row]))
-        return made if agent is None else replace(made, agent=agent, copy_age=line[6])
+        if t.borne is not None:
+            known, true = (tuple(points[row].tolist()) for points in t.borne)
+            made = replace(made, tolerates=known, true_tolerates=true)
+        return made if agent is None else replace(made, agent=agent, copy_age=line[6], refused=line[3])
 
     def _sample(self, at: int) -> Sample:
         """A probe stands right before the arrival or the end, or right after the start, that it was made for."""

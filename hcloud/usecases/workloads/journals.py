@@ -20,6 +20,7 @@ from hcloud.store.journal import JournalContents
 from hcloud.store.live_journal import read_whole
 
 FORMAT = "journal"
+Vectors = dict[str, tuple[int, ...]]
 _KINDS = {BATCH: JobKind.BATCH, SERVICE: JobKind.SERVICE}
 
 
@@ -68,7 +69,8 @@ def jobs_of_journal(
         rows=len(journeys),
     )
     _leave_out(draft, journeys)
-    return replace(finish(draft, options), vectors=_vectors(arrivals, named))
+    causes, tolerates = _vectors(arrivals, named)
+    return replace(finish(draft, options), vectors=causes, tolerates=tolerates)
 
 
 def _cut_short(journeys: list[Journey], at: float) -> None:
@@ -91,10 +93,13 @@ def _work(journey: Journey) -> float:
     return journey.ran * (1.0 if journey.performance is None else journey.performance)
 
 
-def _vectors(arrivals: Iterable[Arrival], apps: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    made: dict[str, tuple[int, ...]] = {}
+def _vectors(arrivals: Iterable[Arrival], apps: Iterable[str]) -> tuple[Vectors, Vectors]:
+    """What applications cause, and what they tolerate where that was told apart."""
+    causes: Vectors = {}
+    tolerates: Vectors = {}
     for arrival, app in zip(arrivals, apps, strict=True):
-        vector = arrival.true_vector or arrival.vector
-        if app and vector != UNKNOWN:
-            made.setdefault(app, vector)
-    return made
+        vector, borne = arrival.true_vector or arrival.vector, arrival.true_tolerates or arrival.tolerates
+        if app and app not in causes and vector != UNKNOWN:
+            causes[app] = vector
+            tolerates |= {} if borne is None else {app: borne}
+    return causes, tolerates

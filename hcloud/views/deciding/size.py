@@ -7,8 +7,8 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hcloud.model.measured.target import JobTarget, TargetKind
-from hcloud.planning.forecasting.targeted import Part, SizedAnswer, SizedApp, SizedServer
+from hcloud.model.target import GoalKind, JobTarget
+from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer
 from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
 from hcloud.views.escaped import Written
 from hcloud.views.lines import point
@@ -55,9 +55,9 @@ def headline(found: SizedApp) -> str:
 
 def _stated(target: JobTarget) -> str:
     match target.kind:
-        case TargetKind.SERVICE:
+        case GoalKind.SERVICE:
             return f"{target.amount:,.6g} requests a second within {target.limit:g} ms"
-        case TargetKind.DEADLINE:
+        case GoalKind.DEADLINE:
             return f"{target.amount:,.6g} of work within {format_span(target.limit)}"
         case _:
             return f"{target.amount:.0%} of the best rate of one server"
@@ -87,7 +87,7 @@ def _table(answer: SizedAnswer, found: SizedApp) -> Figures:
     return Figures((*names, *last), rows, _NUMBERS | ({7} if last else set()), "What each step adds")
 
 
-def _alike(server: SizedServer, found: SizedApp) -> tuple[str, Part]:
+def _alike(server: SizedServer, found: SizedApp) -> tuple[str, ServerShare]:
     return server.type if found.market is not None else server.name, server.part
 
 
@@ -117,7 +117,7 @@ def notes(found: SizedApp) -> Iterator[str]:
             f"{target.own_ms:g} ms pass even when nothing else waits, so a server keeps {target.kept_share:.0%} of its"
             f" throughput within {target.limit:g} ms (M/M/1): {_rate(found.sized.needed)} {found.unit} are needed."
         )
-    elif target.kind is TargetKind.SERVICE:
+    elif target.kind is GoalKind.SERVICE:
         yield f"The profile's rate is taken as kept within {target.limit:g} ms; state own_ms where it is not."
     if target.linear:
         yield "Stated, not measured: n servers do n times the work of one."

@@ -172,8 +172,8 @@ def _fits(column: Column, value: object) -> bool:
         return not column.filled
     if isinstance(value, float):
         return column.holds(np.array([value]))
-    if column.sort == "label" and column.choices:
-        return value in column.choices
+    if column.sort == "label":
+        return column.takes(str(value))
     return column.sort != "time" or 1970 <= getattr(value, "year", 0) <= 2261
 
 
