@@ -224,8 +224,9 @@ def _read_arrival(document: Document) -> Arrival:
     copy_age = _number(document, "copy_age", 0.0, MOST, 0.0)
     platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
+    expected = None if document.get("expected") is None else _number(document, "expected", 0.0, MOST)
     natures = _known(document, "tolerates"), _known(document, "true_tolerates")
-    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures)
+    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, expected)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -249,6 +250,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({} if event.agent is None else {"agent": event.agent, "copy_age": event.copy_age}),
         **({"platform": event.platform} if event.platform else {}),
         **({"ranked": list(event.ranked)} if event.ranked else {}),
+        **({} if event.expected is None else {"expected": event.expected}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),
     }
 
