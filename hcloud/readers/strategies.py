@@ -63,9 +63,17 @@ def with_placement(strategy: Strategy, name: str) -> Strategy:
     reading.refuse("placement")
     mechanisms = tuple(chosen if m.name == chosen.name else m for m in strategy.mechanisms)
     made = replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=mechanisms)
-    for _, what, why in misfits(made):
-        raise UsageError(f"{made.name} cannot be: with {what}, {why}")
+    found = list(misfits(made))
+    keys = [(where.removeprefix("mechanisms."), *said) for where, *said in found if where.startswith(_OF_PLACEMENT)]
+    reading.problems += [Problem(str(path), where, what, why) for where, what, why in keys]
+    reading.refuse("placement")
+    if found:
+        said = "; ".join(f"with {what}, {why}" for _, what, why in found)
+        raise UsageError(f"{made.name} cannot be: {said}")
     return made
+
+
+_OF_PLACEMENT = "mechanisms.placement.parameters."
 
 
 def read_strategy(path: Path) -> Strategy:

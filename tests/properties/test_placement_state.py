@@ -221,3 +221,21 @@ def test_a_quality_asks_for_more_candidates_the_fuller_the_reserve_where_all_are
     free = Pool(rules._replace(over_all=0), (0, 10), random.Random(1))
     free.control.desk.used = free.control.desk.pool * 6 // 10
     assert draws_for(free.control, 1_000) == 31
+
+
+@settings(max_examples=40)
+@given(seed=SEEDS, first=st.integers(1, 5), looks=st.sampled_from([1, 10**6]))
+def test_nobody_lacks_anything_unless_that_was_relaxed_and_recorded(seed: int, first: int, looks: int) -> None:
+    made, job = pool(codes.FILTERED, seed, first_relaxation=first, most_looks=looks)
+    place = found(made, job)
+    if place < 0:
+        return
+    desk = made.control.desk
+    spare = made.spare(place, job)
+    for at in range(2 * N):
+        left = spare[at // N][int(desk.resource[at])]
+        assert left >= -int(desk.relaxed[at]), (at, left, desk.relaxed[at])
+    if min(*spare[0], *spare[1]) >= 0 and looks > 1:
+        passing = (p for p in made.with_room(job) if min(map(min, made.spare(p, job))) >= 0)
+        assert any(passing)
+        assert not any(desk.relaxed)

@@ -57,7 +57,7 @@ OUT_OF_LINE = frozenset(
         "_commit",
         "sample",
         "_best_candidate",
-        "_passes",
+        "passes",
         "_is_passed",
         "_best_passing",
         "best_for_brief",
