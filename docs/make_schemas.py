@@ -19,6 +19,7 @@ from hcloud.views.deciding import bill_plan_documents, size_documents
 from hcloud.views.document import Document, RefusalDocument, schema_of
 from hcloud.views.explanations import documents as explanations
 from hcloud.views.harvesting import documents as harvesting
+from hcloud.views.harvesting import plan_documents as harvest_plans
 from hcloud.views.live import documents as live
 from hcloud.views.measuring import documents as measuring
 from hcloud.views.prices import documents as prices
@@ -39,6 +40,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "classification": (measuring.ClassificationDocument,),
     "drift": (live.DriftDocument,),
     "error": (RefusalDocument,),
+    "harvest-plan": (harvest_plans.HarvestPlanDocument,),
     "harvest-types": (harvesting.HarvestTypesDocument,),
     "holdings": (commitments.HoldingsDocument,),
     "offers": (prices.OffersDocument,),

@@ -205,6 +205,7 @@ ELSEWHERE = {
     "profile run": "measures this machine, so that no two runs say the same; tests/cli/test_profile_verb.py",
     "workload fetch": "asks a cloud; tests/live/test_fetch_aws.py",
     "pricing refresh": "asks a provider; tests/unit/test_price_refresh.py",
+    "harvest plan": "needs weeks of samples; tests/cli/test_harvest_plan.py",
     "harvest types": "needs weeks of samples; tests/cli/test_harvest_verb.py",
     "doctor": "tells this machine's versions and places; tests/cli/test_doctor_verb.py",
 }

@@ -58,6 +58,27 @@ def changed(strategy: Strategy, mechanism: str, **values: Value) -> Strategy:
     return replace(strategy, mechanisms=parts)
 
 
+def hasty(strategy: Strategy) -> Strategy:
+    """Agents that know of each other what a copy of 20 to 40 s ago says, draw anew where they come too late, and take a
+    second for a decision."""
+    return changed(
+        strategy,
+        "placement",
+        notices="none",
+        copy_seconds=(20.0, 40.0),
+        commit="resample",
+        decision_seconds=1.0,
+        takeover_seconds=5.0,
+    )
+
+
+def crashing(setting: Setting, crashes: float, losses: float = 0.0, cancelled: float = 0.0) -> Setting:
+    """The same with agents that crash and machines that are lost so often an hour, and jobs that users cancel."""
+    values = {"agent_crashes_per_hour": crashes, "lost_per_hour": losses, "cancelled": cancelled}
+    faults = tuple(replace(p, value=values.get(p.key, p.value)) for p in setting.cloud.sections["faults"])
+    return replace(setting, cloud=replace(setting.cloud, sections={**setting.cloud.sections, "faults": faults}))
+
+
 def with_spot(strategy: Strategy, below_quality: float) -> Strategy:
     """A strategy that sends tolerant batch jobs to spot capacity."""
     spot = strategy.mechanism("spot")

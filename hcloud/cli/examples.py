@@ -73,6 +73,7 @@ EXAMPLES: Mapping[str, str] = {
     "strategy list": "hcloud strategy list",
     "strategy show": "hcloud strategy show HM",
     "placement size": "hcloud placement size --quality 0.9 --miss 1e-3 --busy 0.6",
+    "harvest plan": "hcloud harvest plan util.csv --servers servers.csv --workload batch.csv",
     "harvest types": "hcloud harvest types util.csv --servers servers.csv",
     "reproduce": "hcloud reproduce hcloud",
     "fake up": "hcloud fake up aws",

@@ -60,12 +60,10 @@ def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
     if c.rules.ranking == BY_PROBES:
         return _first_of_probes(c, job, wanted)
     number = _commit(c, job, wanted)
-    if number < 0 and c.desk.found > 0:  # others took them all in the meantime
+    if number < 0 and c.desk.found > 0:  # others took them in the meantime
         c.desk.resampled += 1
-        age = c.desk.copy_age
-        c.desk.copy_age = 0.0
-        number = _commit(c, job, wanted)
-        c.desk.copy_age = age
+        c.desk.lost = 1
+        return -1
     return number if number >= 0 else first_with_room(c, job, wanted)
 
 
@@ -132,7 +130,7 @@ def _is_candidate(c: Control, number: int) -> bool:
 
 def _commit(c: Control, job: Job, wanted: Wanted) -> int:
     """Sample, and take the best of the candidates that nobody took since the copy that was looked at; -1 where all were
-    taken, or none was found."""
+    taken (or the best was, where an agent draws anew then), or none was found."""
     found = sample(c, job, wanted)
     c.desk.found = found
     for _ in range(found):
@@ -141,6 +139,8 @@ def _commit(c: Control, job: Job, wanted: Wanted) -> int:
         if c.desk.copy_age <= 0.0 or has_capacity(c, c.servers[number], job, wanted[1]):
             return int(number)
         c.desk.conflicts += 1
+        if c.rules.resample:
+            return -1
         c.candidates[at].taken = 1
     return -1
 

@@ -44,10 +44,8 @@ from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import encode, leading, observe, quantile, reaches
 from hcloud.policy.records import Ints
 from hcloud.policy.repair import enlarged, may_move
-from hcloud.policy.retention import behaved, keep_seconds
+from hcloud.policy.retention import behaved, gap_with, keep_seconds
 
-_GAP_SMOOTHING = 0.05
-"""Weight of the newest gap in the mean seconds between jobs."""
 _DRAINED = 64
 """Queued jobs looked at in one go where later ones may overtake."""
 
@@ -78,23 +76,36 @@ def enlist(c: Control, kind: int) -> int:
 
 def arrive(c: Control, number: int, now: float) -> None:
     """A job came: reserved, on demand, spot, queued, or refused where nothing rented or reserved can hold it."""
-    c.desk.now = now
-    _note_gap(c, now)
-    job = c.jobs[number]
-    job.server, job.asked, job.tried, job.ticket = -1, now, 0, 0
+    agent = c.desk.agent
+    if not decide_on(c, number, now):
+        c.desk.agent, c.desk.refused, c.desk.copy_age = agent, c.desk.refused + 1, 0.0
+        decide_on(c, number, now)
+    c.desk.agent, c.desk.copy_age, c.desk.refused, c.desk.proposed = -1, 0.0, 0, 0
+
+
+def decide_on(c: Control, number: int, now: float) -> bool:
+    """Decide on a job that came; False where others took all that its agent chose: then nothing has happened."""
+    desk, job = c.desk, c.jobs[number]
+    desk.now = now
+    job.server, job.asked, job.tried, job.ticket, job.agent = -1, now, 0, 0, desk.agent
     if job.kind < 0:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
     else:
+        searches, cold_starts = desk.searches, desk.cold_starts
         server, verdict = _map(c, number, now, -1)
-        _carry_out(c, number, server, verdict, now)
-    c.desk.agent, c.desk.copy_age, c.desk.proposed = -1, 0.0, 0
+        if not desk.lost:
+            _carry_out(c, number, server, verdict, now)
+        if desk.lost:
+            desk.searches, desk.cold_starts, desk.lost = searches, cold_starts, 0
+            return False
+    _note_gap(c, now)
+    return True
 
 
 def _note_gap(c: Control, now: float) -> None:
     desk = c.desk
     if desk.last_arrival >= 0.0:
-        weight = _GAP_SMOOTHING if desk.mean_gap > 0.0 else 1.0
-        desk.mean_gap += (now - desk.last_arrival - desk.mean_gap) * weight
+        desk.mean_gap = gap_with(desk.mean_gap, now - desk.last_arrival)
     desk.last_arrival = now
 
 
@@ -165,9 +176,9 @@ def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, fl
             append(c, number)
         command(c, WAIT, number, -1, verdict)
     else:
-        if verdict[0] == LARGE:
-            follow(c, number, c.jobs[number].asked)
         rent(c, number, verdict, -1, now)
+        if verdict[0] == LARGE and not c.desk.lost:
+            follow(c, number, c.jobs[number].asked)
 
 
 def ready(c: Control, number: int, spin_up: float) -> None:

@@ -1,7 +1,7 @@
 """What an agent's copy of the servers knows: who decides beside others sees what they did only after a while.
 
 No copy is kept. Each change of a server's room is noted, and a copy of some age is what there is without the changes
-that came since and were made by others (Tarcil §7.5.1: monitors notify the agents of what starts and ends).
+that came since, but for those of its own jobs (Tarcil §7.5.1: monitors notify the agents of what starts and ends).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from hcloud.control.rosters import roster_of
 from hcloud.control.state import Control
 
 NOBODY = -1
-"""Whoever ends a job, and every decision that is made with full knowledge."""
+"""The agent of a job that was decided on with full knowledge."""
 
 
-def note_change(c: Control, number: int, cores: int, memory: int) -> None:
-    """Note that so much more of a server is in use from now on, by whoever decides; for copies only where there are
+def note_change(c: Control, number: int, agent: int, cores: int, memory: int) -> None:
+    """Note that so much more of a server is in use from now on, by a job of an agent; for copies only where there are
     any."""
     which = roster_of(c, c.servers[number])
     if which >= 0:
@@ -24,7 +24,7 @@ def note_change(c: Control, number: int, cores: int, memory: int) -> None:
     desk, row = c.desk, c.rosters[number]
     change = c.changes[desk.changes % len(c.changes)]
     change.server, change.number, change.before = number, desk.changes, row.changed
-    change.at, change.agent, change.cores, change.memory = desk.now, desk.agent, cores, memory
+    change.at, change.agent, change.cores, change.memory = desk.now, agent, cores, memory
     desk.changes += 1
     row.changed = desk.changes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from hcloud.model.running.decision import Decision, DecisionAction, Declined
+from hcloud.model.running.decision import Decided, Decision, DecisionAction, Declined
 from hcloud.policy import codes
 from hcloud.policy.codes import SCALE
 from hcloud.policy.facts import (
@@ -39,6 +39,11 @@ ACTIONS = {
 
 def decide(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Decision:
     """The decision that a command stands for."""
+    return Decision(*decided(setup, order, facts))
+
+
+def decided(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Decided:
+    """The decision that a command stands for, as its fields."""
     reader = _OF_INSTANCES.get(order.what)
     if reader is not None:
         name, margin, unit, why = reader(setup, order, facts)
@@ -48,9 +53,7 @@ def decide(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Decisio
         if order.said:
             why += f"; no {order.said} can be launched at the moment"
     until = order.margin if order.what == codes.RETAIN else None
-    return Decision(
-        facts.at, ACTIONS[order.what], order.job, order.instance, order.place, name, margin, unit, why, until
-    )
+    return facts.at, ACTIONS[order.what], order.job, order.instance, order.place, name, margin, unit, why, until
 
 
 def _spot(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:

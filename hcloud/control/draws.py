@@ -13,6 +13,8 @@ _FIRST, _FIRST_FACTOR = 2_147_483_563, 40_014
 _SECOND, _SECOND_FACTOR = 2_147_483_399, 40_692
 _APART = 1_000_003
 """Steps between the streams of two searches of one job."""
+_ANEW = 500_009
+"""And of a search and the one after all that it had chosen was refused."""
 _ROUNDS = 4
 
 
@@ -21,7 +23,7 @@ def begin_draws(c: Control, job: Job) -> None:
     desk = c.desk
     desk.searches += 1
     coin = int(job.coin * (_FIRST - 1))
-    desk.first_stream = 1 + (coin + desk.searches * _APART) % (_FIRST - 1)
+    desk.first_stream = 1 + (coin + desk.searches * _APART + desk.refused * _ANEW) % (_FIRST - 1)
     desk.second_stream = 1 + (coin * 31 + desk.searches) % (_SECOND - 1)
     for _ in range(_ROUNDS):
         draw(c, 2)

@@ -30,7 +30,7 @@ def sit_down(c: Control, number: int, server: int, cores: int) -> None:
 
 def rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int, now: float) -> None:
     """Reuse a rented instance that suits the job, else launch one: of another type where launches of its own failed
-    lately."""
+    lately. Nothing where the agent that decides lost all that it chose to others."""
     job = c.jobs[number]
     kind = c.rules.large if verdict[0] == LARGE and _fits_large(c, number) else job.kind
     if verdict[0] == SPOT and c.kinds[kind].spot_shut > now:
@@ -39,9 +39,11 @@ def rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int, n
         _launch(c, number, kind, job.ask, verdict)
         return
     server, cores = _rented_already(c, job, kind, avoid)
-    if server < 0 and c.kinds[kind].shut > now:
+    if server < 0 and c.desk.lost == 0 and c.kinds[kind].shut > now:
         kind = _instead(c, job, kind, now)
         server, cores = _rented_already(c, job, kind, avoid)
+    if c.desk.lost == 1:
+        return
     if server >= 0:
         sit_down(c, number, server, cores)
         command(c, PLACE, number, server, verdict)

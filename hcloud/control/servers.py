@@ -108,7 +108,7 @@ def seat(c: Control, number: int, place: int) -> None:
     server.used += job.cores
     server.memory += job.memory
     if c.rules.ranking != GREEDY:
-        note_change(c, place, job.cores, job.memory)
+        note_change(c, place, job.agent, job.cores, job.memory)
     weight, capacity = weight_on(c, server, job.cores), c.kinds[server.kind].cores
     pressure, room, vector, tolerates = server.pressure, server.room, job.vector, job.tolerates
     for i in range(RESOURCES):
@@ -134,7 +134,7 @@ def unseat(c: Control, number: int) -> int:
     server.memory -= job.memory
     c.desk.vacated += 1
     if c.rules.ranking != GREEDY:
-        note_change(c, place, -job.cores, -job.memory)
+        note_change(c, place, job.agent, -job.cores, -job.memory)
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * weight
@@ -165,7 +165,7 @@ def resize(c: Control, number: int, cores: int) -> None:
     server = c.servers[job.server]
     change = weight_on(c, server, cores) - weight_on(c, server, job.cores)
     if c.rules.ranking != GREEDY:
-        note_change(c, job.server, cores - job.cores, 0)
+        note_change(c, job.server, job.agent, cores - job.cores, 0)
     server.used += cores - job.cores
     job.cores = cores
     for i in range(RESOURCES):

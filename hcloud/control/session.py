@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import astuple
 from types import FunctionType
 from typing import Any, Self, get_type_hints
 
 import numpy as np
 
-from hcloud.control.decode import decide
+from hcloud.control.batches import LONGEST_GAP, EventBatch
 from hcloud.control.instances import Instance, InstanceBook
+from hcloud.control.orders import Order, booked
 from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded, quality_needed
-from hcloud.model.running.decision import Decision
+from hcloud.model.running.decision import Decided, Decision
 from hcloud.model.running.event import (
     ENTRIES,
     UNKNOWN,
@@ -44,12 +46,9 @@ from hcloud.model.running.event import (
     tolerated,
 )
 from hcloud.policy import codes
-from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup
+from hcloud.policy.facts import DecisionFacts, Setup
 from hcloud.policy.mapping import MAP_ON_DEMAND, Situation
 from hcloud.policy.quality import complement, leading
-
-LONGEST_GAP = 366 * 86400.0
-"""Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
 
 _KINDS = tuple(get_type_hints(Situation).values())
 _ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose")
@@ -180,42 +179,14 @@ class ControlSession:
     ) -> Decision:
         """Book what a command changes, and put it into words."""
         what, row, slot, action, reason, margin = record
-        if what == codes.LAUNCH:
-            said = self._book_launch(row, slot, action, around[0])
-        elif what != codes.RELEASE:
-            said = ""
-        number = self._book.number(slot) if slot >= 0 else None
-        if what == codes.RETAIN and number is not None:
-            self._book.keep(number, margin)
-        job = self.tables.names[row] if row >= 0 else None
-        order = DecodedCommand(what, action, reason, margin, job, number, self._place(what, number), said)
-        made = decide(self.setup, order, self._facts(row, around))
-        if what == codes.RELEASE and number is not None:
-            del self.instances[number]
-        elif what in (codes.TURN_AWAY, codes.END):
-            self.tables.forget(row)
+        tables = self.tables
+        job = tables.names[row] if row >= 0 else None
+        launched = (int(tables.type_of[slot]), int(tables.paid[slot])) if what == codes.LAUNCH else ()
+        order = Order(what, slot, action, reason, margin, job, *launched)
+        made = Decision(*booked(self.setup, self._book, order, self._facts(row, around), said))
+        if what in (codes.TURN_AWAY, codes.END):
+            tables.forget(row)
         return made
-
-    def _book_launch(self, row: int, slot: int, action: int, now: float) -> str:
-        """Number a new instance; the name of the type that it is launched instead of, if any."""
-        kind = int(self.tables.type_of[slot])
-        self._book.add(Instance(slot, kind, int(self.tables.paid[slot]), now))
-        return "" if row < 0 or (wanted := self._wanted(row, action)) == kind else self.setup.types[wanted].name
-
-    def _wanted(self, row: int, action: int) -> int:
-        """The type that a job is launched where nothing keeps it from that."""
-        (ask, memory, *_), large = self.tables.given[row], self.setup.large
-        holds = ask <= large.cores and memory <= large.memory
-        return self.setup.rules.large if action == codes.LARGE and holds else int(self.tables.kind[row])
-
-    def _place(self, what: int, number: int | None) -> str:
-        if number is None:
-            return "local queue" if what == codes.WAIT else "nowhere"
-        instance = self.instances[number]
-        if instance.paid == OWN:
-            return f"reserved server {number}"
-        paid = "spot" if instance.paid == INTERRUPTIBLE else "on-demand"
-        return f"{paid} {self.setup.types[instance.kind].name}"
 
     def _facts(self, row: int, around: tuple[float, float, float]) -> DecisionFacts:
         if row < 0:
@@ -234,7 +205,8 @@ class ControlSession:
             self.watch(row, event.at)
         if event.agent is not None:
             desk = self.tables.control.desk
-            desk.agent, desk.copy_age = event.agent, 0.0 if event.ranked else event.copy_age
+            desk.agent, desk.refused = event.agent, event.refused
+            desk.copy_age = 0.0 if event.ranked else event.copy_age
             put_forward(self.tables, self.instances, event.ranked)
         return self._call("arrive", row, event.at)
 
@@ -365,6 +337,16 @@ class ControlSession:
             raise EventError(f"size {event.size}: {least} of the {len(mine)} reserved servers have jobs")
         going = [self.instances[n].slot for n in idle[:-more]]
         return [d for slot in going for d in self._lose(slot, codes.POOL_SHRUNK, 0.0, event.at)]
+
+    def follow(self, batch: EventBatch, until: int) -> list[Decided]:
+        """What is decided because of the events of a batch before a number, or before the first that only
+        :meth:`handle` takes."""
+        self.now, self._control = batch.follow(self.tables, until, self.now, self._control, self._book.deadline)
+        made = [astuple(due) for due in self._due]
+        made += [booked(self.setup, self._book, *told) for told in batch.told(self.tables)]
+        self._due = []
+        batch.settle(self.tables)
+        return made
 
     def cores_of(self, job: str) -> int:
         """Thousandths of a vCPU that a job may use now; 0 while it is in the queue. KeyError for an unknown job."""

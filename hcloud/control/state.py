@@ -55,7 +55,8 @@ class Job:
     ``band`` of waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it
     went elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than
     the desk's ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
-    ``waiting`` in so many. It is ``expected`` to run for so many seconds (-1: nobody knows).
+    ``waiting`` in so many; the ``agent`` that decided on it (-1: none). It is ``expected`` to run for so many seconds
+    (-1: nobody knows).
     """
 
     ask: int
@@ -86,6 +87,7 @@ class Job:
     tried: int
     ticket: int
     waiting: int
+    agent: int
     expected: float
 
 
@@ -228,8 +230,9 @@ class Desk:
 
     For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, how many
     servers were looked at (``looks``), how many the last search ``found`` as candidates, how many choices were
-    ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age; how many changes
-    of room were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
+    ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age, how often
+    all that it chose was ``refused`` before, and whether it ``lost`` all to others just now; how many changes of room
+    were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
     (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how many tickets were given
     to jobs that wait at servers, and the next free entry there. Then the state of the draws and the ``salt`` of those
     by hash, how many servers each roster lists, by how many points each condition of a filter is relaxed, and which
@@ -272,6 +275,8 @@ class Desk:
     agent: int
     now: float
     copy_age: float
+    refused: int
+    lost: int
     audited: int
     first_stream: int
     second_stream: int
@@ -326,8 +331,17 @@ FULL_SPEED = 10_000
 
 CHANGES = 1 << 16
 """Changes of room that are remembered: of the last five seconds where 800 vCPUs run tasks of 100 ms."""
+_LONG = 1.0
+"""Seconds of a copy's age from which on four times as many are."""
 COMMANDS = 4096
 """Commands between two reads that there is room for at first."""
+
+
+def _changes_kept(rules: Rules) -> int:
+    """How many changes of room are remembered: as many as the oldest copy may be without, one where there is none."""
+    if rules.agents == 0:
+        return 1
+    return 4 * CHANGES if min(rules.notice, rules.copy_most) > _LONG else CHANGES
 
 
 def new_control(
@@ -349,7 +363,7 @@ def new_control(
         table(RosterRow, servers),
         table(Candidate, rules.most_candidates + 2),
         table(AuditedChoice, len(jobs) if rules.audit else 0),
-        table(RoomChange, CHANGES if rules.agents else 1),
+        table(RoomChange, _changes_kept(rules)),
         table(LocalEntry, len(jobs) * rules.most_candidates if rules.ranking == BY_PROBES else 1),
         table(RingPoint, POINTS if rules.hash_draw else 1),
         table(RingedServer, servers if rules.hash_draw else 1),

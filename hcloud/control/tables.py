@@ -19,8 +19,8 @@ _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
 _OF_SETUP = ("rules", "speeds", "desk")
 """What no image holds: the setup has the first two, and the desk is held by its row."""
-_UNTRIED = (0, 0, 0)
-"""Of a job that came: when it last fitted nowhere, and its place in the queues of servers."""
+_UNTRIED = (0, 0, 0, -1)
+"""Of a job that came: when it last fitted nowhere, its place in the queues of servers, and who decided on it."""
 R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
@@ -58,7 +58,8 @@ class ControlTables:
         self.rows: dict[str, int] = {}
         self.names: list[str] = []
         self.given: list[Given] = []
-        self._vacant: list[int] = []
+        self.vacant = np.zeros(_FIRST, np.int64)
+        self.vacants = 0
         self._lead()
 
     def _lead(self) -> None:
@@ -79,6 +80,7 @@ class ControlTables:
         self.status, self.tenants = column(servers, "status"), column(servers, "tenants")
         self.type_of, self.paid = column(servers, "kind"), column(servers, "paid")
         self._jobs, self._commands = _array(control.jobs), _array(control.commands)
+        self.vacant.resize(len(self._jobs), refcheck=False)
 
     def utilisation(self) -> float:
         """As :func:`hcloud.control.controller.utilisation` has it."""
@@ -107,7 +109,8 @@ class ControlTables:
 
     def add(self, event: Arrival, nature: Known) -> int:
         """A row for a job that came; ``nature`` are the points that it causes, and those that it tolerates."""
-        row = self._vacant.pop() if self._vacant else len(self.names)
+        row = int(self.vacant[self.vacants - 1]) if self.vacants else len(self.names)
+        self.vacants = max(self.vacants - 1, 0)
         if row >= len(self._jobs):
             control = self.control
             self.control = control._replace(jobs=longer(control.jobs, 1), local=longer(control.local, 1))
@@ -116,9 +119,7 @@ class ControlTables:
             self.names.append("")
             self.given.append((0, 0, 0, 0, 0, 0, 0.0))
         high, low = quality_needed(nature[1])
-        types = enumerate(self._setup.types)
-        size = next((i for i, t in types if event.ask <= t.cores and event.memory <= t.memory), -1)
-        kind = self._kind(event, size)
+        kind = self.kind_for(event.ask, event.memory)
         restartable = int(event.restartable and self._setup.rules.spot)
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
         word = int(event.movable), int(event.restartable)
@@ -146,15 +147,15 @@ class ControlTables:
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
 
-    def _kind(self, event: Arrival, size: int) -> int:
+    def kind_for(self, ask: int, memory: int) -> int:
         """The type a job is rented: the large one where servers are rented whole and it fits; -1 where none is."""
         setup = self._setup
         only_reserved = setup.rules.mapping == MAP_RESERVED
         kinds = {kind for kind, _ in setup.lots} if only_reserved else {setup.rules.large}
-        holding = any(event.ask <= setup.types[k].cores and event.memory <= setup.types[k].memory for k in kinds)
-        if setup.whole_servers and holding:
+        if setup.whole_servers and any(ask <= setup.types[k].cores and memory <= setup.types[k].memory for k in kinds):
             return setup.rules.large
-        return -1 if only_reserved else size
+        fitting = (i for i, t in enumerate(setup.types) if ask <= t.cores and memory <= t.memory)
+        return -1 if only_reserved else next(fitting, -1)
 
     def correct(self, row: int, high: int, low: int) -> None:
         """A job needs another quality than was estimated when it came."""
@@ -166,12 +167,14 @@ class ControlTables:
         if self._blocked.item() == row + 1:
             self._blocked[0] = 0
         del self.rows[self.names[row]]
-        self._vacant.append(row)
+        self.vacant[self.vacants] = row
+        self.vacants += 1
 
     def image(self) -> TablesImage:
         """All that the tables hold; the numbers are shared with them."""
         rows = [(name, row) for name, row in self.rows.items()]
-        return TablesImage(rows, self.names, self.given, self._vacant, self._arrays())
+        vacant = self.vacant[: self.vacants].tolist()
+        return TablesImage(rows, self.names, self.given, vacant, self._arrays())
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         tables = {name: getattr(self.control, name) for name in Control._fields if name not in _OF_SETUP}
@@ -179,7 +182,7 @@ class ControlTables:
 
     def adopt(self, image: TablesImage) -> None:
         """Hold what an image holds."""
-        self.rows, self._vacant = dict(image.rows), list(image.vacant)
+        self.rows, self.vacants = dict(image.rows), len(image.vacant)
         self.names, self.given = list(image.names), list(image.given)
         mine = self._arrays()
         grown: dict[str, Any] = {
@@ -189,6 +192,7 @@ class ControlTables:
         for name in mine.keys() - grown.keys():
             mine[name][:] = image.arrays[name]
         self._lead()
+        self.vacant[: self.vacants] = image.vacant
 
 
 def quality_needed(tolerates: tuple[int, ...]) -> tuple[int, int]:

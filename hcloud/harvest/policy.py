@@ -41,14 +41,22 @@ MECHANISMS: Mapping[str, tuple[str, tuple[Key, ...]]] = {
             Key("peak_quantile", "number", least=0.5, most=1),
         ),
     ),
-    "reserve": ("share-of-each-server", (Key("reserve_cores", "number", least=0, most=1),)),
+    "reserve": (
+        "share-of-each-server",
+        (Key("reserve_cores", "number", least=0, most=1), Key("rise_exceeded", "number", least=0, most=0.5)),
+    ),
+    "jobs": (
+        "by-last-run",
+        (Key("short_below", "number", "s", least=0), Key("long_above", "number", "s", least=0)),
+    ),
 }
 """The rule that each mechanism follows, and the keys of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class HarvestPolicy:
-    """The numbers by their keys. Of classes, 0 is as many as the silhouette finds best."""
+    """The numbers by their keys. Of classes, 0 is as many as the silhouette finds best; of the lengths of jobs, 0
+    is where the work divides as the idle capacity does."""
 
     shortest_step: int
     longest_step: int
@@ -69,6 +77,9 @@ class HarvestPolicy:
     level_weight: float
     peak_quantile: float
     reserve_cores: float
+    rise_exceeded: float
+    short_below: float
+    long_above: float
 
     @classmethod
     def of(cls, stated: Strategy) -> HarvestPolicy:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from hcloud.harvest.classes import UseTypes
 from hcloud.harvest.histories import TenantHistories
+from hcloud.harvest.jobs import Thresholds
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.servers import Servers
-from hcloud.model.workload import Modelled
+from hcloud.model.workload import Modelled, Provenance
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedUse:
-    """Histories on one grid; what was repaired, left out and assumed while they were read; and tenants of the servers
-    that have no history."""
+    """Histories on one grid; what was repaired, left out and assumed while they were read; tenants of the servers
+    that have no history; and machines of which nobody says how many vCPUs they have."""
 
     name: str
     histories: TenantHistories
@@ -24,6 +30,7 @@ class OpenedUse:
     left_out: dict[str, int] = field(default_factory=dict)
     modelled: tuple[Modelled, ...] = ()
     without_history: tuple[str, ...] = ()
+    unsized: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +39,77 @@ class TypedUse:
 
     opened: OpenedUse
     types: UseTypes
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWork:
+    """Jobs of batch by the hour: ``demand`` is vCPUs [length, hour] from ``start`` (s) on, of ``jobs`` of each length,
+    with the GiB in use in each hour; ``left_out`` counts jobs that cannot be harvested by the reason;
+    ``seen`` is how many hours of it there really were."""
+
+    provenance: Provenance
+    start: float
+    demand: Floats
+    memory: Floats
+    jobs: tuple[int, ...]
+    lengths: Thresholds
+    left_out: dict[str, int]
+    seen: int
+
+    @property
+    def hours(self) -> int:
+        """How many hours there are."""
+        return int(self.demand.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A mean with what one future of ten falls short of and what one of ten exceeds."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestMoney:
+    """Dollars a month where batch has machines of its own, all on demand and as the best plan has it, and both for what
+    idle capacity does not carry; ``per_vcpu_hour`` is what one that it carries would cost on demand, ``pays_from`` the
+    share of the time from which a commitment is cheaper than on demand (None: nothing is to be had)."""
+
+    on_demand: Decimal
+    on_demand_left: Decimal
+    planned: Decimal
+    planned_left: Decimal
+    per_vcpu_hour: Decimal
+    pays_from: Decimal | None
+    where: str
+
+    @property
+    def not_rented(self) -> Decimal:
+        """What is not spent on demand."""
+        return self.on_demand - self.on_demand_left
+
+    @property
+    def saved(self) -> Decimal:
+        """What is not spent where batch would be planned as well as it can."""
+        return self.planned - self.planned_left
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestPlan:
+    """What idle capacity carries of a workload of batch. ``room`` is vCPUs [length, class, hour of the day], ``used``
+    the vCPUs of batch carried alike; ``there``, ``wanted`` by batch and ``carried`` are vCPU-hours a month, ``dollars``
+    what at least and at most is not spent on demand in eight futures of ten; ``reserve`` is the share of each server
+    that the history asks for."""
+
+    typed: TypedUse
+    batch: BatchWork
+    room: Floats
+    used: Floats
+    there: float
+    wanted: float
+    carried: Spread
+    dollars: tuple[Decimal, Decimal]
+    money: HarvestMoney
+    reserve: float

@@ -10,7 +10,8 @@ from typing import Any
 
 from hcloud.policy import codes
 from hcloud.policy.promise import candidates_for
-from hcloud.policy.rule import DAY, SECONDS, Known, Rule, choice, count, number, share, switch
+from hcloud.policy.rule import DAY, SECONDS, Known, Rule, choice, count, counts, number, share, switch
+from hcloud.policy.rules import NEVER_SECONDS
 
 MOST_CANDIDATES = 1024
 """Servers that one decision samples at most."""
@@ -86,7 +87,20 @@ class Sampled(Placement):
     decision_seconds: float = number(SECONDS, 0, DAY, "decision")
     candidate_seconds: float = number("s a candidate", 0, DAY, "candidate_cost")
     wire_seconds: float = number(SECONDS, 0, DAY, "wire")
+    notices: str = choice("all", "none")
     notice_seconds: float = number(SECONDS, 0, DAY, "notice")
+    copy_seconds: tuple[float, ...] = counts("s, the least and the most between two copies", 0.001, DAY)
+    commit: str = choice("ranked", "resample", feeds="resample", on="resample")
+    takeover_seconds: float = number(SECONDS, 0, DAY, "takeover")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        least, most = self.copy_seconds[0], self.copy_seconds[-1]
+        told = {} if self.notices == "all" else {"notice": NEVER_SECONDS}
+        return {**super().numbers(known), **told, "copy_least": least, "copy_most": most}
+
+    def misfits(self) -> Iterable[tuple[str, str, str]]:
+        if len(self.copy_seconds) != 2:
+            yield "copy_seconds", f"{len(self.copy_seconds)} numbers", "two: the least and the most seconds"
 
 
 class SampledServers(Sampled):
@@ -115,6 +129,7 @@ class SampledUnits(Sampled):
         return made
 
     def misfits(self) -> Iterable[tuple[str, str, str]]:
+        yield from super().misfits()
         if self.quality >= 1:
             yield "quality", f"{self.quality:g}", "must lie below 1: only a look at all servers is sure of the best"
         if self.quality > 0 and self.miss <= 0:
@@ -132,6 +147,7 @@ class Centralised(Considerate, of="placement", name="centralised", ranking=codes
     unit_seconds: float = number("s a unit", 0, DAY, "candidate_cost")
     longest_seconds: float = number(SECONDS, 0, DAY, "longest_decision")
     wire_seconds: float = number(SECONDS, 0, DAY, "wire")
+    takeover_seconds: float = number(SECONDS, 0, DAY, "takeover")
 
 
 class Random(SampledServers, of="placement", name="random", ranking=codes.BY_CHANCE, interference_is_full=0):
@@ -151,6 +167,7 @@ class Sparrow(Rule, of="placement", name="sparrow", ranking=codes.BY_PROBES, int
     decision_seconds: float = number(SECONDS, 0, DAY, "decision")
     candidate_seconds: float = number("s a candidate", 0, DAY, "candidate_cost")
     wire_seconds: float = number(SECONDS, 0, DAY, "wire")
+    takeover_seconds: float = number(SECONDS, 0, DAY, "takeover")
 
     def numbers(self, known: Known) -> dict[str, float]:
         return {**super().numbers(known), "most_candidates": self.probes}

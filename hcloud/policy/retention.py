@@ -5,6 +5,9 @@ from __future__ import annotations
 from hcloud.policy.rule import DAY, SECONDS, Rule, number, share, switch
 from hcloud.policy.rules import Rules
 
+_GAP_SMOOTHING = 0.05
+"""Weight of the newest gap in the mean seconds between jobs."""
+
 
 class SpinUpMultiple(Rule, of="retention", name="spin-up-multiple", retain=1):
     """An idle instance that behaved well is kept for a multiple of what it took to start."""
@@ -15,6 +18,11 @@ class SpinUpMultiple(Rule, of="retention", name="spin-up-multiple", retain=1):
     satisfied_level: float = share("share of expected performance", "satisfied")
     needs_quality: bool = switch("needs_quality")
     probe_before_reuse: bool = switch("probe_before_reuse")
+
+
+def gap_with(mean: float, newest: float) -> float:
+    """The mean seconds between jobs with one gap more; the first counts whole."""
+    return mean + (newest - mean) * (_GAP_SMOOTHING if mean > 0.0 else 1.0)
 
 
 def keep_seconds(rules: Rules, spin_up: float, mean_gap: float) -> float:

@@ -65,6 +65,10 @@ class Rules(NamedTuple):
     longest_decision: float = NEVER_SECONDS
     wire: float = 0.0
     notice: float = 0.0
+    copy_least: float = NEVER_SECONDS
+    copy_most: float = NEVER_SECONDS
+    resample: int = 0
+    takeover: float = 0.0
     shared: int = 0
     headroom: float = 0.0
     retain: int = 0

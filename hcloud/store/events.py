@@ -41,7 +41,7 @@ UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
 MOST = 1e15
 LONGEST_NAME, LONGEST_WHY = 200, 1000
-MOST_SERVERS, MOST_AGENTS = 1_000_000, 1_000
+MOST_SERVERS, MOST_AGENTS, MOST_REFUSED = 1_000_000, 1_000, 1_000_000
 
 
 def _no_number(token: str) -> float:
@@ -223,10 +223,11 @@ def _read_arrival(document: Document) -> Arrival:
     agent = _whole(document, "agent", 0, MOST_AGENTS) if "agent" in document else None
     copy_age = _number(document, "copy_age", 0.0, MOST, 0.0)
     platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
+    refused = _whole(document, "refused", 0, MOST_REFUSED) if "refused" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
     expected = None if document.get("expected") is None else _number(document, "expected", 0.0, MOST)
     natures = _known(document, "tolerates"), _known(document, "true_tolerates")
-    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, expected)
+    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, refused, expected)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -250,6 +251,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({} if event.agent is None else {"agent": event.agent, "copy_age": event.copy_age}),
         **({"platform": event.platform} if event.platform else {}),
         **({"ranked": list(event.ranked)} if event.ranked else {}),
+        **({"refused": event.refused} if event.refused else {}),
         **({} if event.expected is None else {"expected": event.expected}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),
     }

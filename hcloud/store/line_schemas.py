@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from hcloud.model.json_text import DIALECT
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import ENTRIES, During
-from hcloud.store.events import EVENT_KEYS, LONGEST_NAME, LONGEST_WHY, MOST, MOST_AGENTS, MOST_SERVERS, UNBOUNDED
+from hcloud.store.events import (
+    EVENT_KEYS,
+    LONGEST_NAME,
+    LONGEST_WHY,
+    MOST,
+    MOST_AGENTS,
+    MOST_REFUSED,
+    MOST_SERVERS,
+    UNBOUNDED,
+)
 
 Schema = dict[str, object]
 
@@ -43,6 +52,7 @@ _VALUES: Mapping[str, Schema] = {
     "movable": _FLAG,
     "agent": {"type": "integer", "minimum": 0, "maximum": MOST_AGENTS},
     "copy_age": _TIME,
+    "refused": {"type": "integer", "minimum": 0, "maximum": MOST_REFUSED},
     "platform": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
     "ranked": {"type": "array", "items": {"type": "integer", "minimum": 0, "exclusiveMaximum": MOST_SERVERS}},
     "performance": _number(0, 1000),
@@ -75,6 +85,7 @@ _OPTIONAL = frozenset(
         "movable",
         "agent",
         "copy_age",
+        "refused",
         "platform",
         "ranked",
     }

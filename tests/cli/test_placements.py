@@ -32,8 +32,8 @@ def test_placements_stand_side_by_side_and_greedy_is_the_strategy_itself(capsys:
 
 
 def test_an_audit_holds_a_sample_to_the_law_of_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Eight candidates are better than eight ninths of the others on average, whatever the jobs are; less so where
-    agents know late what the others did."""
+    """Eight candidates are better than eight ninths of the others on average, whatever the jobs are; where agents know
+    late what the others did, they draw among other servers than those with room, and the law no longer tells."""
     text = (bundled("policies") / "placements" / "tarcil.yaml").read_text(encoding="utf-8")
     at_once, late = tmp_path / "at-once.yaml", tmp_path / "late.yaml"
     at_once.write_text(
@@ -48,7 +48,7 @@ def test_an_audit_holds_a_sample_to_the_law_of_its_size(tmp_path: Path, capsys: 
     assert runs[0]["audit"]["choices"] > 10_000
     assert runs[0]["audit"]["mean_rank"] == pytest.approx(8 / 9, abs=0.02)
     assert runs[0]["audit"]["distance"] < 0.05
-    assert runs[1]["audit"]["mean_rank"] < runs[0]["audit"]["mean_rank"] - 0.02
+    assert runs[1]["audit"]["distance"] > 0.1
     assert runs[1]["conflicts_per_decision"] > 10 * runs[0]["conflicts_per_decision"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from simulating import changed, excerpt, setting_of, tasks_in, with_spot, world_of
+from simulating import changed, crashing, excerpt, hasty, setting_of, tasks_in, with_spot, world_of
 
 from hcloud.control.session import ControlSession
 from hcloud.model.running.decision import Decision
@@ -24,6 +24,7 @@ STRATEGIES = {
     "HM with spot": (with_spot(load_strategy("HM"), 0.6), 3),
     "SR first fit, short of servers": (changed(load_strategy("SR"), "placement", order="first-fit"), 4),
     **{f"SR+{name}": (load_strategy(f"SR+{name}"), 5) for name in placement_names()[1:]},
+    "SR+tarcil, late": (hasty(load_strategy("SR+tarcil")), 5),
     **{f"HM+{name}": (load_strategy(f"HM+{name}"), 2) for name in ("paragon", "tarcil", "no-heterogeneity")},
 }
 
@@ -59,6 +60,7 @@ def on_objects(world: SimulatedWorld, until: int) -> bool:
 def test_M1_both_write_the_same_bytes(name: str) -> None:
     strategy, pool = STRATEGIES[name]
     setting = setting_of(strategy, pool)
+    setting = crashing(setting, 120.0, 0.2) if name.endswith("late") else setting
     tasks = tasks_in(setting, excerpt(240))
     worlds = []
     for simulate in (on_objects, compiled()[SIMULATE]):

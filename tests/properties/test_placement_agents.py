@@ -8,14 +8,17 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulating import crashing, excerpt, hasty, setting_of, tasks_in, world_of
 
 from hcloud.control.controller import arrive, leave, open_pool
 from hcloud.control.losses import cancel, lose
-from hcloud.control.state import OWN, Control, Job, RentableKind, new_control
+from hcloud.control.ranks import ARRIVAL
+from hcloud.control.state import DEAD, OWN, Control, Job, RentableKind, new_control
 from hcloud.policy.codes import BY_PROBES, LOST, PLACE, WAIT
 from hcloud.policy.records import table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
+from hcloud.sim.kernels.engine import simulate
 from hcloud.sim.kernels.objects import as_objects
 
 CORES, JOBS = 4_000, 400
@@ -147,3 +150,25 @@ def test_an_entry_is_void_in_its_second_queue() -> None:
     assert crowd.starts[8] == 1
     assert control.servers[control.jobs[8].server].paid == OWN
     crowd.check()
+
+
+@settings(max_examples=6)
+@given(seed=st.integers(0, 10**6), placement=st.sampled_from(["tarcil", "power-of-two", "paragon-sampled"]))
+def test_agents_that_crash_forget_nobody(seed: int, placement: str) -> None:
+    """Decisions that nobody heard of are made by others, whatever is refused, lost, cancelled and taken over
+    meanwhile; each job comes once, and no server holds more than it has."""
+    setting = crashing(setting_of(hasty(load_strategy(f"SR+{placement}")), 6, seed), 600.0, 1.0, 0.1)
+    tasks = tasks_in(setting, excerpt(80))
+    world = as_objects(world_of(setting, tasks))
+    for until in range(1, len(tasks) + 2):
+        simulate(world, until)
+        for place in range(world.control.desk.free):
+            server = world.control.servers[place]
+            assert server.used <= world.control.kinds[server.kind].cores or server.status == DEAD
+    assert all(world.tasks[job].over for job in range(len(tasks)))
+    lines = [world.lines[at] for at in range(world.tally.lines)]
+    came = [line.a for line in lines if line.code == ARRIVAL]
+    never = set(range(len(tasks))) - set(came)
+    assert len(came) == len(set(came))
+    assert all(world.tasks[job].cancelled >= 0.0 for job in never)
+    assert any(line.b != line.a % 3 for line in lines if line.code == ARRIVAL), "nobody took over"

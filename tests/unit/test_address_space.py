@@ -35,6 +35,7 @@ def peak_of(path: Path, size: int) -> int:
     return int(subprocess.run(words, check=True, capture_output=True, text=True).stdout) * 1024
 
 
+@pytest.mark.slow
 def test_the_addresses_that_a_bill_takes_do_not_grow_with_its_file(tmp_path: Path) -> None:
     small, large = peak_of(tmp_path / "small.csv", 20 * MIB), peak_of(tmp_path / "large.csv", 50 * MIB)
     assert large - small < 12 * MIB

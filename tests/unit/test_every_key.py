@@ -17,7 +17,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.policy.registry import RULES
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.strategies import WITH, load_strategy, placement_names
+from hcloud.readers.strategies import SIZINGS, WITH, load_strategy, placement_names
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
 from hcloud.sim.setup.scenarios import scenario
@@ -69,6 +69,9 @@ REQUESTED = ("HM", "information.rule=requested")
 SPOT = ("HM", "spot.rule=tolerant-batch,below_quality=0.9", "cloud.spot.interruptions_per_hour=20")
 PATIENT = ("HM", "queueing.wait_quantile=0.5")
 """Jobs queue where half of them are expected to start in time; hardly any where 99 % have to."""
+STALE = ("SR+tarcil", "placement.notices=none")
+"""Agents that know of each other only what a copy says that is seconds old."""
+CRASHING = ("SR+tarcil", "cloud.faults.agent_crashes_per_hour=3600", "placement.decision_seconds=1")
 CROWDED = "reserved.rule=steady-minimum,load_quantile=0.3"
 """A reserve so small that no server is without harm."""
 BY_RULE: dict[str, tuple[str, ...]] = {
@@ -83,11 +86,15 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "spot tolerant-batch": SPOT,
     **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:] if name != "sparrow"},
     "placement sparrow": ("SR+sparrow", CROWDED),
+    **{f"sizing {name}": (f"HM+{name}",) for name in SIZINGS},
 }
 BY_KEY: dict[str, tuple[str, ...]] = {
     **{f"information.{over}sized_{what}": REQUESTED for over in ("over", "under") for what in ("share", "factor")},
     "reserved.overprovision_unprofiled": ("SR", "information.rule=requested"),
     "placement.order_unprofiled": REQUESTED,
+    "placement.copy_seconds": STALE,
+    "placement.commit": STALE,
+    "placement.takeover_seconds": CRASHING,
     "placement.first_relaxation": ("SR+paragon", CROWDED),
     "placement.formula": ("SR+paragon-sampled", CROWDED),
     "placement.most_looks": ("SR+paragon", CROWDED),
@@ -160,6 +167,10 @@ OTHERWISE = {
     "placement.wire_seconds": "1",
     "placement.agents": "2",
     "placement.notice_seconds": "5",
+    "placement.notices": "none",
+    "placement.copy_seconds": "20:40",
+    "placement.commit": "resample",
+    "placement.takeover_seconds": "30",
     "placement.unit_seconds": "0.01",
     "placement.longest_seconds": "0.001",
     "placement.formula": "printed",
@@ -171,6 +182,12 @@ OTHERWISE = {
     "placement.overcommit_memory": "true",
     "placement.most_candidates": "1",
     "placement.platform_slack": "0.5",
+    "sizing.oversized_share": "0.3",
+    "sizing.oversized_factor": "3",
+    "sizing.undersized_share": "0.05",
+    "sizing.undersized_factor": "2",
+    "sizing.row_error": "0.3",
+    "sizing.headroom": "0.5",
     "spot.below_quality": "0.3",
     "retention.factor": "1",
     "retention.reference_interarrival_seconds": "10",
@@ -204,6 +221,7 @@ CLOUD_OTHERWISE = {
     "faults.failed_launches": "0.5",
     "faults.lost_per_hour": "1",
     "faults.cancelled": "0.3",
+    "faults.agent_crashes_per_hour": "60",
     "jobs.batch_tolerant_share": "0.1",
     "jobs.batch_tolerant": "45:60",
     "jobs.batch_sensitive": "80:90",
@@ -211,6 +229,8 @@ CLOUD_OTHERWISE = {
     "jobs.other_entries": "0.9:0.95",
 }
 """Another value for every key of a cloud but the weights of the resources, which are all tried with 9."""
+CLOUD_BASES = {"spot": SPOT, "faults.agent_crashes_per_hour": ("SR+tarcil", "placement.decision_seconds=1")}
+"""The strategy in which keys of a section, or a key, are read where that is not OdM."""
 
 
 @cache
@@ -233,7 +253,8 @@ def cloud_cases() -> Iterator[tuple[tuple[str, ...], str]]:
     for section, keys in CLOUD_KEYS.items():
         for name in (f"{section}.{key.name}" for key in keys):
             value = "9" if ".weight_" in name else CLOUD_OTHERWISE[name]
-            yield SPOT if section == "spot" else ("OdM",), f"cloud.{name}={value}"
+            base = CLOUD_BASES.get(name) or CLOUD_BASES.get(section) or ("OdM",)
+            yield base, f"cloud.{name}={value}"
     yield ("OdM",), "cloud.spin_up=x3"
 
 

@@ -34,10 +34,12 @@ def printed(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_few_clients_are_imported() -> None:
     assert int(printed(MADE + CLIENTS)) < 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", OTHERS)
 def test_others_find_the_sdk_whole(way: str) -> None:  # each takes seconds: the whole SDK is imported in a new process
     before = "from google.cloud import compute_v1 as sdk\n" if way == "before" else ""

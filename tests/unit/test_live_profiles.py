@@ -41,6 +41,7 @@ def lab(app: str = "web", tolerated: Sequence[str] = ("llc",)) -> Profile:
     return Profile(app, JobKind.SERVICE, Metric("p99 latency", "ms", False), ("serve",), entries)
 
 
+@pytest.mark.slow
 def test_an_application_that_nobody_measured_gets_a_profile_of_what_was_seen(tmp_path: Path) -> None:
     known = LiveProfiles(tmp_path / "profiles", BUNDLED)
     assert known.vector("web") is None
@@ -56,6 +57,7 @@ def test_an_application_that_nobody_measured_gets_a_profile_of_what_was_seen(tmp
     assert "it tolerates 2 points of memcap" in found.why
 
 
+@pytest.mark.slow
 def test_every_miss_narrows_what_is_believed_until_nothing_is_left_to_believe(tmp_path: Path) -> None:
     known = LiveProfiles(tmp_path, BUNDLED)
     first = known.refit(run(points=30.0))
@@ -154,6 +156,7 @@ def test_a_plan_made_afterwards_takes_the_family_on_which_jobs_kept_their_target
     assert families("--profiles", seen_slow_on("m5")) == {"m6i"}, "whichever is taken where nothing was seen"
 
 
+@pytest.mark.slow
 def test_a_simulation_and_a_classification_made_afterwards_use_what_was_fitted(
     trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -366,6 +366,7 @@ keep.Keeper.keep = begin
 """
 
 
+@pytest.mark.slow
 def test_a_keeper_killed_at_any_step_loses_no_job_and_begins_none_twice(tmp_path: Path) -> None:
     """Judged by what the jobs wrote themselves: one that was told not to have begun wrote nothing."""
     ground = Ground(tmp_path)

@@ -32,6 +32,7 @@ WRITTEN = {
     ("diff",),
     ("policy", "check"),
     ("placement", "size"),
+    ("harvest", "plan"),
     ("harvest", "types"),
 } | REPORTS
 

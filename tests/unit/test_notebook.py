@@ -58,12 +58,14 @@ def test_importing_loads_no_library_and_its_functions_are_found() -> None:
     assert done.stdout == "['__version__', 'errors', 'plan', 'read', 'report', 'simulate']\n"
 
 
+@pytest.mark.slow
 def test_planning_a_file_loads_no_pandas() -> None:
     words = "import sys, hcloud; hcloud.read('small.csv').to_json(); print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", words], check=True, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("result", "words"),
     [
@@ -283,6 +285,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_an_interrupted_call_leaves_nothing_behind(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -310,6 +313,7 @@ def test_a_frame_with_a_time_zone_in_one_column_only_is_refused() -> None:
     assert hcloud.read(frame).to_frame()["duration"].tolist() == [7200.0, 7200.0]
 
 
+@pytest.mark.slow
 def test_placements_are_named_audited_and_sized() -> None:
     found = hcloud.simulate("scenario:local-40", placement=["greedy", "tarcil"], audit=True, size_for=0.5)
     assert list(found.to_frame()["name"]) == ["SR", "SR+tarcil"]

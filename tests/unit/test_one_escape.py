@@ -12,8 +12,11 @@ import pytest
 ROOT = Path(__file__).parents[2] / "hcloud"
 CHILDREN = ("fake", "profiling")
 """Packages whose processes speak to hcloud, not to people."""
-STREAMS = {"__main__.py", "cli/main.py", "cli/acting.py", "cli/refusal.py", "views/console.py"}
-"""Who may touch the streams themselves: what runs before there is a terminal, after it, or in a signal."""
+STREAMS = {"__main__.py", "cli/main.py", "cli/acting.py", "cli/refusal.py", "views/console.py"} | {
+    "usecases/live/agents.py"
+}
+"""Who may touch the streams themselves: what runs before there is a terminal, after it, in a signal, or as a process
+that speaks to hcloud alone."""
 SEALED = {
     "Written": {"views/escaped.py", "views/page/render.py"},
     "Markdown": {

@@ -153,6 +153,7 @@ def test_machines_are_kept_for_jobs_that_somebody_else_runs(tmp_path: Path, stra
     assert all(o["cores"] >= 1 + int(o["job"][1:]) % 3 for o in begins)
 
 
+@pytest.mark.slow
 def test_a_controller_that_is_killed_anywhere_orders_nothing_twice(tmp_path: Path) -> None:
     points = 0
     for kill in range(0, 400, 3):

@@ -52,6 +52,7 @@ def test_a_controller_killed_at_a_point_is_taken_up(tmp_path: Path, point: str, 
 KILLS = 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_a_controller_killed_at_random_loses_nothing(tmp_path: Path, part: int) -> None:
     """Killed once at every fourth of 200 moments of a run in which a machine is lost, too."""

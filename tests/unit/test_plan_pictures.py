@@ -124,6 +124,7 @@ def test_the_level_of_the_reserve_parts_what_it_takes_from_what_is_rented(plan: 
     assert f"{reserved_vcpus(plan):,.0f} vCPUs are reserved" in drawn.alternative
 
 
+@pytest.mark.slow
 def test_the_reserve_ends_where_its_use_falls_below_what_pays(plan: Plan) -> None:
     """The plan is optimal, so the curve must cross the dashed line within one instance of the reserve."""
     drawn = use_picture(plan)

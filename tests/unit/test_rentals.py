@@ -150,6 +150,7 @@ def deaths(tmp_path: Path, work: Callable[[FileStateStore], object]) -> Iterator
     pytest.fail("the work never ends")
 
 
+@pytest.mark.slow
 def test_A1_a_death_at_any_point_loses_no_start_and_no_end(tmp_path: Path) -> None:
     def work(store: FileStateStore) -> None:
         left_one = left(store.save(running(1, 2)), 1)

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Now, TraceColumns, TraceDecimal, TraceFormat, TraceKeys, reader_keys
+from hcloud.cli.flags import (
+    AsJson,
+    Configuration,
+    Families,
+    Now,
+    OneRegion,
+    TraceColumns,
+    TraceDecimal,
+    TraceFormat,
+    TraceKeys,
+    reader_keys,
+)
 from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
 
@@ -17,7 +28,7 @@ if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest
 
 app = typer.Typer(
-    help="Use the idle hours of what is reserved: types",
+    help="Use the idle hours of what is reserved: types, plan",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -78,7 +89,7 @@ class UseFlags:
 
 @app.callback()
 def harvest() -> None:
-    """Use the idle hours of what is reserved: types."""
+    """Use the idle hours of what is reserved: types, plan."""
 
 
 @app.command()
@@ -100,4 +111,49 @@ def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: HarvestPrinte
         lambda: HarvestTypesDocument.of(found, at),
         lambda: show_types(found, terminal),
         md=lambda: types_markdown(found),
+    )
+
+
+@app.command()
+@grouped
+def plan(
+    ctx: typer.Context,
+    *,
+    util: Util,
+    workload: Annotated[
+        str | None, typer.Option(help="The batch: a trace or scenario:NAME; else that of hcloud.yaml.")
+    ] = None,
+    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else that of hcloud.yaml, else aws.")] = None,
+    region: OneRegion = None,
+    family: Families = None,
+    file: Configuration = None,
+    use: UseFlags,
+    shown: HarvestPrinted,
+) -> None:
+    """How many idle hours there are by class and hour, how many of them batch can use, and the dollars that saves.
+
+    Batch is planned twice: with machines of its own, and without what idle hours carry of it.
+    """
+    from hcloud.readers.configuration.config import load_config
+    from hcloud.usecases.asked import provider_named
+    from hcloud.usecases.harvesting.plan import harvest_plan
+    from hcloud.usecases.workloads.sources import Flags, with_flags
+    from hcloud.views.harvesting.plan import harvest_plan_markdown, show_harvest_plan
+    from hcloud.views.harvesting.plan_documents import HarvestPlanDocument
+
+    terminal, at = session(ctx).terminal, shown.at
+    flags = Flags(
+        workload=workload,
+        providers=(provider_named(provider),) if provider else (),
+        regions=(region,) if region else (),
+        families=tuple(family or ()),
+    )
+    loaded = with_flags(load_config(file), flags)
+    with terminal.progress(f"reading {util}", 1.0) as advance:
+        found = harvest_plan(use.request(util), loaded, at, advance)
+    shown.tell(
+        terminal,
+        lambda: HarvestPlanDocument.of(found, at),
+        lambda: show_harvest_plan(found, terminal),
+        md=lambda: harvest_plan_markdown(found),
     )

@@ -36,6 +36,7 @@ CLOUD_KEYS: Mapping[str, tuple[Key, ...]] = {
         Key("failed_launches", "number", "share of launches", 0, 0.9),
         Key("lost_per_hour", "number", "per machine and hour", 0, 1),
         Key("cancelled", "number", "share of jobs", 0, 1),
+        Key("agent_crashes_per_hour", "number", "per agent and hour", 0, 3600),
     ),
     "jobs": (
         Key("batch_tolerant_share", "number", "share of batch jobs", 0, 1),

@@ -50,6 +50,10 @@ class Decision:
     until: float | None = None
 
 
+Decided = tuple[float, DecisionAction, str | None, int | None, str, str, float | None, str, str, float | None]
+"""The fields of a :class:`Decision`, in their order, which is made in less time and compared in less."""
+
+
 @dataclass(frozen=True, slots=True)
 class Considered:
     """A job's first decision with the alternatives that stood beside it."""

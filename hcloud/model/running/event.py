@@ -47,9 +47,10 @@ class Arrival:
     from then. ``true_vector`` is what a simulator knows the job to be like, where ``vector`` is what was
     estimated; nothing is decided by it either. ``tolerates`` and ``true_tolerates`` are what it bears, likewise;
     None: 99 less what it causes. Where several agents decide, ``agent`` is the one that did, with a copy of the
-    servers that was so old (``copy_age``, s); where it is a
-    process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is the job's row of the speeds
-    of types. It is ``expected`` to run for so many seconds, by its application's last run or by its user."""
+    servers that was so old (``copy_age``, s), after others had taken all that it had chosen so many times before
+    (``refused``); where it is a process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is
+    the job's row of the speeds of types. It is ``expected`` to run for so many seconds, by its application's last run
+    or by its user."""
 
     at: float
     job: str
@@ -67,6 +68,7 @@ class Arrival:
     ranked: tuple[int, ...] = ()
     tolerates: tuple[int, ...] | None = None
     true_tolerates: tuple[int, ...] | None = None
+    refused: int = 0
     expected: float | None = None
 
 

@@ -23,6 +23,9 @@ from hcloud.planning.settings import PlanSettings
 
 NEAREST = 3  # ours: so many types are planned for anew where the question is what would have been best
 
+ON_DEMAND = "all on demand"
+"""The name of the alternative that commits to nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rival:
@@ -83,7 +86,7 @@ def rivals(options: Sequence[Option], chosen: ChosenFleet, settings: PlanSetting
     peaks = [reserved_for_peak(c, forecast, margin) for c, forecast in each]
     named = [
         (
-            "all on demand",
+            ON_DEMAND,
             "rent every instance when it is needed",
             [cheapest_on_demand(each), serve(chosen.option.parts.whole, chosen.types, ())],
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -35,9 +36,11 @@ SET = KernelSet(
     "control.local",
     "control.controller",
     "control.losses",
+    "control.batch",
     "sim.kernels.heap",
     "sim.kernels.interference",
     "sim.kernels.progress",
+    "sim.kernels.agents",
     "sim.kernels.obeying",
     "sim.kernels.faults",
     "sim.kernels.engine",
@@ -46,6 +49,7 @@ SET = KernelSet(
 
 OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "_map", "rent"}
+    | {"decide_on", "entrust", "take_over"}
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
     | {
         "_rank",
@@ -74,8 +78,9 @@ OUT_OF_LINE = frozenset(
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
-ENGINE, SESSION = "engine", "session"
+ENGINE, SESSION, REPLAY = "engine", "session", "replay"
 SIMULATE = "sim.kernels.engine.simulate"
+FOLLOW = "control.batch.follow_events"
 ENTRIES = {
     ENGINE: (SIMULATE,),
     SESSION: (
@@ -84,6 +89,7 @@ ENTRIES = {
         *(f"control.losses.{name}" for name in ("lose", "cancel", "grow")),
         "control.candidates.propose",
     ),
+    REPLAY: (FOLLOW,),
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
 
@@ -150,6 +156,14 @@ def _loaded(group: str) -> dict[str, Any]:
         return njit(cache=name in kept, forceinline=inline, **options)(twin)
 
     return SET.compiled(compile_one)
+
+
+def many_at_a_time(kernels: Mapping[str, Any]) -> Any | None:
+    """The kernel that follows many events at once, beside the compiled ``kernels`` of a session; None where those are
+    plain, and until another process has compiled it."""
+    if isinstance(kernels[ENTRIES[SESSION][0]], FunctionType) or not is_made(REPLAY) or is_first_use(REPLAY):
+        return None
+    return _loaded(REPLAY)[FOLLOW]
 
 
 _makers: dict[str, subprocess.Popen[bytes]] = {}

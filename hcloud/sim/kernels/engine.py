@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hcloud.control.candidates import draws_for
-from hcloud.control.controller import arrive, expire, interrupt, leave, nominee, ready, sampled, suffer, tick
+from hcloud.control.controller import decide_on, expire, interrupt, leave, nominee, ready, sampled, suffer, tick
 from hcloud.control.ranks import (
     ARRIVAL,
     CANCEL,
@@ -21,12 +20,13 @@ from hcloud.control.ranks import (
     REPLACE,
 )
 from hcloud.control.state import DEAD, OWN
+from hcloud.sim.kernels.agents import again, crash, entrust, take_over, take_up
 from hcloud.sim.kernels.faults import cancel_job, fail_launch, is_over, lose_server, replace_server
 from hcloud.sim.kernels.heap import pop, push
 from hcloud.sim.kernels.interference import part, quality_of
 from hcloud.sim.kernels.obeying import advance, leave_for_good, look_again, note, obey
 from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
-from hcloud.sim.kernels.world import DECIDED, QUALITY, RANK, SimulatedWorld
+from hcloud.sim.kernels.world import CRASHED, DECIDED, QUALITY, RANK, TAKEN_OVER, SimulatedWorld
 
 
 def simulate(w: SimulatedWorld, until: int) -> bool:
@@ -35,9 +35,9 @@ def simulate(w: SimulatedWorld, until: int) -> bool:
     Stops early with ``tally.full`` set where a table was too short; the run is then repeated with longer ones.
     """
     tally, desk = w.tally, w.control.desk
-    period = w.control.rules.period
+    period, endless = w.control.rules.period, w.cloud.losses > 0.0 or w.cloud.crashes > 0.0
     while tally.full == 0 and desk.overflow == 0:
-        if w.cloud.losses > 0.0 and is_over(w):
+        if endless and is_over(w):
             return True
         coming = w.tasks[tally.next_job].decide if tally.next_job < len(w.tasks) else math.inf
         event = w.events[0].time if tally.events > 0 else math.inf
@@ -92,39 +92,34 @@ def _arrival(w: SimulatedWorld, now: float) -> None:
     if task.cancelled >= 0.0:
         push(w, task.cancelled, CANCEL, number, 0)
     if w.control.rules.agents > 0:
-        _hand_over(w, number, now)
+        entrust(w, number, number % len(w.agents), now)
     else:
-        _decide(w, number, now, 0.0)
+        _decide(w, number, now)
 
 
-def _hand_over(w: SimulatedWorld, number: int, now: float) -> None:
-    """Give a job to its agent, who decides on one after the other: what it looks at is as old as its decision takes."""
-    rules, agent = w.control.rules, number % len(w.agents)
-    begin = max(now, w.agents[agent])
-    drawn = draws_for(w.control, w.control.jobs[number].ask)
-    w.agents[agent] = begin + rules.decision + min(rules.candidate_cost * drawn, rules.longest_decision)
-    w.tasks[number].decided = begin
-    push(w, w.agents[agent] + rules.wire, DECIDED, number, agent)
+def _decided(w: SimulatedWorld, number: int, turn: int, now: float) -> None:
+    """An agent's decision is carried out, unless the job was cancelled or the agent crashed before."""
+    if w.tasks[number].turn == turn:
+        advance(w, now)
+        take_up(w, number, now)
+        _decide(w, number, now)
 
 
-def _decided(w: SimulatedWorld, number: int, agent: int, now: float) -> None:
-    """An agent's decision is carried out, unless the job is over."""
-    task, desk = w.tasks[number], w.control.desk
-    if task.over:
-        return
-    advance(w, now)
-    desk.agent, desk.copy_age = agent, now - task.decided + w.control.rules.notice
-    _decide(w, number, now, desk.copy_age)
-
-
-def _decide(w: SimulatedWorld, number: int, now: float, age: float) -> None:
+def _decide(w: SimulatedWorld, number: int, now: float) -> None:
     """The controller is told of a job."""
-    w.tasks[number].decided = now
+    desk = w.control.desk
     idle = nominee(w.control, number)
     if idle >= 0:
         _probe(w, idle, now)
-    note(w, (ARRIVAL, number, w.control.desk.agent, 0, 0), age)
-    arrive(w.control, number, now)
+    agent, age = desk.agent, desk.copy_age
+    line = (ARRIVAL, number, agent, desk.refused, 0)
+    is_decided = decide_on(w.control, number, now)
+    desk.agent, desk.copy_age, desk.refused = -1, 0.0, 0
+    if not is_decided:
+        again(w, number, agent, now)
+        return
+    w.tasks[number].decided = now
+    note(w, line, age)
     obey(w, now)
 
 
@@ -147,6 +142,10 @@ def _handle(w: SimulatedWorld, event: tuple[float, int, int]) -> None:
         _decided(w, number, tag, now)
     elif kind == REPLACE:
         replace_server(w, now)
+    elif kind == CRASHED:
+        crash(w, number, now)
+    elif kind == TAKEN_OVER:
+        take_over(w, number, now)
     elif w.hosts[tag].serial == number and w.hosts[tag].paid >= 0:
         _handle_of_host(w, kind, tag, now)
 

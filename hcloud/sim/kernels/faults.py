@@ -6,6 +6,7 @@ from hcloud.control.losses import cancel, grow, lose
 from hcloud.control.ranks import CANCEL, FAILED_LAUNCH, LOSS, REPLACE
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED
 from hcloud.policy.codes import LAUNCH_FAILED, LOST
+from hcloud.sim.kernels.agents import withdraw
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import at_quantile, part
 from hcloud.sim.kernels.obeying import advance, leave_for_good, note, obey
@@ -72,6 +73,9 @@ def cancel_job(w: SimulatedWorld, number: int, now: float) -> None:
         part(w, number, place)
     w.tally.cancelled += 1
     leave_for_good(w, number)
+    if task.agent >= 0:  # the controller has not heard of it
+        withdraw(w, number)
+        return
     note(w, (CANCEL, number, 0, 0, 0), 0.0)
     cancel(w.control, number, now)
     if place >= 0 and not w.hosts[place].calm:

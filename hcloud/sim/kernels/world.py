@@ -10,13 +10,13 @@ from hcloud.control.state import Control
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.records import Ints, Reals, Table, table
 
-QUALITY = 15
+QUALITY = 17
 """A quality sample, which is in the journal only, beside the kinds of events of :mod:`hcloud.control.ranks`."""
 
-DECIDED = 14
-"""An agent has decided on a job, which is in no journal; its arrival there is that."""
+DECIDED, CRASHED, TAKEN_OVER = range(14, 17)
+"""An agent has decided on a job, has crashed, another takes over: in no journal. A job's arrival there is the first."""
 
-COMMAND = 16
+COMMAND = 18
 """What is added to a command's code in a journal."""
 
 RANK = 1 << 40
@@ -28,7 +28,7 @@ STEPS = 2001
 
 class CloudParameters(NamedTuple):
     """How the cloud behaves: the keys of :data:`hcloud.model.running.cloud.CLOUD_KEYS`, interruptions and losses of a
-    machine a second."""
+    machine a second, crashes of an agent a second."""
 
     mean_load: float
     amplitude: float
@@ -44,6 +44,7 @@ class CloudParameters(NamedTuple):
     lost_share: float
     failed_launches: float
     losses: float
+    crashes: float
 
 
 class Behaviour:
@@ -79,7 +80,11 @@ class Task:
     user cancels it (``cancelled``, -1: never). Run: how many machines it ``lost``, whether it is ``over``, work left,
     when it is ``due`` at its present ``rate`` (work a second; for a service its tail latency relative to isolation),
     since when, seconds ran, tail latency x seconds, vCPU-milliseconds used, when it began and ended (-1: not), seconds
-    in the queue of the reserve (-1: never there), and the first decision about it with the instance it ended on."""
+    in the queue of the reserve (-1: never there), and the first decision about it with the instance it ended on. With
+    agents: whose it is until it is decided (-1: nobody's), the ``turn`` that tells a decision which is void, until when
+    that agent has ``known`` what others did, how often what it chose was ``refused``, and the jobs ``ahead`` and
+    ``following`` with that agent (-1: none).
+    """
 
     submit: float
     decide: float
@@ -113,6 +118,26 @@ class Task:
     margin: float
     vector: Annotated[Ints, RESOURCES]
     tolerates: Annotated[Ints, RESOURCES]
+    agent: int
+    turn: int
+    known: float
+    refused: int
+    ahead: int
+    following: int
+
+
+class Agent:
+    """One that decides: when it is ``free``, when it ``copied`` the whole state and ``renews`` that, until when it is
+    not ``back`` from a crash, the ``first`` and the ``last`` of the jobs that it has not decided on (-1: none), how
+    many numbers of chance were ``drawn`` for it."""
+
+    free: float
+    copied: float
+    renews: float
+    back: float
+    first: int
+    last: int
+    drawn: int
 
 
 class ServerSlot:
@@ -211,8 +236,8 @@ class Tally:
 
 
 class SimulatedWorld(NamedTuple):
-    """Everything a run needs; ``speeds`` [row of jobs, type] are relative to the fastest type; ``agents`` when
-    each of those that decide is free; ``series`` rows are
+    """Everything a run needs; ``speeds`` [row of jobs, type] are relative to the fastest type; ``agents`` are
+    those that decide, ``chances`` theirs in 0..1; ``series`` rows are
     [time, reserved vCPUs in use, queue, soft limit, instances by payment and type], ``heat`` [sample, reserved server]
     is the share of a server in use, ``active`` [payment, type]."""
 
@@ -220,7 +245,8 @@ class SimulatedWorld(NamedTuple):
     cloud: CloudParameters
     behaviours: Table[Behaviour]
     speeds: Reals
-    agents: Annotated[Reals, 1]
+    agents: Table[Agent]
+    chances: Annotated[Reals, 1]
     draws: Table[Draw]
     tasks: Table[Task]
     hosts: Table[ServerSlot]

@@ -19,7 +19,9 @@ from hcloud.policy.codes import SCALE
 from hcloud.policy.quality import HALF, complement, encode, leading
 from hcloud.policy.records import Ints, Reals, Table, column, record, table
 from hcloud.policy.registry import compose, rents_whole_servers
+from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
+from hcloud.sim.kernels.agents import first_crash
 from hcloud.sim.kernels.obeying import expect_loss, open_host
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop, SmallerReserve
@@ -28,6 +30,8 @@ from hcloud.sim.setup.vectors import MOST
 
 _SPARE = 1024
 _MOST_DRAWS = 1 << 18
+_MOST_CHANCES = 4093
+"""Numbers of chance for all agents, a prime; they come again after that."""
 
 
 class Lot(NamedTuple):
@@ -98,17 +102,29 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         record(cloud_numbers(setting.cloud)),
         behaviours(setting.cloud, kinds),
         speeds,
-        np.zeros(max(rules.agents, 1)),
+        agents_table(rules),
+        stream(setting.seed, "agents").random(_MOST_CHANCES),
         draws(setting, len(tasks)),
         task_table(tasks, setting),
         *world.new_record(capacity, len(kinds)),
         series,
         np.zeros((setting.samples, setting.servers)),
     )
+    for agent in range(rules.agents):
+        first_crash(made, agent, 0.0)
     made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
     for place in range(setting.servers):
         open_host(made, place, 0.0)
         expect_loss(made, place)
+    return made
+
+
+def agents_table(rules: Rules) -> Table[world.Agent]:
+    """Those that decide, with nothing to do and a copy of the empty servers; one where nobody does."""
+    made = table(world.Agent, max(rules.agents, 1))
+    for field in ("first", "last"):
+        column(made, field)[:] = -1
+    column(made, "renews")[:] = rules.copy_most * (np.arange(len(made)) + 1.0) / len(made)
     return made
 
 
@@ -164,7 +180,8 @@ def cloud_numbers(model: CloudModel) -> world.CloudParameters:
     interruptions = float(model.number("spot", "interruptions_per_hour")) / 3600
     losses = float(model.number("faults", "lost_per_hour")) / 3600
     shares = (float(model.number(*path)) for path in (("spot", "lost_share"), ("faults", "failed_launches")))
-    return world.CloudParameters._make([*numbers, interruptions, *shares, losses])
+    crashes = float(model.number("faults", "agent_crashes_per_hour")) / 3600
+    return world.CloudParameters._make([*numbers, interruptions, *shares, losses, crashes])
 
 
 def behaviours(model: CloudModel, kinds: Table[RentableKind]) -> Table[world.Behaviour]:
@@ -196,7 +213,7 @@ def task_table(tasks: Tasks, setting: Setting) -> Table[world.Task]:
     for field in ("submit", "decide", "work", "service", "need"):
         column(made, field)[:] = getattr(tasks, field)
     column(made, "vector")[:], column(made, "tolerates")[:] = tasks.truth, tasks.true_tolerates
-    for field in ("began", "ended", "queued", "action", "decided"):
+    for field in ("began", "ended", "queued", "action", "decided", "agent", "ahead", "following"):
         column(made, field)[:] = -1
     column(made, "cancelled")[:] = _cancelled(tasks, setting)
     return made

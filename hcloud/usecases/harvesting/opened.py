@@ -45,7 +45,9 @@ def open_use(request: UseRequest, progress: Callable[[float], None] | None = Non
     read = read_histories(Path(request.util), request.format, options, progress)
     owned, silent = _by_server(read, servers) if servers is not None else (_each_alone(read), ())
     histories = on_one_grid(owned, policy)
-    return OpenedUse(read.name, histories, policy, servers, read.repaired, read.left_out, read.modelled, silent)
+    unsized = () if servers is not None else tuple(m.name for m in read.machines if m.cores is None)
+    found = read.repaired, read.left_out, read.modelled
+    return OpenedUse(read.name, histories, policy, servers, *found, silent, unsized)
 
 
 def _each_alone(read: MachineHistories) -> list[ServerHistory]:

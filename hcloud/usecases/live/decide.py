@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
@@ -16,23 +15,23 @@ from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
-from hcloud.model.running.note import Note
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.facts import Setup
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
+from hcloud.sim.kernels.compiled import many_at_a_time
 from hcloud.store.events import decision_document, from_line, parse_event, to_line
 from hcloud.store.files.lock import claim
 from hcloud.store.journal import (
     JournalContents,
     check_target,
     entry_line,
-    follow_journal,
     header_line,
     read_header,
     read_journal,
 )
 from hcloud.store.resume_point import EVERY, read_point, save_point
+from hcloud.usecases.live.replaying import Replayed, followed
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -216,20 +215,7 @@ def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, 
     return OpenedStream(stream, GoneOn(untold, resumed.events, resumed.last, torn))
 
 
-@dataclass(slots=True)
-class _Resumed:
-    """A controller after what its journal holds: ``whole`` bytes with so many ``events``, the last at ``last``, of
-    which the bytes until ``saved`` were not gone through; ``untold`` are decisions that the journal has not."""
-
-    session: ControlSession
-    whole: int
-    events: int = 0
-    last: float = 0.0
-    saved: int = 0
-    untold: Sequence[Decision] = ()
-
-
-def _gone_through(path: Path, setup: Setup, kernels: Kernels) -> _Resumed:
+def _gone_through(path: Path, setup: Setup, kernels: Kernels) -> Replayed:
     """The controller after its journal, from the point that was kept last, or from the beginning."""
     kept = read_point(path)
     if kept is not None:
@@ -239,29 +225,11 @@ def _gone_through(path: Path, setup: Setup, kernels: Kernels) -> _Resumed:
         except InputError:
             pass  # of a version that decided otherwise
         else:
-            return _followed(path, _Resumed(session, point.bytes, point.events, point.last, point.bytes))
+            begun = Replayed(session, point.bytes, point.events, point.last, point.bytes)
+            return followed(path, begun, lambda: many_at_a_time(kernels))
     with path.open("rb") as file:
         first = len(file.readline())
-    return _followed(path, _Resumed(ControlSession(setup, kernels), first))
-
-
-def _followed(path: Path, resumed: _Resumed) -> _Resumed:
-    """Go through the rest line by line; InputError where its decisions do not follow from its events."""
-    decided, told = deque[Decision](), deque[Decision]()
-    for entry, whole in follow_journal(path, resumed.saved):
-        resumed.whole = whole
-        if isinstance(entry, Decision):
-            told.append(entry)
-        elif not isinstance(entry, Note):
-            decided += _again(resumed.session, entry)
-            resumed.events, resumed.last = resumed.events + 1, entry.at
-        while decided and told:
-            if (mine := decided.popleft()) != told.popleft():
-                raise InputError(f"{path}: its decisions do not follow from its events, from {mine.at!r} on")
-    if told:
-        raise InputError(f"{path}: its decisions do not follow from its events, from {resumed.last!r} on")
-    resumed.untold = tuple(decided)
-    return resumed
+    return followed(path, Replayed(ControlSession(setup, kernels), first), lambda: many_at_a_time(kernels))
 
 
 def _told_last(journal: JournalContents, events: int) -> str:

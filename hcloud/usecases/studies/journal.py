@@ -191,7 +191,7 @@ class JournalReader:
         if t.borne is not None:
             known, true = (tuple(points[row].tolist()) for points in t.borne)
             made = replace(made, tolerates=known, true_tolerates=true)
-        return made if agent is None else replace(made, agent=agent, copy_age=line[6])
+        return made if agent is None else replace(made, agent=agent, copy_age=line[6], refused=line[3])
 
     def _sample(self, at: int) -> Sample:
         """A probe stands right before the arrival or the end, or right after the start, that it was made for."""

@@ -1,0 +1,101 @@
+"""Arrivals and completions of a stretch of a journal, which a session follows many at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hcloud.control.batch import ENDED, Batch, BatchCommand, BatchEvent, BatchState
+from hcloud.control.orders import Order
+from hcloud.control.tables import ControlTables
+from hcloud.policy import codes
+from hcloud.policy.facts import DecisionFacts
+from hcloud.policy.records import Table, column, table
+
+Follow = Callable[..., Any]
+LONGEST_GAP = 366 * 86400.0
+"""Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
+_TOLD = 1 << 16
+"""Ours: commands that there is room for between two reads."""
+
+
+class EventBatch:
+    """Events in order, with the names of their jobs: ``events`` are records of :class:`BatchEvent`, whose ``who`` is a
+    place in ``names``. ``kernel`` is :func:`hcloud.control.batch.follow_events`, compiled or plain."""
+
+    def __init__(self, kernel: Follow, events: NDArray[Any], names: list[str], tables: ControlTables) -> None:
+        self._kernel, self._names = kernel, names
+        self._events = cast("Table[BatchEvent]", events.view(np.recarray))
+        self._who = {name: number for number, name in enumerate(names)}
+        self._row_of = np.array([tables.rows.get(name, -1) for name in names] or [-1], np.int64)
+        self._by_row = np.full(len(tables.control.jobs), -1, np.int64)
+        here = np.flatnonzero(self._row_of >= 0)
+        self._by_row[self._row_of[here]] = here
+        self._told, self._state = table(BatchCommand, _TOLD), table(BatchState, 1)[0]
+        self._what, self._whose = events["what"].tolist(), events["who"].tolist()
+        fields = ("ask", "memory", "high", "low", "kind", "restartable", "coin")
+        self._given = list(zip(*(events[name].tolist() for name in fields), strict=True))
+        self._first = self.next = 0
+        self._turned: list[str] = []
+
+    def follow(
+        self, tables: ControlTables, until: int, now: float, control: float, deadline: float
+    ) -> tuple[float, float]:
+        """Handle events before a number, as far as that goes; the time then, and that of the last control period."""
+        s, self._first = self._state, self.next
+        s.next, s.end, s.told, s.rows, s.vacant = self.next, until, 0, len(tables.names), tables.vacants
+        s.now, s.control, s.deadline, s.longest_gap = now, control, deadline, LONGEST_GAP
+        if not math.isnan(now):
+            self._kernel(tables.handed, Batch(s, self._events, self._told, self._row_of, self._by_row, tables.vacant))
+        self.next, tables.vacants = int(s.next), int(s.vacant)
+        return float(s.now), float(s.control)
+
+    def told(self, tables: ControlTables) -> Iterator[tuple[Order, DecisionFacts]]:
+        """The commands that were given, in order."""
+        commands = cast("NDArray[Any]", self._told).view(np.ndarray)[: int(self._state.told)].tolist()
+        names = self._names
+        for at, used, soft, who, row, slot, what, action, reason, margin, *job, measured, kind, paid in commands:
+            name = names[who] if who >= 0 else tables.names[row] if row >= 0 else None
+            if what == codes.TURN_AWAY:
+                self._turned.append(cast("str", name))
+            yield (
+                Order(what, slot, action, reason, margin, name, kind, paid),
+                DecisionFacts._make((at, used, soft, *job, measured > 0)),
+            )
+
+    def settle(self, tables: ControlTables) -> None:
+        """Let the tables know the names of the jobs that came and ended, after all commands were read."""
+        names, rows = self._names, tables.rows
+        given = column(self._events, "row")[self._first : self.next].tolist()
+        for number, row in enumerate(given, self._first):
+            name = names[self._whose[number]]
+            if self._what[number] == ENDED:
+                del rows[name]
+                continue
+            if row == len(tables.names):
+                tables.names.append("")
+                tables.given.append(self._given[number])
+            rows[name], tables.names[row], tables.given[row] = row, name, self._given[number]
+        for name in self._turned:
+            del rows[name]
+        self._turned.clear()
+
+    def passed(self, tables: ControlTables, jobs: Iterable[str]) -> None:
+        """The event that comes next was handled by itself; it and its decisions were about these ``jobs``."""
+        self.next += 1
+        for name in jobs:
+            who = self._who.get(name, -1)
+            if who >= 0:
+                self._row_of[who] = row = tables.rows.get(name, -1)
+                if row >= 0:
+                    self._lengthen(tables)
+                    self._by_row[row] = who
+
+    def _lengthen(self, tables: ControlTables) -> None:
+        more = len(tables.control.jobs) - len(self._by_row)
+        if more > 0:
+            self._by_row = np.concatenate([self._by_row, np.full(more, -1, np.int64)])

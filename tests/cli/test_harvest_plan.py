@@ -1,0 +1,169 @@
+"""``hcloud harvest plan``: the hours that are there, what batch can use of them, and the dollars; against a count of
+plain Python that shares no code."""
+
+from __future__ import annotations
+
+import csv
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from harvesting import MONDAY, daily, util_csv
+from jsonschema import Draft202012Validator
+
+from hcloud.cli.main import run
+from hcloud.harvest.policy import HarvestPolicy
+from hcloud.harvest.room import carried
+from hcloud.harvest.typing import PATTERNS
+from hcloud.readers.harvest.policy import load_harvest
+from hcloud.views.document import schema_of
+from hcloud.views.harvesting.plan_documents import HarvestPlanDocument
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+DAYS, PER_DAY = 14, 96
+SERVERS = {"w1": ("web", 16), "w2": ("web", 16), "d1": ("db", 32)}
+Capture = pytest.CaptureFixture[str]
+
+
+def use_of() -> dict[str, np.ndarray]:
+    day = daily(DAYS, mean=0.35, swing=0.3)
+    return {"w1": day, "w2": day, "d1": np.full(len(day), 0.5)}
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two weeks of three servers and batch that runs each night, in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{name},{tenant},{cores},reserved" for name, (tenant, cores) in SERVERS.items()]
+    Path("servers.csv").write_text("\n".join(["server,tenant,cores,market", *lines]) + "\n", encoding="utf-8")
+    util_csv(Path("util.csv"), use_of())
+    batch(nightly())
+    return tmp_path
+
+
+Rows = list[tuple[str, float, float, int, str, str]]
+
+
+def nightly() -> Rows:
+    """Each day at 17, when services are least busy: an hour of 12 jobs of an application, and six hours of another."""
+    rows: Rows = []
+    for night in range(DAYS):
+        at = MONDAY + night * 86_400 + 17 * 3600.0
+        rows += [(f"s{night}-{n}", at, 3600.0, 1, "batch", "sort") for n in range(12)]
+        rows += [(f"t{night}", at, 6 * 3600.0, 4, "batch", "train")]
+    return rows
+
+
+def batch(rows: Rows, name: str = "batch.csv") -> None:
+    with Path(name).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "submit", "duration", "cores", "memory", "kind", "app"])
+        writer.writerows((i, s, d, c, 4 * c, k, a) for i, s, d, c, k, a in rows)
+
+
+def document(capsys: Capture, *words: str, name: str = "batch.csv") -> dict[str, Any]:
+    capsys.readouterr()
+    asked = ["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", name, *words, "--json", *NOW]
+    assert run(asked) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    Draft202012Validator(schema_of(HarvestPlanDocument)).validate(found)
+    return found
+
+
+def idle_by_count(reserve: float) -> float:
+    """vCPU-hours beside the reserve in the history, counted sample by sample."""
+    total = 0.0
+    for name, row in use_of().items():
+        for used in row.tolist():
+            total += max(1 - reserve - round(used, 4), 0.0) * SERVERS[name][1] * 24 / PER_DAY
+    return total
+
+
+def test_the_idle_hours_are_those_that_a_plain_count_finds(pool: Path, capsys: Capture) -> None:
+    found = document(capsys)
+    month = 730 / (24 * DAYS)
+    assert found["idle_vcpu_hours"] == pytest.approx(idle_by_count(1 / 3) * month, rel=2e-3)
+    assert found["batch_vcpu_hours"] == pytest.approx(DAYS * (12 + 24) * month, rel=1e-9)
+    by_hour = sum(row["room_short_vcpus"] for row in found["hours"])
+    assert by_hour * 730 / 24 == pytest.approx(found["idle_vcpu_hours"], rel=1e-9)
+
+
+def test_nothing_is_carried_that_is_not_there_or_not_asked_for(pool: Path, capsys: Capture) -> None:
+    found = document(capsys)
+    for row in found["hours"]:
+        got = [row[f"carried_{length}_vcpus"] for length in ("short", "medium", "long")]
+        assert sum(got) <= row["room_short_vcpus"] + 1e-9
+        assert got[2] <= row["room_long_vcpus"] + 1e-9
+        if not 17 <= row["hour"] < 23:
+            assert got == [0, 0, 0]
+    carried_hours = sum(one["carried_vcpu_hours"] for one in found["jobs"])
+    assert carried_hours == pytest.approx(found["carried_vcpu_hours"]["mean"], rel=1e-6)
+    assert carried_hours <= found["batch_vcpu_hours"]
+    assert found["carried_vcpu_hours"]["low"] <= found["carried_vcpu_hours"]["high"]
+
+
+def test_the_dollars_are_the_on_demand_price_of_what_is_carried(pool: Path, capsys: Capture) -> None:
+    """Everything fits at night: nothing is left to rent, and all of it was on demand before."""
+    money = document(capsys)["money"]
+    assert Decimal(money["on_demand_left_monthly"]) == 0
+    assert Decimal(money["not_rented_monthly"]) == Decimal(money["on_demand_monthly"]) > 0
+    assert Decimal(money["saved_monthly"]) == Decimal(money["planned_monthly"])
+
+
+def test_batch_by_day_meets_the_peak_of_the_services(pool: Path, capsys: Capture) -> None:
+    """The same work when services are busy finds less room, and what is left costs money."""
+    batch([(i, s - 12 * 3600, d, 8 * c, k, a) for i, s, d, c, k, a in nightly()], "noon.csv")
+    batch([(i, s, d, 8 * c, k, a) for i, s, d, c, k, a in nightly()], "evening.csv")
+    noon, evening = document(capsys, name="noon.csv"), document(capsys, name="evening.csv")
+    assert noon["carried_vcpu_hours"]["mean"] < evening["carried_vcpu_hours"]["mean"]
+    assert Decimal(noon["money"]["on_demand_left_monthly"]) > Decimal(evening["money"]["on_demand_left_monthly"]) > 0
+
+
+def test_the_screen_ends_in_three_numbers_and_says_what_they_rest_on(pool: Path, capsys: Capture) -> None:
+    batch(
+        [
+            *nightly(),
+            ("web", float(MONDAY), 86_400.0 * DAYS, 4, "service", ""),
+            ("big", float(MONDAY), 9e3, 64, "batch", ""),
+        ]
+    )
+    asked = ["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
+    assert run(asked) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for part in (
+        "idle vCPU-hours a month beside the reserve",
+        "Batch can use",
+        "a month are not spent on demand",
+        "1 job not counted: a service",
+        "1 job not counted: more vCPUs than a server has beside the reserve",
+        "Trust: 100%",
+    ):
+        assert part in told
+    assert run([*asked, "-o", "md"]) == 0
+    assert "| periodic-1 |" in capsys.readouterr().out
+    assert run([*asked, "-o", "csv"]) == 0
+    assert len(list(csv.DictReader(capsys.readouterr().out.splitlines()))) == 2 * 24
+
+
+def test_what_cannot_be_answered_is_refused(pool: Path, capsys: Capture) -> None:
+    asked = ["harvest", "plan", "util.csv", "--workload", "batch.csv"]
+    assert run(asked) == 9
+    assert "nothing says how many vCPUs" in capsys.readouterr().err
+    batch([("web", float(MONDAY), 86_400.0, 4, "service", "")], "services.csv")
+    assert run(["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "services.csv"]) == 9
+    assert "no job of batch" in capsys.readouterr().err
+
+
+def test_long_jobs_choose_first_and_each_in_its_own_order() -> None:
+    """By hand: one hour, one class a pattern with 10 vCPUs for short and medium jobs and 4 for long ones."""
+    policy: HarvestPolicy = load_harvest()
+    assert policy.reserve_cores == pytest.approx(1 / 3)
+    room = np.array([[[10.0]] * 3, [[10.0]] * 3, [[4.0]] * 3])
+    got = carried(np.array([[6.0], [12.0], [9.0]]), room, PATTERNS)[:, :, 0]
+    periodic, constant, unpredictable = range(3)
+    assert got[2, [constant, periodic, unpredictable]].tolist() == [4, 4, 1]
+    assert got[1, [periodic, constant, unpredictable]].tolist() == [6, 6, 0]
+    assert got[0, [unpredictable, periodic, constant]].tolist() == [6, 0, 0]
