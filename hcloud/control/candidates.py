@@ -255,11 +255,11 @@ def _rank(c: Control, job: Job, cores: int, number: int, at: int) -> None:
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
     terms = (weight_on(c, server, cores), rules.tolerance)
     one.server, one.speed, one.harm, one.high, one.low, one.taken = number, 0, 0, 0, number, 0
-    if rules.ranking == BY_LOAD:
+    if rules.ranking in (BY_LOAD, BY_FIT):
         one.high = MILLIONTHS * server.used // load[2]
-    elif rules.ranking == BY_CHANCE:
+    if rules.ranking == BY_CHANCE:
         one.low = at
-    elif rules.ranking != BY_NUMBER:
+    elif rules.ranking not in (BY_LOAD, BY_NUMBER):
         one.speed = c.speeds[job.platform, server.kind]
     if not rules.informed:
         return

@@ -6,7 +6,7 @@ from hcloud.control.copies import note_change
 from hcloud.control.hashed import put_anew
 from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
-from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
+from hcloud.control.state import CLOSED, DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
 from hcloud.policy.codes import FIRST_FIT, GREEDY
 from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
@@ -16,6 +16,11 @@ def free_cores(c: Control, number: int) -> int:
     """Thousandths of a vCPU of a server that no tenant has."""
     server = c.servers[number]
     return c.kinds[server.kind].cores - server.used
+
+
+def runs_jobs(server: Server) -> bool:
+    """Whether the jobs on a server have begun."""
+    return server.status == UP or server.status == CLOSED  # noqa: PLR1714 (no kernel has a set)
 
 
 def is_shared(c: Control, server: Server) -> bool:

@@ -16,7 +16,7 @@ from hcloud.control.orders import Order, booked
 from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
-from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
+from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded, quality_needed
 from hcloud.model.running.decision import Decided, Decision
 from hcloud.model.running.event import (
@@ -26,6 +26,7 @@ from hcloud.model.running.event import (
     BelowQos,
     Cancelled,
     ClockTick,
+    Closing,
     Completion,
     Event,
     EventError,
@@ -52,6 +53,8 @@ from hcloud.policy.quality import complement, leading
 
 _KINDS = tuple(get_type_hints(Situation).values())
 _ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose")
+
+_RUNS = (UP, CLOSED)
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -91,6 +94,7 @@ class ControlSession:
             Interruption: self._interruption,
             Lost: self._lost,
             Pool: self._pool,
+            Closing: self._closing,
             ClockTick: lambda event: [],
         }
 
@@ -226,7 +230,7 @@ class ControlSession:
         slot = self.tables.server[row]
         if slot < 0:
             raise EventError(f"job {job} is in the queue; it has not begun")
-        if self.tables.status[slot] != UP:
+        if self.tables.status[slot] not in _RUNS:
             raise EventError(f"job {job} has not begun: its instance {self._book.number(slot)} is not ready")
         return row
 
@@ -275,7 +279,7 @@ class ControlSession:
     def _up(self, number: int) -> int:
         """The slot of an instance that can be measured."""
         slot = self._book.named(number).slot
-        if self.tables.status[slot] != UP:
+        if self.tables.status[slot] not in _RUNS:
             raise EventError(f"instance {number} is not ready; it cannot be measured")
         return slot
 
@@ -322,6 +326,16 @@ class ControlSession:
 
     def _lose(self, slot: int, why: int, until: float, at: float, *, said: str = "") -> list[Decision]:
         return self._call("lose", slot, why, float(until), at, more=int(self.tables.tenants[slot]), said=said)
+
+    def _closing(self, event: Closing) -> list[Decision]:
+        slot, number = self._book.named(event.instance).slot, event.instance
+        if self.tables.status[slot] != (CLOSED if event.over else UP):
+            raise EventError(f"instance {number} is not {'closed' if event.over else 'ready and open'}")
+        return self._call("shut", slot, int(event.over), event.at)
+
+    def is_closed(self, number: int) -> bool:
+        """Whether an instance gets no more jobs."""
+        return bool(self.tables.status[self._book.named(number).slot] == CLOSED)
 
     def _pool(self, event: Pool) -> list[Decision]:
         large = self.setup.rules.large

@@ -13,7 +13,8 @@ from hcloud.policy.queueing import CAUSES, Waits
 from hcloud.policy.records import Ints, Table, record, table
 from hcloud.policy.rules import Rules
 
-DEAD, STARTING, UP = range(3)
+DEAD, STARTING, UP, CLOSED = range(4)
+"""Of a server; one that is closed runs its jobs and gets no others."""
 OWN, RENTED, INTERRUPTIBLE = range(3)
 """How a server is paid for: reserved, on demand, spot."""
 

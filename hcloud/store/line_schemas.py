@@ -69,6 +69,7 @@ _VALUES: Mapping[str, Schema] = {
     "score": _number(0, 1),
     "size": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
     "contention": _entries(),
+    "over": _FLAG,
     "during": {"enum": [during.value for during in During]},
 }
 _OPTIONAL = frozenset(
@@ -89,7 +90,7 @@ _OPTIONAL = frozenset(
         "platform",
         "ranked",
     }
-    | {"performance", "tail", "spin_up", "unbegun", "during"}
+    | {"over", "performance", "tail", "spin_up", "unbegun", "during"}
 )
 """Keys that a line may leave out, whatever its event."""
 

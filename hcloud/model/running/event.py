@@ -174,6 +174,16 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Closing:
+    """Its cloud is going to take an instance away, or to work on what it runs on: no job is placed there from now on,
+    those that are there go on. ``over``: that is not so any more."""
+
+    at: float
+    instance: int
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Quality:
     """An instance was probed: the share of its performance, 0 to 1, that every resource of it has left."""
 
@@ -218,6 +228,6 @@ class ClockTick:
 
 OfJob = Completion | Failed | Cancelled | BelowQos | Progress | Latency | Reclassified
 """What happens to a job that has come."""
-OfInstance = Ready | LaunchFailed | Interruption | Lost | Sample | Quality
+OfInstance = Ready | LaunchFailed | Interruption | Lost | Closing | Sample | Quality
 """What happens to an instance."""
 Event = Arrival | OfJob | OfInstance | Pool | ClockTick

@@ -86,7 +86,7 @@ ENTRIES = {
     SESSION: (
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
         *(f"control.controller.{name}" for name in ("tick", "suffer", "reclassify", "interrupt", "look")),
-        *(f"control.losses.{name}" for name in ("lose", "cancel", "grow")),
+        *(f"control.losses.{name}" for name in ("lose", "cancel", "grow", "shut")),
         "control.candidates.propose",
     ),
     REPLAY: (FOLLOW,),
