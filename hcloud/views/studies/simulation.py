@@ -348,7 +348,8 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
     pieces = first.runs[0].jobs - (comparison.jobs - sum(first.first.left_out.values()))
     if pieces > 0:
-        terminal.note(f"jobs that fit no type and may be split are split up: {counted(pieces, 'piece')} more")
+        why = "they fit no type and may be split, or their target takes several servers"
+        terminal.note(f"jobs run in {counted(pieces, 'piece')} more than there are jobs: {why}")
     for compared in comparison.strategies:
         run = compared.runs[0]
         if lost := run.use.refused + compared.dropped.jobs:
