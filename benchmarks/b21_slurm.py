@@ -1,8 +1,8 @@
 """Slurm's own scheduler on nodes that are configured and never run: how many jobs it starts a second, and who waits.
 
 The distribution's ``slurmctld`` is run with nodes of the power-saving kind (``State=CLOUD``) whose start does nothing,
-on loopback, as whoever runs this. A job counts as started when slurmctld has given it a node; none of them ever runs. So
-it is the scheduler that is measured, with the plugins of the package as they come (cons_tres, backfill).
+on loopback, as whoever runs this. A job counts as started when slurmctld has given it a node; none ever runs. So it is
+the scheduler that is measured, with the plugins of the package as they come (cons_tres, backfill).
 """
 
 from __future__ import annotations
