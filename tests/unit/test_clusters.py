@@ -16,6 +16,7 @@ import pytest
 from hcloud.cli.completing import SCENARIOS
 from hcloud.errors import InputError, UsageError
 from hcloud.model.running.cluster import ClusterBook
+from hcloud.model.workload import JobKind
 from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import CLUSTERS, load_cloud
 from hcloud.readers.clusters import load_clusters, parse_clusters
@@ -246,3 +247,17 @@ def test_a_run_goes_at_the_speeds_of_the_types_for_its_jobs() -> None:
     assert (tasks.platform == cluster.platform_row[tasks.job]).all()
     alike = run(replace(setting, speeds=None), replace(tasks, platform=None))
     assert measure(run(setting, tasks)).service.batch.p5 < measure(alike).service.batch.p5
+
+
+@pytest.mark.parametrize("name", ["tarcil-110-residents", "tarcil-110-mixed-residents"])
+def test_residents_are_there_from_the_start_to_the_end_and_tasks_come_by_twenty(name: str, book: ClusterBook) -> None:
+    found = made(book, name)
+    service = found.jobs.kind == int(JobKind.SERVICE)
+    assert found.jobs.cores[service].sum() == pytest.approx(0.4 * found.cluster.vcpus, abs=4)
+    assert set(found.jobs.submit[service]) == {0.0}
+    assert found.jobs.duration[service].min() >= found.jobs.submit.max()
+    tasks = found.jobs.app[~service].reshape(-1, 20)
+    assert (tasks == tasks[:, :1]).all()
+    assert (np.diff(found.jobs.submit[~service].reshape(-1, 20)) == 0).all()
+    with pytest.raises(UsageError, match=r"held by residents alone"):
+        made(book, name, load=0.4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,7 +58,8 @@ class Lengths:
 @dataclass(frozen=True, slots=True)
 class AppGroup:
     """Applications of one class: how many there are, which part of the jobs is theirs, what they press on most, the
-    vCPUs that a job of theirs may hold, and how long one runs."""
+    vCPUs that a job of theirs may hold, and how long one runs. Jobs that are ``resident`` hold that part of all vCPUs
+    from the start to the end, and have no other share."""
 
     name: str
     apps: int
@@ -67,6 +68,7 @@ class AppGroup:
     vcpus: tuple[int, ...] = (1,)
     lengths: Lengths = Lengths()
     kind: JobKind = JobKind.BATCH
+    resident: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,14 @@ class Burst:
 class Arrivals:
     """When jobs come: ``gap`` seconds apart (with a normal ``spread``), and in a burst beside; with ``bell`` as many in
     the same time, most of them in its middle; with a gap of None at random, so often that the usual load comes of the
-    usual lengths."""
+    usual lengths, so many ``together``, which are tasks of one application."""
 
     jobs: int
     gap: float | None = None
     spread: float = 0.0
     burst: Burst | None = None
     bell: bool = False
+    together: int = 1
 
     @property
     def count(self) -> int:
@@ -114,6 +117,11 @@ class ClusterRecipe:
     once_each: bool = False
     phases: bool = False
     tolerance_apart: bool = False
+
+    @property
+    def resident(self) -> float:
+        """The part of all vCPUs that residents hold."""
+        return sum(group.resident for group in self.groups)
 
     @property
     def mean_seconds(self) -> float:
@@ -158,8 +166,9 @@ def submissions(recipe: ClusterRecipe, cluster: Cluster, seed: int) -> tuple[Flo
     """When the jobs come, and over how many seconds."""
     chance, arrivals = stream(seed, f"{recipe.name}: arrivals"), recipe.arrivals
     if arrivals.gap is None:
-        span = arrivals.jobs * _cores_seconds(recipe) / (recipe.load * cluster.vcpus)
-        return np.sort(chance.random(arrivals.jobs)) * span, span
+        span = arrivals.jobs * _cores_seconds(recipe) / ((recipe.load - recipe.resident) * cluster.vcpus)
+        times = np.sort(chance.random(arrivals.jobs // arrivals.together)) * span
+        return np.repeat(times, arrivals.together), span
     if arrivals.bell:
         window = arrivals.gap * (arrivals.jobs - 1)
         times = np.sort(window * np.clip(0.5 + chance.standard_normal(arrivals.jobs) / _WITHIN, 0.0, 1.0))
@@ -184,11 +193,23 @@ def applications_of_jobs(recipe: ClusterRecipe, found: Applications, seed: int) 
     begun = chance.permutation(len(found.names))[:first]
     if recipe.phases:
         begun = _in_phases(found, chance, first)
-    groups = chance.choice(len(recipe.groups), count - first, p=[g.share for g in recipe.groups])
+    together = recipe.arrivals.together
+    groups = chance.choice(len(recipe.groups), (count - first) // together, p=[g.share for g in recipe.groups])
     starts = np.searchsorted(found.group, np.arange(len(recipe.groups)))
     sizes = np.array([g.apps for g in recipe.groups])
     drawn = starts[groups] + (chance.random(len(groups)) * sizes[groups]).astype(np.int64)
-    return np.concatenate([begun, drawn]).astype(np.int64)
+    return np.concatenate([begun, np.repeat(drawn, together)]).astype(np.int64)
+
+
+def residents_of(recipe: ClusterRecipe, found: Applications, cluster: Cluster) -> tuple[Ints, Floats]:
+    """The applications of the jobs that are there from the start to the end, and the vCPUs of each."""
+    apps, cores = np.zeros(0, np.int64), np.zeros(0)
+    for at, group in enumerate(recipe.groups):
+        each = group.vcpus[0]
+        count = int(group.resident * cluster.vcpus / each)
+        apps = np.append(apps, np.resize(np.flatnonzero(found.group == at), count))
+        cores = np.append(cores, np.full(count, float(each)))
+    return apps, cores
 
 
 def _in_phases(found: Applications, chance: np.random.Generator, count: int) -> Ints:
@@ -267,6 +288,19 @@ def _tasks(name: str, cluster: str, jobs: int, lengths: Lengths) -> ClusterRecip
     return ClusterRecipe(name, cluster, groups, Arrivals(jobs), 0.8)
 
 
+_MEMCACHED = AppGroup(
+    "memcached", 5, 0.0, ("llc", "llcbw", "membw", "network"), (4,), kind=JobKind.SERVICE, resident=0.4
+)
+"""Ours: four vCPUs each."""
+
+
+def _beside_residents(name: str, cluster: str, jobs: int) -> ClusterRecipe:
+    """Tasks of 100 ms, 20 a job, beside services on 40 % of the vCPUs. Ours: 70 % are needed in all, and the services
+    are placed as the first jobs."""
+    usual = _tasks(name, cluster, jobs, Lengths(0.1))
+    return replace(usual, groups=(*usual.groups, _MEMCACHED), arrivals=Arrivals(jobs, together=20), load=0.7)
+
+
 _FRAMEWORKS = (
     AppGroup("spark", 10, 0.4, (*MEMORY, "network"), (4, 8), Lengths(30.0, 0.8)),
     AppGroup("hadoop", 10, 0.2, ("disk", "network", "membw", "cpu"), (4, 8, 16), Lengths(600.0, 0.8)),
@@ -290,6 +324,9 @@ RECIPES = {
         _tasks("tarcil-110", "tarcil-110", 100_000, Lengths(0.1)),
         _tasks("tarcil-110-mixed", "tarcil-110-mixed", 100_000, Lengths(0.1)),
         _tasks("tarcil-110-durations", "tarcil-110", 20_000, Lengths(between=(0.01, 600.0))),
+        _beside_residents("tarcil-110-residents", "tarcil-110", 60_000),
+        _beside_residents("tarcil-110-mixed-residents", "tarcil-110-mixed", 60_000),
+        ClusterRecipe("quasar-200", "quasar-200", _FRAMEWORKS, Arrivals(1200, 1.0), 0.95, steady=False),
         _tasks("tarcil-200-short", "tarcil-200", 100_000, Lengths(0.1)),
         _tasks("tarcil-200-medium", "tarcil-200", 100_000, Lengths(between=(1.0, 10.0))),
         _tasks("tarcil-200-long", "tarcil-200", 30_000, Lengths(between=(10.0, 600.0))),
