@@ -49,7 +49,8 @@ class Arrival:
     None: 99 less what it causes. Where several agents decide, ``agent`` is the one that did, with a copy of the
     servers that was so old (``copy_age``, s), after others had taken all that it had chosen so many times before
     (``refused``); where it is a process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is
-    the job's row of the speeds of types."""
+    the job's row of the speeds of types. It is ``expected`` to run for so many seconds, by its application's last run
+    or by its user."""
 
     at: float
     job: str
@@ -68,6 +69,7 @@ class Arrival:
     tolerates: tuple[int, ...] | None = None
     true_tolerates: tuple[int, ...] | None = None
     refused: int = 0
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
