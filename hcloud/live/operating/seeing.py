@@ -46,7 +46,7 @@ def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None
     elif ready and node is NodePhase.LEAVING and machine.released is None:
         if machine.option is PurchaseOption.SPOT:
             desk.happen(Interruption(now, machine.instance))
-        elif not desk.session.is_closed(machine.instance):
+        elif not (desk.finishing or desk.session.is_closed(machine.instance)):  # at the end the loop lets go of all
             desk.happen(Closing(now, machine.instance))
 
 
