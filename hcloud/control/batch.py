@@ -188,6 +188,7 @@ def _take_in(job: Job, event: BatchEvent) -> None:
     job.cause, job.band, job.band_end, job.counted, job.opened = 0, 0, 0.0, 0.0, -1.0
     job.pace, job.seated = 1.0, 0.0
     job.platform, job.tried, job.ticket, job.waiting = event.platform, 0, 0, 0
+    job.expected = -1.0
 
 
 def _note(c: Control, b: Batch, at: float, used: float, soft: float) -> None:

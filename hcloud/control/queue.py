@@ -153,6 +153,7 @@ def _copy(job: Job, other: Job) -> None:
     other.ask, other.memory, other.asked, other.cause = job.ask, job.memory, job.asked, job.cause
     other.band, other.band_end, other.counted, other.pace = job.band, job.band_end, job.counted, job.pace
     other.moves, other.next, other.low = job.moves, job.next, job.low
+    other.platform, other.coin, other.expected = job.platform, job.coin, job.expected
     for i in range(RESOURCES):
         other.vector[i], other.tolerates[i] = job.vector[i], job.tolerates[i]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hcloud.control.copies import note_change
+from hcloud.control.hashed import put_anew
 from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
 from hcloud.control.state import CLOSED, DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
@@ -51,6 +52,8 @@ def _shelf_of(c: Control, number: int) -> int:
 def reshelve(c: Control, number: int) -> None:
     """List a server where it belongs after a change; one that stays on its shelf keeps its place there."""
     server, place = c.servers[number], _shelf_of(c, number)
+    if c.rules.hash_draw:
+        put_anew(c, number)
     if place >= 2 * SHELF:
         server.worth = UNTOUCHED if server.high < 0 else server.high
     elif place >= 0 and c.rules.informed:

@@ -21,6 +21,10 @@ OWN, RENTED, INTERRUPTIBLE = range(3)
 GRAINS = 16
 SHELF = GRAINS + 1
 """Servers of a pool stand on shelves by their free vCPUs, in sixteenths of a server of the large type."""
+BANDS = 64
+"""Servers are told apart by so many bands of free vCPUs, or of pressure, where a job of a short time chooses."""
+POINTS = 1 << 14
+"""Points of a ring that servers lie on by a hash (Paragon §3.3)."""
 FOLLOWED = 64
 """Jobs that went elsewhere and are followed at a time."""
 FREED = 16
@@ -53,7 +57,8 @@ class Job:
     after so long (-1: not yet), also where it went elsewhere. It has been on its server since it was ``seated``.
     ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's
     ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
-    ``waiting`` in so many; the ``agent`` that decided on it (-1: none).
+    ``waiting`` in so many; the ``agent`` that decided on it (-1: none). It is ``expected`` to run for so many seconds
+    (-1: nobody knows).
     """
 
     ask: int
@@ -87,6 +92,7 @@ class Job:
     ticket: int
     waiting: int
     agent: int
+    expected: float
 
 
 class Server:
@@ -175,6 +181,24 @@ class LocalEntry:
     after: int
 
 
+class RingPoint:
+    """A point of the rings that servers lie on by a hash of what they tolerate, a ring for each roster and resource:
+    the ``first`` server there (plus one, 0: none), and how many there are on the ``arc`` of points that begins here."""
+
+    first: Annotated[Ints, 2 * RESOURCES]
+    arc: Annotated[Ints, 2 * RESOURCES]
+
+
+class RingedServer:
+    """Where a server lies on the rings of its ``roster`` (plus one, 0: on none): at which point of each, between which
+    other servers there (plus one, 0: none)."""
+
+    roster: int
+    at: Annotated[Ints, RESOURCES]
+    before: Annotated[Ints, RESOURCES]
+    after: Annotated[Ints, RESOURCES]
+
+
 class Candidate:
     """A server that was looked at for a job, and what it is ranked by: the ``harm`` that would be done, the ``speed``
     of its type for the job (of 10,000), and two halves of a number of which less is better; ``taken`` is 1 where
@@ -190,12 +214,14 @@ class Candidate:
 
 class AuditedChoice:
     """A choice that was ranked: ``better`` of the ``among`` units with room came before the one that was taken,
-    ``alike`` were as it, and so many ``candidates`` were to be drawn (0: all were looked at)."""
+    ``alike`` were as it, and so many ``candidates`` were to be drawn (0: all were looked at). ``value`` is where its
+    quality lay between the worst (0) and the best (1) of them."""
 
     better: int
     alike: int
     among: int
     candidates: int
+    value: float
 
 
 class Desk:
@@ -213,8 +239,9 @@ class Desk:
     all that it chose was ``refused`` before, and whether it ``lost`` all to others just now; how many changes of room
     were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
     (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how many tickets were given
-    to jobs that wait at servers, and the next free entry there. Then the state of the draws, how many servers each
-    roster lists, by how many points each condition of a filter is relaxed, and which resource it is about.
+    to jobs that wait at servers, and the next free entry there. Then the state of the draws and the ``salt`` of those
+    by hash, how many servers each roster lists, by how many points each condition of a filter is relaxed, and which
+    resource it is about; and servers with room by bands of what is free on them, and of the pressure on them.
     """
 
     own: int
@@ -261,10 +288,13 @@ class Desk:
     audited: int
     first_stream: int
     second_stream: int
+    salt: int
     listed: Annotated[Ints, 2]
     scratch: Annotated[Ints, RESOURCES]
     relaxed: Annotated[Ints, 2 * RESOURCES]
     resource: Annotated[Ints, 2 * RESOURCES]
+    by_free: Annotated[Ints, BANDS]
+    by_pressure: Annotated[Ints, BANDS]
 
 
 class Command:
@@ -297,6 +327,8 @@ class Control(NamedTuple):
     audits: Table[AuditedChoice]
     changes: Table[RoomChange]
     local: Table[LocalEntry]
+    ring: Table[RingPoint]
+    ringed: Table[RingedServer]
     speeds: Ints
     desk: Desk
     commands: Table[Command]
@@ -341,6 +373,8 @@ def new_control(
         table(AuditedChoice, len(jobs) if rules.audit else 0),
         table(RoomChange, _changes_kept(rules)),
         table(LocalEntry, len(jobs) * rules.most_candidates if rules.ranking == BY_PROBES else 1),
+        table(RingPoint, POINTS if rules.hash_draw else 1),
+        table(RingedServer, servers if rules.hash_draw else 1),
         np.full((1, count), FULL_SPEED, np.int64),
         table(Desk, 1)[0],
         table(Command, commands),

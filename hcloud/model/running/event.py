@@ -49,7 +49,8 @@ class Arrival:
     None: 99 less what it causes. Where several agents decide, ``agent`` is the one that did, with a copy of the
     servers that was so old (``copy_age``, s), after others had taken all that it had chosen so many times before
     (``refused``); where it is a process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is
-    the job's row of the speeds of types."""
+    the job's row of the speeds of types. It is ``expected`` to run for so many seconds, by its application's last run
+    or by its user."""
 
     at: float
     job: str
@@ -68,6 +69,7 @@ class Arrival:
     tolerates: tuple[int, ...] | None = None
     true_tolerates: tuple[int, ...] | None = None
     refused: int = 0
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +175,8 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """Its cloud is going to take an instance away, or to work on what it runs on: no job is placed there from now on,
-    those that are there go on. ``over``: that is not so any more."""
+    """The cloud of an instance is going to take it away or to work on what it runs on, or its node drains: no job is
+    placed there from now on, those that are there go on. ``over``: that is not so any more."""
 
     at: float
     instance: int

@@ -341,6 +341,8 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
         said = f"dollars and use are of the window: {window_line(comparison.window)}"
         terminal.show(point(said))
     terminal.show(point(_NOT_PACKED))
+    for said in comparison.assumed:
+        terminal.show(point(said))
     first: ComparedStrategy = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
@@ -356,7 +358,17 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
             terminal.warn(f"{compared.name}: {said}: no type holds them{out}")
         if any(astuple(run.faults)):
             terminal.show(point(f"{compared.name}: {_faults(run.faults)}"))
-        if run.placed is not None and run.placed.draws_all:
-            terminal.note(f"{compared.name}: as many candidates as vCPUs are reserved: it looks at every server")
+        for said in _of_placement(run):
+            terminal.note(f"{compared.name}: {said}")
         if run.use.unfinished:
             terminal.warn(f"{compared.name}: {counted(run.use.unfinished, 'job')} still queued")
+
+
+def _of_placement(run: Measures) -> Iterator[str]:
+    """What is to be known of a sample and of its audit."""
+    if run.placed is None:
+        return
+    if run.placed.draws_all:
+        yield "as many candidates as vCPUs are reserved: it looks at every server"
+    if run.placed.audit is not None and run.placed.audit.reading == "value":
+        yield "a rank is where a server's quality lies between the worst and the best (placement.reading: value)"
