@@ -3,13 +3,14 @@ shrinks."""
 
 from __future__ import annotations
 
+from hcloud.control.admission import has_local_queues
 from hcloud.control.controller import begin_anew, drain, enlist, leave, release, utilisation
 from hcloud.control.local import first_left, no_longer
 from hcloud.control.queue import give_up, notice
 from hcloud.control.renting import command
 from hcloud.control.servers import unseat
 from hcloud.control.state import FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
-from hcloud.policy.codes import BY_PROBES, CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED
+from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED
 
 
 def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
@@ -28,7 +29,7 @@ def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
         c.desk.pool -= kind.cores
         c.desk.freed = FREED + 1  # one of those that are remembered may be this one
     release(c, number, why, now)
-    if c.rules.ranking == BY_PROBES:
+    if has_local_queues(c):
         _send_on(c, number, now)
     while job >= 0:
         following = c.jobs[job].behind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hcloud.control.buckets import discount, recount
 from hcloud.control.copies import note_change
 from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
@@ -70,7 +71,7 @@ def open_server(c: Control, kind: int, paid: int, spin_up: float) -> int:
     for i in range(RESOURCES):
         server.pressure[i] = 0
         server.room[i] = UNTOUCHED
-    server.high, server.low = -1, -1
+    server.high, server.low, server.bucket, server.units = -1, -1, 0, 0
     server.spin_up, server.deadline = spin_up, -1.0
     server.serial = c.desk.serial
     c.desk.serial += 1
@@ -84,6 +85,7 @@ def close_server(c: Control, number: int) -> None:
     take_off_shelf(c, number)
     if c.rules.ranking != GREEDY:
         strike(c, number)
+    discount(c, c.servers[number])
     c.servers[number].status = DEAD
     c.servers[number].after = c.desk.free + 1
     c.desk.free = number
@@ -111,6 +113,8 @@ def seat(c: Control, number: int, place: int) -> None:
     for i in range(RESOURCES):
         pressure[i] += vector[i] * weight
         room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
+    if c.rules.buckets > 0:
+        recount(c, place, False)
     reshelve(c, place)
 
 
@@ -138,6 +142,8 @@ def unseat(c: Control, number: int) -> int:
     terms = (c.kinds[server.kind].cores, c.rules.tolerance)
     if bears_least((vector, job.tolerates), server.room, weight, terms):
         _measure_room(c, server)
+    if c.rules.buckets > 0:
+        recount(c, place, True)
     reshelve(c, place)
     return place
 
@@ -167,5 +173,7 @@ def resize(c: Control, number: int, cores: int) -> None:
     job.cores = cores
     for i in range(RESOURCES):
         server.pressure[i] += job.vector[i] * change
+    if c.rules.buckets > 0:
+        recount(c, job.server, False)
     _measure_room(c, server)
     reshelve(c, job.server)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import astuple
+from heapq import heappop
 from types import FunctionType
 from typing import Any, Self, get_type_hints
 
@@ -14,7 +15,7 @@ from hcloud.control.batches import LONGEST_GAP, EventBatch
 from hcloud.control.instances import Instance, InstanceBook
 from hcloud.control.orders import Order, booked
 from hcloud.control.proposals import proposal, put_forward
-from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
+from hcloud.control.ranks import BOUND, CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded, quality_needed
@@ -51,7 +52,7 @@ from hcloud.policy.mapping import MAP_ON_DEMAND, Situation
 from hcloud.policy.quality import complement, leading
 
 _KINDS = tuple(get_type_hints(Situation).values())
-_ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose")
+_ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose", "control.admission.overdue")
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -71,6 +72,7 @@ class ControlSession:
         self.now = setup.start if setup.start is not None else math.nan
         self._control = self.now
         self._due: list[Decision] = []
+        self._bounds: list[tuple[float, int, int]] = []
         self._direct: set[str] = set()
         self._do = {name.rpartition(".")[2]: f for name, f in kernels.items() if name.startswith(_ENTRIES)}
         for kind, servers in setup.lots:
@@ -143,17 +145,23 @@ class ControlSession:
         made: list[Decision] = []
         while True:
             control = self._control + self.setup.rules.period
-            deadline = self._book.deadline
-            due, order = (deadline, EXPIRE) if deadline <= control else (control, CONTROL)
+            due, order = min((self._book.deadline, EXPIRE), (self._bound, BOUND), (control, CONTROL))
             if due > at or (due == at and order >= rank):
                 return made
             self.now = due
             if order == CONTROL:
                 self._control = control
                 made += self._call("tick", due)
+            elif order == BOUND:
+                made += self._call("overdue", heappop(self._bounds)[2], due)
             else:
                 instance = self._book.due()
                 made += self._call("expire", instance.slot, due) if instance else []
+
+    @property
+    def _bound(self) -> float:
+        """When the next job was held back long enough; it may have begun by then, or be over."""
+        return self._bounds[0][0] if self._bounds else math.inf
 
     def _call(self, name: str, *arguments: Any, more: int = 0, said: str = "") -> list[Decision]:
         """What a kernel decides, which may launch ``more`` instances than other events; ``said`` is about releases."""
@@ -355,8 +363,8 @@ class ControlSession:
 
     def next_due(self) -> float:
         """When a control period or a retention ends next; infinite before the first event of a clock not set."""
-        control = self._control + self.setup.rules.period
-        return self._book.deadline if math.isnan(control) else min(self._book.deadline, control)
+        control, soonest = self._control + self.setup.rules.period, min(self._book.deadline, self._bound)
+        return soonest if math.isnan(control) else min(soonest, control)
 
     def snapshot(self) -> bytes:
         """All that is needed to go on, as one JSON object without a line's end."""
@@ -372,6 +380,10 @@ class ControlSession:
         made.now, made._control, made._due = image.now, image.control, image.due
         made._book.adopt(image.book)
         made.tables.adopt(image.tables)
+        held, until = made.tables.held, made.tables.until
+        made._bounds = sorted(
+            (float(until[row]), int(held[row]), row) for row in made.tables.rows.values() if held[row]
+        )
         return made
 
     def situation(self, row: int, now: float) -> Situation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from hcloud.model.running.strategy import NONE, Mechanism, Parameter, Strategy
 from hcloud.policy.mapping import MappingRule
 from hcloud.policy.placements import Sparrow
 from hcloud.policy.registry import RULES, rule_of
+from hcloud.policy.searching import BucketCounters
 from hcloud.readers.bundle import bundled
 from hcloud.readers.harvest.policy import HARVEST
 from hcloud.readers.stated import Stated, find_file, read_document
@@ -61,7 +62,7 @@ def with_placement(strategy: Strategy, name: str) -> Strategy:
     reading = _StrategyReading(str(path))
     chosen = reading.placement(read_document(path, "placement"))
     reading.refuse("placement")
-    mechanisms = tuple(chosen if m.name == chosen.name else m for m in strategy.mechanisms)
+    mechanisms = tuple(chosen.get(m.name, m) for m in strategy.mechanisms)
     made = replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=mechanisms)
     for _, what, why in misfits(made):
         raise UsageError(f"{made.name} cannot be: with {what}, {why}")
@@ -104,15 +105,23 @@ def misfits(strategy: Strategy) -> Iterable[tuple[str, str, str]]:
     for needed, (rules, words) in mapping.needs.items():
         if rule[needed] not in rules:
             yield f"mechanisms.{needed}.rule", rule[needed], words
-    if isinstance(rule_of(strategy, "placement"), Sparrow) and rule["mapping"] != "reserved-only":
-        yield (
-            "mechanisms.placement.rule",
-            "sparrow",
-            "jobs wait at reserved servers, and mapping has to be reserved-only, as in SR",
-        )
+    yield from _unfit_queues(strategy, rule)
     for name in rule:
         for key, value, why in rule_of(strategy, name).misfits():
             yield f"mechanisms.{name}.parameters.{key}", value, why
+
+
+def _unfit_queues(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
+    """Queues at servers that the mapping or the placement has no use for."""
+    only, counted = rule["mapping"] == "reserved-only", isinstance(rule_of(strategy, "queueing"), BucketCounters)
+    if isinstance(rule_of(strategy, "placement"), Sparrow) and not only:
+        words = "jobs wait at reserved servers, and mapping has to be reserved-only, as in SR"
+        yield "mechanisms.placement.rule", "sparrow", words
+    if counted and not only:
+        words = "jobs wait for units of the reserve, and mapping has to be reserved-only, as in SR"
+        yield "mechanisms.queueing.rule", "bucket-counters", words
+    if counted and rule["placement"] in (GREEDY, "sparrow"):
+        yield "mechanisms.queueing.rule", "bucket-counters", f"{rule['placement']} ranks no servers to wait at"
 
 
 _DROPPED = {"examined": "leave it out: the search finds what a look at every server would find"}
@@ -137,12 +146,13 @@ class _StrategyReading(Stated):
             tuple(self._mechanism(name, mechanisms[name]) for name in RULES if name in mechanisms),
         )
 
-    def placement(self, content: object) -> Mechanism:
-        """The placement that a document of its own states."""
-        head = self.head(content, ("format_version", "name", "title", "placement"))
+    def placement(self, content: object) -> dict[str, Mechanism]:
+        """The placement that a document of its own states, and how jobs queue for it where that says so, by name."""
+        head = self.head(content, ("format_version", "name", "title", "placement", "queueing"), ("queueing",))
         for key in ("name", "title"):
             self.text(head, key)
-        return self._mechanism("placement", head.get("placement", {}), "placement")
+        stated = [name for name in ("placement", "queueing") if name == "placement" or name in head]
+        return {name: self._mechanism(name, head.get(name, {}), name) for name in stated}
 
     def _mechanism(self, name: str, content: object, where: str = "") -> Mechanism:
         where = where or f"mechanisms.{name}"

@@ -24,6 +24,7 @@ SET = KernelSet(
     "control.shelves",
     "control.rosters",
     "control.copies",
+    "control.buckets",
     "control.servers",
     "control.draws",
     "control.candidates",
@@ -32,6 +33,7 @@ SET = KernelSet(
     "control.queue",
     "control.renting",
     "control.local",
+    "control.admission",
     "control.controller",
     "control.losses",
     "control.batch",
@@ -47,6 +49,7 @@ SET = KernelSet(
 
 OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "_map", "rent"}
+    | {"hold_back", "is_held", "overdue", "queue_up", "recount", "free_for", "expected", "best_of_busy"}
     | {"decide_on", "entrust", "take_over"}
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
     | {
@@ -81,6 +84,7 @@ ENTRIES = {
         *(f"control.controller.{name}" for name in ("tick", "suffer", "reclassify", "interrupt", "look")),
         *(f"control.losses.{name}" for name in ("lose", "cancel", "grow")),
         "control.candidates.propose",
+        "control.admission.overdue",
     ),
     REPLAY: (FOLLOW,),
 }
