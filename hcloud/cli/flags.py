@@ -21,6 +21,10 @@ Placements = Annotated[
         "--placement", help="Which server of a pool: greedy, least-loaded, power-of-two, tarcil ... (all: all)."
     ),
 ]
+Sizings = Annotated[
+    list[str] | None,
+    typer.Option("--sizing", help="How much jobs are given: requested, profiled, target (all of these: all)."),
+]
 Audit = Annotated[
     bool, typer.Option("--audit", help="Rank each server that was taken among all that had room (takes longer).")
 ]

@@ -97,6 +97,19 @@ class HarvestMoney:
 
 
 @dataclass(frozen=True, slots=True)
+class PoolWeek:
+    """The last days of a pool by the hour, at most a week, vCPUs: of what is paid for, what the services use, what
+    batch would have had and what would still have been idle; the rest is the reserve. ``hour`` is that of the day
+    (UTC) at which it begins."""
+
+    hour: int
+    paid: float
+    services: Floats
+    carried: Floats
+    idle: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class HarvestPlan:
     """What idle capacity carries of a workload of batch. ``room`` is vCPUs [length, class, hour of the day], ``used``
     the vCPUs of batch carried alike; ``there``, ``wanted`` by batch and ``carried`` are vCPU-hours a month, ``dollars``
@@ -113,3 +126,4 @@ class HarvestPlan:
     dollars: tuple[Decimal, Decimal]
     money: HarvestMoney
     reserve: float
+    week: PoolWeek

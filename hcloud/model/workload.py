@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hcloud.errors import InputError
+    from hcloud.model.target import TargetedSize
 
     Floats = NDArray[np.float64]
     Codes = NDArray[np.int32]
@@ -118,6 +119,7 @@ class Jobs:
     the second at which the trace says that its record ends. ``ids`` are the trace's own names of its jobs, as UTF-8;
     ``divisible`` says of each whether it may be split over several machines: 1 yes, 0 no, -1 nothing. ``causes`` and
     ``bears`` [job, resource] are the vectors that single jobs state, before those of their applications; -1: none.
+    ``target`` is the index into ``targets`` of jobs that state what they are to achieve instead of a size (-1: none).
     """
 
     submit: Floats
@@ -140,6 +142,8 @@ class Jobs:
     ids: Ids | None = None
     divisible: Kinds | None = None
     start: Floats | None = None
+    target: Codes | None = None
+    targets: tuple[TargetedSize, ...] = ()
     causes: Kinds | None = None
     bears: Kinds | None = None
 
@@ -244,7 +248,7 @@ def job_name(known: bytes | None, row: int) -> str:
     return f"{row}" if known is None else known.decode() or f"row {row}"
 
 
-SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears")
+SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears", "target")
 """The columns that a trace may lack."""
 JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit

@@ -176,6 +176,7 @@ def simulate(
     strategies: Names = None,
     *,
     placement: Names = None,
+    sizing: Names = None,
     seeds: int = 1,
     config: str | Path | None = None,
     format: str | None = None,  # noqa: A002 - the flag's name
@@ -205,7 +206,8 @@ def simulate(
     HF, HM, HC or files, else the first five (of a plan its own, on a scenario's own cluster SR); ``pool`` is a number
     of reserved servers, ``vcpus`` the size of one, ``price_ratio`` on-demand over reserved price, ``load`` the vCPUs
     needed over those of a scenario's own cluster. ``placement`` names what chooses a server of a pool, several for one
-    after the other; ``audit`` ranks what each took, and ``size_for=0.95`` finds the reserve that keeps so many jobs.
+    after the other, ``sizing`` how much jobs are given, likewise; ``audit`` ranks what each took, and ``size_for=0.95``
+    finds the reserve that keeps so many jobs.
 
     Raises InputError and UsageError as :func:`plan` does, EvidenceError for a job that fits no instance type.
 
@@ -218,7 +220,7 @@ def simulate(
     from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study, study_of, usual_strategies
 
     at, how, chosen = time_of(now), Reading(format, columns, options, decimal), names(strategies)
-    placed = names(placement)
+    placed = names(placement), names(sizing)
     loads = () if load is None else checked_loads([load] if isinstance(load, int | float) else load)
     beside = {
         "format": format, "columns": columns, "options": options, "decimal": decimal, "provider": provider,
@@ -229,7 +231,7 @@ def simulate(
     if isinstance(demand, PlanResult) or names_plan(demand):
         request = FleetRequest(config, cloud_model, seed, not unprofiled, {**beside, "load": loads})
         own = open_fleet(demand, request, at)
-        rules, fleet = strategies_named(chosen or [own.fleet.strategy], placed), replace(own.study, audit=audit)
+        rules, fleet = strategies_named(chosen or [own.fleet.strategy], *placed), replace(own.study, audit=audit)
         asked_for = CompareRequest(seeds, own.fleet.servers, (), size_for)
         return in_background(lambda progress: SimulationResult(compare_and_size(fleet, rules, asked_for, progress), at))
     found = known(demand, how)
@@ -247,7 +249,7 @@ def simulate(
     asked = SimulationRequest(cloud_model, price_ratio, not unprofiled, drop_unplaceable, loads[0] if loads else None)
     if (scenario := clustered(loaded)) is not None:
         refuse_beside_a_cluster(scenario, [*beside.items()])
-    compared = strategies_named(chosen or usual_strategies(loaded), placed)
+    compared = strategies_named(chosen or usual_strategies(loaded), *placed)
 
     def work(progress: Progress) -> SimulationResult:
         if isinstance(found, DemandResult):

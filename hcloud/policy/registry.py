@@ -6,11 +6,22 @@ from collections.abc import Sequence
 from typing import get_type_hints
 
 from hcloud.model.running.strategy import Strategy
-from hcloud.policy import information, limits, mapping, placements, renting, repair, retention, searching, sizing
+from hcloud.policy import (
+    information,
+    limits,
+    mapping,
+    placements,
+    renting,
+    repair,
+    requests,
+    retention,
+    searching,
+    sizing,
+)
 from hcloud.policy.rule import MECHANISMS, RULES, Known, Rule
 from hcloud.policy.rules import Rules
 
-__all__ = ["MECHANISMS", "RULES", "compose", "rents_whole_servers", "rule_of"]
+__all__ = ["MECHANISMS", "RULES", "compose", "rents_whole_servers", "rule_of", "sizing_of"]
 _MODULES = (
     information,
     sizing,
@@ -21,6 +32,7 @@ _MODULES = (
     placements,
     retention,
     repair,
+    requests,
 )  # they enter their rules
 
 
@@ -28,6 +40,15 @@ def rule_of(strategy: Strategy, mechanism: str) -> Rule:
     """The rule that a mechanism of a strategy follows, with its keys."""
     part = strategy.mechanism(mechanism)
     return RULES[mechanism][part.rule]({p.key: p.value for p in part.parameters})
+
+
+def sizing_of(strategy: Strategy) -> requests.Sizing | None:
+    """How much jobs are given; None where the rule of ``information`` says it."""
+    if not any(part.name == "sizing" for part in strategy.mechanisms):
+        return None
+    rule = rule_of(strategy, "sizing")
+    assert isinstance(rule, requests.Sizing)
+    return rule
 
 
 def rents_whole_servers(strategy: Strategy) -> bool:

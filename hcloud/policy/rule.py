@@ -11,10 +11,12 @@ from hcloud.policy.rules import Rules
 
 MECHANISMS = (
     *("information", "reserved", "on_demand", "mapping", "limits", "quality", "queueing", "placement", "spot"),
-    *("retention", "monitoring"),
+    *("retention", "monitoring", "sizing"),
 )
 """What a strategy decides, in the order in which it is shown."""
-_ALWAYS_RULED = ("information", "mapping", "placement")
+OPTIONAL = ("sizing",)
+"""What a strategy may leave out: it then follows from the others."""
+_ALWAYS_RULED = ("information", "mapping", "placement", *OPTIONAL)
 
 POOL, SECONDS, QUALITY = "share of reserved vCPUs", "s", "quality"
 DAY = 86_400

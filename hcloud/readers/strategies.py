@@ -11,6 +11,7 @@ from hcloud.model.running.strategy import NONE, Mechanism, Parameter, Strategy
 from hcloud.policy.mapping import MappingRule
 from hcloud.policy.placements import Sparrow
 from hcloud.policy.registry import RULES, rule_of
+from hcloud.policy.rule import OPTIONAL
 from hcloud.policy.searching import BucketCounters
 from hcloud.readers.bundle import bundled
 from hcloud.readers.harvest.policy import HARVEST
@@ -19,6 +20,8 @@ from hcloud.readers.stated import Stated, find_file, read_document
 NAMES = ("SR", "OdF", "OdM", "HF", "HM")
 _HEAD = ("format_version", "name", "title", "summary", "source", "mechanisms")
 _MECHANISM = ("rule", "origin", "source", "why", "parameters")
+SIZINGS = ("requested", "profiled", "target")
+"""The bundled rules of how much jobs are given."""
 GREEDY, WITH = "greedy", "+"
 """The placement of every bundled strategy; what joins a strategy's name to that of another placement."""
 
@@ -31,13 +34,16 @@ def strategy_names() -> tuple[str, ...]:
 
 def load_strategy(name: str) -> Strategy:
     """A bundled strategy by its name (in any case), or the user's own by the path of its file; ``SR+tarcil`` is one
-    with another placement.
+    with another placement, ``SR+target`` with another sizing.
 
     Raises UsageError where there is no such strategy, placement or file, InputError with every problem of a file.
     """
     base, joined, placement = (name, "", "") if Path(name).is_file() else name.partition(WITH)
     found = read_strategy(find_file(base, strategy_names(), bundled("policies"), "strategy"))
-    return with_placement(found, placement) if joined else found
+    parts = [placement] if Path(placement).is_file() else placement.split(WITH)
+    for part in parts if joined else ():
+        found = (with_sizing if part.lower() in SIZINGS else with_placement)(found, part)
+    return found
 
 
 def placement_names() -> tuple[str, ...]:
@@ -58,12 +64,33 @@ def with_placement(strategy: Strategy, name: str) -> Strategy:
     """
     if name.lower() == GREEDY and strategy.mechanism("placement").rule == GREEDY:
         return strategy
-    path = find_file(name, placement_names(), bundled("policies") / "placements", "placement")
+    return _with_part(strategy, "placement", find_file(name, placement_names(), _folder("placement"), "placement"))
+
+
+def with_sizings(strategies: Sequence[Strategy], names: Sequence[str]) -> tuple[Strategy, ...]:
+    """Every strategy with every rule of sizing; as they are where none is named."""
+    return tuple(with_sizing(s, name) for s in strategies for name in names) if names else tuple(strategies)
+
+
+def with_sizing(strategy: Strategy, name: str) -> Strategy:
+    """A strategy whose jobs are given as much as a bundled rule of sizing says, or that of the user's own file.
+
+    Raises UsageError where there is no such rule or file, InputError with every problem of a file.
+    """
+    return _with_part(strategy, "sizing", find_file(name, SIZINGS, _folder("sizing"), "sizing"))
+
+
+def _folder(mechanism: str) -> Path:
+    return bundled("policies") / f"{mechanism}s"
+
+
+def _with_part(strategy: Strategy, mechanism: str, path: Path) -> Strategy:
+    """The strategy with one mechanism as a document of its own states it."""
     reading = _StrategyReading(str(path))
-    chosen = reading.placement(read_document(path, "placement"))
-    reading.refuse("placement")
-    mechanisms = tuple(chosen.get(m.name, m) for m in strategy.mechanisms)
-    made = replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=mechanisms)
+    chosen = reading.parts(read_document(path, mechanism), mechanism)
+    reading.refuse(mechanism)
+    others = {m.name: m for m in strategy.mechanisms} | chosen
+    made = replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=tuple(others.values()))
     for _, what, why in misfits(made):
         raise UsageError(f"{made.name} cannot be: with {what}, {why}")
     return made
@@ -136,7 +163,7 @@ class _StrategyReading(Stated):
 
     def strategy(self, content: object) -> Strategy:
         head = self.head(content, _HEAD)
-        mechanisms = self.mapping(head.get("mechanisms", {}), "mechanisms", tuple(RULES))
+        mechanisms = self.mapping(head.get("mechanisms", {}), "mechanisms", tuple(RULES), OPTIONAL)
         name, title, summary, source = (self.text(head, key) for key in ("name", "title", "summary", "source"))
         return Strategy(
             name,
@@ -146,12 +173,14 @@ class _StrategyReading(Stated):
             tuple(self._mechanism(name, mechanisms[name]) for name in RULES if name in mechanisms),
         )
 
-    def placement(self, content: object) -> dict[str, Mechanism]:
-        """The placement that a document of its own states, and how jobs queue for it where that says so, by name."""
-        head = self.head(content, ("format_version", "name", "title", "placement", "queueing"), ("queueing",))
+    def parts(self, content: object, mechanism: str) -> dict[str, Mechanism]:
+        """The one mechanism that a document of its own states, by name; also how jobs queue for a placement, where it
+        says so."""
+        beside = ("queueing",) if mechanism == "placement" else ()
+        head = self.head(content, ("format_version", "name", "title", mechanism, *beside), beside)
         for key in ("name", "title"):
             self.text(head, key)
-        stated = [name for name in ("placement", "queueing") if name == "placement" or name in head]
+        stated = (mechanism, *(name for name in beside if name in head))
         return {name: self._mechanism(name, head.get(name, {}), name) for name in stated}
 
     def _mechanism(self, name: str, content: object, where: str = "") -> Mechanism:

@@ -148,6 +148,14 @@ def test_the_screen_ends_in_three_numbers_and_says_what_they_rest_on(pool: Path,
     assert len(list(csv.DictReader(capsys.readouterr().out.splitlines()))) == 2 * 24
 
 
+def test_the_picture_shows_what_is_paid_for_in_four_parts(pool: Path, capsys: Capture) -> None:
+    asked = ["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
+    assert run([*asked, "--picture", "week.svg"]) == 0
+    drawn = Path("week.svg").read_text(encoding="utf-8")
+    assert all(word in drawn for word in ("services", "batch", "idle", "reserve", "64 vCPUs paid for"))
+    assert run([*asked, "--picture", "week.bmp"]) == 64
+
+
 def test_what_cannot_be_answered_is_refused(pool: Path, capsys: Capture) -> None:
     asked = ["harvest", "plan", "util.csv", "--workload", "batch.csv"]
     assert run(asked) == 9

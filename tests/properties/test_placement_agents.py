@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from heapq import heappop, heappush
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -213,17 +214,17 @@ def full_pool() -> Crowd:
     for job in range(8):
         arrive(crowd.control, job, 0.0)
         crowd.obey()
-    crowd.next = 8
+    crowd.next, rules = 8, cast("Any", crowd.control.rules)
     for seconds in (1, 3, 1, 3, 1, 3, 1, 3, 1, 3):
         crowd.pass_time(seconds)
         first = crowd.of(STARTED)[0]
         crowd.state[first] = GONE
         leave(crowd.control, first, 1.0, crowd.now)
         crowd.obey()
-        crowd.control.rules.closeness = -1.0  # this one is not held back
+        rules.closeness = -1.0  # this one is not held back
         arrive(crowd.control, crowd.next, crowd.now)
         crowd.obey()
-        crowd.control.rules.closeness = 1.1
+        rules.closeness = 1.1
         crowd.next += 1
     return crowd
 

@@ -17,7 +17,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.policy.registry import RULES
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.strategies import WITH, load_strategy, placement_names
+from hcloud.readers.strategies import SIZINGS, WITH, load_strategy, placement_names
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
 from hcloud.sim.setup.scenarios import scenario
@@ -87,6 +87,7 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:] if name not in ("sparrow", ADMISSION)},
     "placement sparrow": ("SR+sparrow", CROWDED),
     "queueing bucket-counters": (f"SR+{ADMISSION}", CROWDED),
+    **{f"sizing {name}": (f"HM+{name}",) for name in SIZINGS},
 }
 BY_KEY: dict[str, tuple[str, ...]] = {
     **{f"information.{over}sized_{what}": REQUESTED for over in ("over", "under") for what in ("share", "factor")},
@@ -181,6 +182,12 @@ OTHERWISE = {
     "placement.formula": "printed",
     "placement.most_candidates": "1",
     "placement.platform_slack": "0.5",
+    "sizing.oversized_share": "0.3",
+    "sizing.oversized_factor": "3",
+    "sizing.undersized_share": "0.05",
+    "sizing.undersized_factor": "2",
+    "sizing.row_error": "0.3",
+    "sizing.headroom": "0.5",
     "spot.below_quality": "0.3",
     "retention.factor": "1",
     "retention.reference_interarrival_seconds": "10",

@@ -127,6 +127,7 @@ def plan(
     region: OneRegion = None,
     family: Families = None,
     file: Configuration = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw a week of the pool to FILE.png, .svg, .html.")] = None,
     use: UseFlags,
     shown: HarvestPrinted,
 ) -> None:
@@ -140,6 +141,7 @@ def plan(
     from hcloud.usecases.workloads.sources import Flags, with_flags
     from hcloud.views.harvesting.plan import harvest_plan_markdown, show_harvest_plan
     from hcloud.views.harvesting.plan_documents import HarvestPlanDocument
+    from hcloud.views.pictures import check_picture
 
     terminal, at = session(ctx).terminal, shown.at
     flags = Flags(
@@ -149,6 +151,8 @@ def plan(
         families=tuple(family or ()),
     )
     loaded = with_flags(load_config(file), flags)
+    if picture is not None:
+        check_picture(picture)
     with terminal.progress(f"reading {util}", 1.0) as advance:
         found = harvest_plan(use.request(util), loaded, at, advance)
     shown.tell(
@@ -157,3 +161,8 @@ def plan(
         lambda: show_harvest_plan(found, terminal),
         md=lambda: harvest_plan_markdown(found),
     )
+    if picture is not None:
+        from hcloud.views.harvesting.plan_picture import save_week
+
+        save_week(found, picture)
+        terminal.note(f"drawn to {picture}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, JobTrace, Now, Placements, Strategies
+from hcloud.cli.flags import AsJson, JobTrace, Now, Placements, Sizings, Strategies
 from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
@@ -48,6 +48,7 @@ def compare(
     workload: JobTrace = None,
     strategy: Strategies = None,
     placement: Placements = None,
+    sizing: Sizings = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many seeds.")] = 7,
     where: SimulationFlags,
     shown: ComparisonPrinted,
@@ -61,7 +62,8 @@ def compare(
     terminal, at = session(ctx).terminal, shown.at
     found = where.opened(workload, at, terminal)
     study, pool, fleet, loads = found
-    chosen = strategies_named(strategy or (fleet.rivals if fleet else None) or found.usual, placement or ())
+    named = strategy or (fleet.rivals if fleet else None) or found.usual
+    chosen = strategies_named(named, placement or (), sizing or ())
     tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds * max(len(loads), 1))
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare_at_loads(study, chosen, CompareRequest(seeds, pool, loads), advance))

@@ -160,7 +160,8 @@ def fit_jobs(jobs: Jobs, needs: Sequence[ApplicationNeed]) -> Fitted:
     modelled = []
     for code, name in enumerate(jobs.apps):
         if name in by_name:
-            rows = np.flatnonzero(jobs.app == code)
+            sized = jobs.app == code if jobs.target is None else (jobs.app == code) & (jobs.target < 0)
+            rows = np.flatnonzero(sized)
             changes = list(_resized(by_name[name], jobs, rows, (cores, memory)))
             said = ", ".join(changes) if changes else "sizes as asked for"
             if (quality := by_name[name].quality) is not None:

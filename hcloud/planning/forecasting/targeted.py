@@ -8,7 +8,7 @@ together is their sum times the efficiency of scaling out. The walk itself is :m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.errors import EvidenceError
-from hcloud.model.measured.target import JobTarget, TargetKind
+from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.planning.forecasting.needs import HIGHEST, ApplicationNeed, SizePoint
 from hcloud.policy.allocation import Allocation, Choices, allocate, by_quality, efficiency_of
 from hcloud.policy.records import Ints, Reals
@@ -127,10 +127,31 @@ class _Offered(NamedTuple):
     parts: Sequence[Part]
 
 
+def size_anywhere(target: JobTarget, need: ApplicationNeed) -> TargetedSize | None:
+    """What a target takes where all servers are as fast as the one the application was measured on: the fewest vCPUs,
+    of sizes it was classified at; None where there is none. Raises EvidenceError with the measurement that is missing.
+    """
+    if not need.sizes:
+        return None
+    here = replace(need, types={})
+    parts = [Part(p.vcpus, p.gib) for p in need.sizes]
+    if target.kind is GoalKind.NONE:
+        return TargetedSize(target, (min(parts),))
+    order = sorted(range(len(parts)), key=lambda at: (parts[at], at))
+    efficiency = _efficiency(target, here, MOST_SERVERS)
+    performance = np.array([[need.sizes[at].performance for at in order]])
+    parts = [parts[at] for at in order]
+    cost = np.array([part.vcpus + MEMORY_WEIGHT * part.gib for part in parts])
+    choices = Choices(np.array([len(efficiency)]), performance, cost, efficiency)
+    found = _sized(target, here, _Offered(choices, [need.app], [[""]], parts), {})
+    answer = found.cheapest
+    return TargetedSize(target, tuple(server.part for server in answer.servers), answer.reached / found.needed)
+
+
 def needed_rate(target: JobTarget, need: ApplicationNeed) -> float:
     """What has to be done a second in the measure of the profile; servers keep a share of their throughput within a
     tail, which counts as so much more to be done."""
-    if target.kind is TargetKind.RATE:
+    if target.kind is GoalKind.RATE:
         return target.amount * best_rate(need)
     return target.rate / target.per_run / target.kept_share
 

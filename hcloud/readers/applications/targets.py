@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hcloud.errors import UsageError
-from hcloud.model.measured.target import JobTarget, TargetKind
+from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.readers.stated import Stated, read_document
 from hcloud.units import parse_amount, parse_duration, parse_milliseconds
 
 SIZES = ("cores", "vcpus", "memory_gib")
 """Keys that state a size, which a target replaces."""
-KINDS: Mapping[TargetKind, tuple[str, ...]] = {
-    TargetKind.SERVICE: ("qps", "tail_ms"),
-    TargetKind.DEADLINE: ("deadline", "work"),
-    TargetKind.RATE: ("rate",),
+KINDS: Mapping[GoalKind, tuple[str, ...]] = {
+    GoalKind.SERVICE: ("qps", "tail_ms"),
+    GoalKind.DEADLINE: ("deadline", "work"),
+    GoalKind.RATE: ("rate",),
 }
 """The keys that a target of a kind has to state."""
-_MORE = {TargetKind.SERVICE: ("own_ms", "per_run", "scale_out"), TargetKind.DEADLINE: ("per_run", "scale_out")}
+_MORE = {GoalKind.SERVICE: ("own_ms", "per_run", "scale_out"), GoalKind.DEADLINE: ("per_run", "scale_out")}
 _KEYS = tuple(dict.fromkeys(key for keys in (*KINDS.values(), *_MORE.values()) for key in keys))
 LINEAR = "linear"
 
@@ -53,36 +53,52 @@ def read_target(stated: Stated, head: Mapping[str, object], at: datetime) -> Job
     sizes = [key for key in SIZES if key in head]
     if "target" not in head:
         stated.note("target", "missing", "for example {qps: 100k, tail_ms: 10}, {deadline: 2h, work: 500} or none")
-        return JobTarget(TargetKind.NONE)
+        return JobTarget(GoalKind.NONE)
     if sizes:
         stated.note("target", f"stated beside {', '.join(sizes)}", "which of them counts? leave out the other")
     return _Reading(stated, at).target(head["target"])
 
 
+def read_targets(cells: Sequence[str], name: str) -> tuple[TargetedSize, ...]:
+    """The targets of a workload's cells (``qps=100k tail_ms=10``, ``deadline=2h work=500``, ``rate=0.95``, ``none``);
+    a deadline counts from the submission. InputError with everything that is wrong with them."""
+    stated = Stated(name)
+    found = []
+    for cell in cells:
+        words = [word.partition("=") for word in cell.split()]
+        content = {key: value for key, _, value in words} if cell.strip() != GoalKind.NONE else GoalKind.NONE.value
+        before = len(stated.problems)
+        found.append(TargetedSize(_Reading(stated, None).target(content)))
+        stated.problems[before:] = [replace(p, where=f"column target, {cell!r}: {p.where}"[:120])
+                                    for p in stated.problems[before:]]  # fmt: skip
+    stated.refuse("targets")
+    return tuple(found)
+
+
 class _Reading:
     """One target being read."""
 
-    def __init__(self, stated: Stated, at: datetime) -> None:
+    def __init__(self, stated: Stated, at: datetime | None) -> None:
         self.stated, self.at = stated, at
 
     def target(self, content: object) -> JobTarget:
-        if content in (None, TargetKind.NONE.value):
-            return JobTarget(TargetKind.NONE)
+        if content in (None, GoalKind.NONE.value):
+            return JobTarget(GoalKind.NONE)
         given = self.stated.mapping(content, "target", _KEYS, _KEYS)
         made = {kind: self._made(kind, given) for kind in KINDS if any(key in given for key in KINDS[kind])}
         per_run, linear = self._number(given, "per_run", 1.0), self._linear(given)
         if len(made) != 1:
             keys = ", ".join(key for key in given if any(key in of for of in KINDS.values()))
             self.stated.note("target", f"contradictory: {keys}" if made else ", ".join(given) or "empty", _ways())
-            return JobTarget(TargetKind.NONE)
+            return JobTarget(GoalKind.NONE)
         (kind, target), *_ = made.items()
         self._check_keys(kind, given)
         return self._with_own(replace(target, per_run=per_run, linear=linear), given)
 
-    def _made(self, kind: TargetKind, given: Mapping[str, object]) -> JobTarget:
+    def _made(self, kind: GoalKind, given: Mapping[str, object]) -> JobTarget:
         return JobTarget(kind, self._amount(kind, given), self._limit(kind, given))
 
-    def _check_keys(self, kind: TargetKind, given: Mapping[str, object]) -> None:
+    def _check_keys(self, kind: GoalKind, given: Mapping[str, object]) -> None:
         """Notes what lacks of a kind, and what does not go with it."""
         for key in KINDS[kind]:
             if key not in given:
@@ -91,21 +107,21 @@ class _Reading:
             if key not in (*KINDS[kind], *_MORE.get(kind, ())):
                 self.stated.note(f"target.{key}", f"does not go with {KINDS[kind][0]}", "leave it out")
 
-    def _amount(self, kind: TargetKind, given: Mapping[str, object]) -> float:
-        if kind is TargetKind.RATE:
+    def _amount(self, kind: GoalKind, given: Mapping[str, object]) -> float:
+        if kind is GoalKind.RATE:
             return self._share(given)
-        return self._number(given, "qps" if kind is TargetKind.SERVICE else "work", 1.0)
+        return self._number(given, "qps" if kind is GoalKind.SERVICE else "work", 1.0)
 
-    def _limit(self, kind: TargetKind, given: Mapping[str, object]) -> float:
-        if kind is TargetKind.SERVICE:
+    def _limit(self, kind: GoalKind, given: Mapping[str, object]) -> float:
+        if kind is GoalKind.SERVICE:
             return self._milliseconds(given, "tail_ms", 1.0)
-        return self._until(given) if kind is TargetKind.DEADLINE else 0.0
+        return self._until(given) if kind is GoalKind.DEADLINE else 0.0
 
     def _number(self, given: Mapping[str, object], key: str, default: float) -> float:
         return self._read(given, key, default, parse_amount)
 
     def _milliseconds(self, given: Mapping[str, object], key: str, default: float) -> float:
-        return self._read(given, key, default, parse_milliseconds)
+        return self._read(given, key, default, _tail)
 
     def _read(self, given: Mapping[str, object], key: str, default: float, parse: Callable[[str], float]) -> float:
         """A positive number, plain or as text with a unit."""
@@ -140,7 +156,8 @@ class _Reading:
             return 1.0
         text = str(given["deadline"]).strip()
         try:
-            seconds = self._until_date(text) if text[:4].isdigit() and "-" in text else parse_duration(text)
+            dated = self.at is not None and text[:4].isdigit() and "-" in text
+            seconds = self._until_date(text, self.at) if dated and self.at else parse_duration(text)
         except ValueError:
             self.stated.note(
                 "target.deadline",
@@ -154,10 +171,11 @@ class _Reading:
         self.stated.note("target.deadline", repr(text)[:60], f"is {past}; a time to come")
         return 1.0
 
-    def _until_date(self, text: str) -> float:
+    @staticmethod
+    def _until_date(text: str, at: datetime) -> float:
         moment = datetime.fromisoformat(text)
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-        return (moment - self.at).total_seconds()
+        return (moment - at).total_seconds()
 
     def _linear(self, given: Mapping[str, object]) -> bool:
         value = given.get("scale_out", LINEAR)
@@ -175,6 +193,11 @@ class _Reading:
                 "target.tail_ms", f"{made.limit:g} ms", f"above the service's own time: it takes {own:g} ms by itself"
             )
         return replace(made, own_ms=own)
+
+
+def _tail(text: str) -> float:
+    """Milliseconds where no unit is written."""
+    return float(text) if text.replace(".", "", 1).isdecimal() else parse_milliseconds(text)
 
 
 def _is_number(value: object) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hcloud.control.state import OWN
 from hcloud.policy.records import Reals
+from hcloud.sim.outcomes.given import SizingMeasures, sizing_measures
 from hcloud.sim.outcomes.placed import PlacementMeasures, placement_measures
 from hcloud.sim.run import CapacityCost, RunOutcome, charges, reserved_cost
 from hcloud.sim.setup.build import unplaceable
@@ -143,6 +144,7 @@ class Measures:
     cost: Cost
     faults: RunFaults = RunFaults()
     placed: PlacementMeasures | None = None
+    sized: SizingMeasures | None = None
 
 
 def exact(value: float) -> Decimal:
@@ -153,6 +155,7 @@ def exact(value: float) -> Decimal:
 def measure(outcome: RunOutcome) -> Measures:
     """The figures of a run."""
     setting, tally = outcome.setting, outcome.world.tally
+    performance = performance_by_task(outcome)
     return Measures(
         setting.strategy.name,
         setting.seed,
@@ -162,7 +165,8 @@ def measure(outcome: RunOutcome) -> Measures:
         _use(outcome),
         _cost(outcome),
         RunFaults(*(int(n) for n in (tally.failed, tally.lost, tally.ended, tally.cancelled))),
-        placement_measures(outcome, performance_by_task(outcome)),
+        placement_measures(outcome, performance),
+        sizing_measures(outcome, performance),
     )
 
 

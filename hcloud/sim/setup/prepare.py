@@ -11,7 +11,8 @@ from hcloud.model.running import cloud, strategy
 from hcloud.policy.information import Information, Profiled
 from hcloud.policy.placements import Centralised, Ideal, Sampled, Sparrow
 from hcloud.policy.records import Ints, Reals
-from hcloud.policy.registry import rule_of
+from hcloud.policy.registry import rule_of, sizing_of
+from hcloud.policy.requests import RequestedSizes, TargetSizes
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST, borne, drawn, estimated, put_profiled, put_stated
@@ -75,10 +76,8 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     keep, left_out = _usable(jobs)
     rank = _ranks(jobs)
     ordered = keep[_canonical(jobs, keep, rank)]
-    copies = pieces(jobs, ordered, largest)
-    rows, copies = np.repeat(ordered, copies), np.repeat(copies, copies)
-    need = np.maximum(np.rint(jobs.cores[rows] * 1000 / copies), 1).astype(np.int64)
-    memory = np.ceil(jobs.memory[rows] * 1024 / copies - 1e-9).astype(np.int64)
+    rows, given, memory = divided(jobs, ordered, largest)
+    need = np.maximum(np.rint(given / reached_of(jobs)[rows]), 1).astype(np.int64)
     service = (jobs.kind[rows] == workload.JobKind.SERVICE).astype(np.int64)
     submit, work = jobs.submit[rows] - (jobs.submit[rows].min() if len(rows) else 0.0), jobs.duration[rows]
     information = rule_of(plan, "information")
@@ -91,10 +90,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     informed = isinstance(information, Profiled)
     put_profiled((truth, vector), jobs, chosen, seed, informed=informed)
     put_stated((truth, vector), jobs.causes, chosen, informed=informed)
-    if not informed:
-        ask = requested(need[order], information, largest.cores, stream(seed, "user requests"))
-    else:
-        ask = need[order]
+    ask = _asked(plan, (need[order], given[order]), rank[chosen], largest.cores, seed)
     coin = stream(seed, "coin").random(len(chosen))
     return Tasks(
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
@@ -154,7 +150,56 @@ def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding:
     return delays
 
 
-def requested(need: Ints, information: Information, largest: int, chance: np.random.Generator) -> Ints:
+def _asked(plan: strategy.Strategy, known: tuple[Ints, Ints], app: Ints, largest: int, seed: int) -> Ints:
+    """What is asked for tasks: what their users ask, who miss the need, or what the jobs take; ``known`` are their need
+    and what the rows of their applications say that they take."""
+    information, sizing, (need, given) = rule_of(plan, "information"), sizing_of(plan), known
+    if isinstance(sizing, TargetSizes):
+        return sized(given, app, sizing, largest, seed)
+    users = information if sizing is None and not isinstance(information, Profiled) else sizing
+    if isinstance(users, Information | RequestedSizes):
+        return requested(need, users, largest, stream(seed, "user requests"))
+    return given
+
+
+def divided(jobs: workload.Jobs, ordered: Ints, largest: Room) -> tuple[Ints, Ints, Ints]:
+    """The rows of the tasks, what each is given (thousandths of a vCPU) and its MiB: a job with a target has a task for
+    each server that this takes, another one as many as it takes to fit the largest type."""
+    copies = pieces(jobs, ordered, largest)
+    if jobs.target is not None:
+        parts = np.array([*(len(one.parts) for one in jobs.targets), 0])[jobs.target[ordered]]
+        copies = np.where(parts > 0, parts, copies)
+    rows, copies = np.repeat(ordered, copies), np.repeat(copies, copies)
+    given = np.maximum(np.rint(jobs.cores[rows] * 1000 / copies), 1).astype(np.int64)
+    memory = np.ceil(jobs.memory[rows] * 1024 / copies - 1e-9).astype(np.int64)
+    for code, one in enumerate(jobs.targets if jobs.target is not None else ()):
+        at = np.flatnonzero(jobs.target[rows] == code) if jobs.target is not None else rows[:0]
+        if one.parts and len(at):
+            vcpus, gib = (np.tile([part[i] for part in one.parts], len(at) // len(one.parts)) for i in (0, 1))
+            given[at], memory[at] = np.rint(vcpus * 1000), np.ceil(gib * 1024 - 1e-9)
+    return rows, given, memory
+
+
+def reached_of(jobs: workload.Jobs) -> Reals:
+    """How much of what each job needs it would reach as the rows of its application have it; 1 without a target."""
+    if jobs.target is None:
+        return np.ones(len(jobs))
+    reached: Reals = np.array([*(one.reached for one in jobs.targets), 1.0])[jobs.target]
+    return reached
+
+
+def sized(given: Ints, app: Ints, sizing: TargetSizes, largest: int, seed: int) -> Ints:
+    """What jobs are given by classified rows, which err alike for all jobs of an application (``app``: its place by
+    name, -1: none, each of them its own)."""
+    errors = stream(seed, "errors of rows").standard_normal(int(app.max(initial=-1)) + 1)
+    alone = stream(seed, "errors of rows of jobs").standard_normal(len(given))
+    error = np.where(app >= 0, np.append(errors, 0.0)[app], alone)
+    told = given * np.exp(sizing.row_error * error) * (1 + sizing.headroom)
+    whole: Ints = np.clip(np.rint(told), 1, largest).astype(np.int64)
+    return whole
+
+
+def requested(need: Ints, information: Information | RequestedSizes, largest: int, chance: np.random.Generator) -> Ints:
     """What users ask for instead of what they need: most too much, some too little, factors spread evenly by ratio.
 
     Shares and largest factors: Quasar (ASPLOS 2014) §1; the spread below the largest factor is ours.

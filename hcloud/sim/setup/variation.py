@@ -11,6 +11,7 @@ from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles
 from hcloud.model.running.strategy import Key, Mechanism, Parameter, ParameterOrigin, Strategy, Value
 from hcloud.policy.registry import RULES
+from hcloud.policy.rule import OPTIONAL
 from hcloud.sim.setup.shop import PricingModel
 from hcloud.units import parse_decimal
 
@@ -196,6 +197,11 @@ def varied_strategy(strategy: Strategy, changes: Iterable[ParameterChange]) -> S
     mine = [c for c in changes if c.scope == "strategy"]
     for change in sorted(mine, key=lambda c: not _changes_rule(c)):
         name = change.key.partition(".")[0]
+        if name in OPTIONAL and all(m.name != name for m in strategy.mechanisms):
+            raise UsageError(
+                f"--vary {change.key}: {strategy.name} states no {name}",
+                hint=f"name it {strategy.name}+target, or +requested",
+            )
         before = strategy.mechanism(name)
         after = _with_rule(before, change) if _changes_rule(change) else _with_number(before, change, strategy.name)
         strategy = replace(strategy, mechanisms=tuple(after if m is before else m for m in strategy.mechanisms))

@@ -13,7 +13,7 @@ from hcloud.catalog.shapes import family_of
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import BillingRule, Offer
 from hcloud.model.measured.profile import Estimate
-from hcloud.model.measured.target import TargetKind
+from hcloud.model.target import GoalKind
 from hcloud.model.workload import JobKind
 from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.forecasting.needs import ApplicationNeed, need_of
@@ -67,7 +67,7 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
     measurement that is missing."""
     app = load_targeted(request.app, TOP, at)
     servers = None if request.free is None else load_free_servers(request.free)
-    if app.target.kind is TargetKind.NONE:
+    if app.target.kind is GoalKind.NONE:
         return SizedApp(app.name, app.target, "", None, None, "")
     folders = (request.app.parent, bundled("profiles")) if request.folder is None else (request.folder,)
     profile = load_profile(profile_file(app.name, *folders))

@@ -14,7 +14,7 @@ from hcloud.errors import EvidenceError, InputError
 from hcloud.harvest.classes import HOURS, UseTypes, use_types
 from hcloud.harvest.jobs import LENGTHS, Length, Thresholds, expected_seconds, lengths, thresholds
 from hcloud.harvest.policy import HarvestPolicy
-from hcloud.harvest.results import BatchWork, HarvestMoney, HarvestPlan, OpenedUse, Spread, TypedUse
+from hcloud.harvest.results import BatchWork, HarvestMoney, HarvestPlan, OpenedUse, PoolWeek, Spread, TypedUse
 from hcloud.harvest.room import carried, reserve_needed, room_by_hour
 from hcloud.model.plans.plan import Plan
 from hcloud.model.workload import Demand, JobKind, Workload
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 LOW, HIGH = 0.1, 0.9
+WEEK_DAYS = 7
 SERVICES = "a service: it has machines of its own"
 TOO_LARGE = "more vCPUs than a server has beside the reserve, and cannot be split"
 _NOTHING = 1e-9
@@ -76,6 +77,7 @@ def harvest_plan(
         (_dollars(spread.low, money), _dollars(spread.high, money)),
         money,
         reserve_needed(types, opened.policy),
+        _week(batch, room, types),
     )
 
 
@@ -176,6 +178,22 @@ def _carried(batch: BatchWork, room: Floats, types: UseTypes, loaded: Loaded) ->
 
 def _dollars(vcpu_hours: float, money: HarvestMoney) -> Decimal:
     return Decimal(repr(vcpu_hours)) * money.per_vcpu_hour
+
+
+def _week(batch: BatchWork, room: Floats, types: UseTypes) -> PoolWeek:
+    """The last days of the history, with the batch of its latest days in them."""
+    histories, days = types.histories, min(types.days, WEEK_DAYS)
+    hours = days * HOURS
+    use = histories.part(histories.days - days, days).astype(np.float64)
+    services = (histories.cores @ use).reshape(hours, -1).mean(axis=1)
+    first = int(histories.start // SECONDS_PER_HOUR) % HOURS
+    hour = (first + np.arange(hours)) % HOURS
+    there = room[:, :, :, (first + np.arange(HOURS)) % HOURS][:, :, -days:].reshape(*room.shape[:2], hours)
+    begins = int(_hours_of_day(batch)[0])
+    rows = (hour[0] - begins + np.arange(hours) - hours) % batch.hours
+    got = carried(batch.demand[:, rows], there, [c.pattern for c in types.classes]).sum(axis=(0, 1))
+    idle = there[LENGTHS.index(Length.SHORT)].sum(axis=0) - got
+    return PoolWeek(first, float(histories.cores.sum()), services, got, idle)
 
 
 def _by_hour_of_day(used: Floats, batch: BatchWork) -> Floats:

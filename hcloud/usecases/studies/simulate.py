@@ -8,7 +8,7 @@ import numpy as np
 
 from hcloud.control.state import INTERRUPTIBLE, RENTED
 from hcloud.model.running.strategy import Strategy
-from hcloud.readers.strategies import NAMES, load_strategy, placement_names, with_placements
+from hcloud.readers.strategies import NAMES, SIZINGS, load_strategy, placement_names, with_placements, with_sizings
 from hcloud.sim.outcomes.comparison import (
     RESERVED,
     ComparedStrategy,
@@ -24,11 +24,16 @@ from hcloud.usecases.studies.clusters import check_rents
 from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
 
 
-def strategies_named(names: Sequence[str], placements: Sequence[str] = ()) -> tuple[Strategy, ...]:
-    """The strategies of the given names or files, all five for ``all``, each with every placement that is named."""
+def strategies_named(
+    names: Sequence[str], placements: Sequence[str] = (), sizings: Sequence[str] = ()
+) -> tuple[Strategy, ...]:
+    """The strategies of the given names or files, all five for ``all``, each with every placement and every sizing that
+    is named."""
     wanted = [n for name in names for n in (NAMES if name.lower() == "all" else name.split(","))]
     chosen = [n for name in placements for n in (placement_names() if name.lower() == "all" else name.split(","))]
-    return with_placements([load_strategy(name) for name in dict.fromkeys(wanted)], tuple(dict.fromkeys(chosen)))
+    placed = with_placements([load_strategy(name) for name in dict.fromkeys(wanted)], tuple(dict.fromkeys(chosen)))
+    sizes = [n for name in sizings for n in (SIZINGS if name.lower() == "all" else name.split(","))]
+    return with_sizings(placed, tuple(dict.fromkeys(sizes)))
 
 
 def compare(

@@ -17,7 +17,8 @@ from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.policy.placements import Ideal
-from hcloud.policy.registry import rule_of
+from hcloud.policy.registry import rule_of, sizing_of
+from hcloud.policy.requests import RequestedSizes
 from hcloud.policy.sizing import Reservation, reserved_servers
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Loaded
@@ -231,7 +232,8 @@ def pool_for(study: Study, strategy: Strategy, step: int = _STEP) -> int:
     load = np.maximum(demand.cores, demand.memory * float(large.vcpus / large.memory_gib))
     steps = len(load) if window else max(int((float(study.jobs.submit.max()) - demand.start) // step), 1)
     steady = float(np.quantile(load[:steps], rule.load_quantile))
-    servers = reserved_servers(rule, float(load.max()), steady, profiled=study.profiled)
+    known = study.profiled and not isinstance(sizing_of(strategy), RequestedSizes)
+    servers = reserved_servers(rule, float(load.max()), steady, profiled=known)
     vcpus = rule.instance_vcpus / float(large.vcpus)
     return int(np.ceil(servers * vcpus - 1e-9))
 

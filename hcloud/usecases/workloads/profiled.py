@@ -11,6 +11,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.measured.profile import Aspect, Profile
 from hcloud.model.workload import Jobs, Modelled, Workload
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, ApplicationNeed, fit_jobs, need_of
+from hcloud.planning.forecasting.target_jobs import fit_targets
 from hcloud.readers.applications.profiles import load_corpus
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import counted
@@ -35,7 +36,8 @@ def with_profiles(loaded: Loaded, workload: Workload) -> Workload:
     if not profiles:
         names = ", ".join(workload.apps[:NAMED]) or "none: add a column app"
         raise InputError(f"{folder}: holds no profile of an application of this workload ({names})")
-    fitted = fit_jobs(workload, _needs(loaded, profiles))
+    needs = _needs(loaded, profiles)
+    fitted = fit_jobs(fit_targets(workload, needs), needs)
     rest = len(workload) - fitted.profiled
     if not rest:
         return fitted.jobs

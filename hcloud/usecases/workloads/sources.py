@@ -12,7 +12,7 @@ from pathlib import Path
 from hcloud.catalog.book import PriceBook, absent
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
-from hcloud.model.workload import Workload
+from hcloud.model.workload import Jobs, Workload
 from hcloud.readers.configuration.config import Loaded, parse_config
 from hcloud.store.buckets.copied import is_in_bucket
 
@@ -30,11 +30,15 @@ def open_workload(loaded: Loaded, progress: Callable[[float], None] | None = Non
 def as_configured(loaded: Loaded, read: Workload) -> Workload:
     """A workload that was read: in the configuration's window, its jobs fitted to the profiles that it names."""
     workload = within(read, loaded.config.workload.window)
-    if loaded.config.profiles.folder is None:
-        return workload
-    from hcloud.usecases.workloads.profiled import with_profiles
+    if loaded.config.profiles.folder is not None:
+        from hcloud.usecases.workloads.profiled import with_profiles
 
-    return with_profiles(loaded, workload)
+        workload = with_profiles(loaded, workload)
+    if isinstance(workload, Jobs) and workload.target is not None:
+        from hcloud.planning.forecasting.target_jobs import check_sized
+
+        check_sized(workload)
+    return workload
 
 
 def within(workload: Workload, window: str | None) -> Workload:

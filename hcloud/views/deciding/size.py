@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hcloud.model.measured.target import JobTarget, TargetKind
+from hcloud.model.target import GoalKind, JobTarget
 from hcloud.planning.forecasting.targeted import Part, SizedAnswer, SizedApp, SizedServer
 from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
 from hcloud.views.escaped import Written
@@ -55,9 +55,9 @@ def headline(found: SizedApp) -> str:
 
 def _stated(target: JobTarget) -> str:
     match target.kind:
-        case TargetKind.SERVICE:
+        case GoalKind.SERVICE:
             return f"{target.amount:,.6g} requests a second within {target.limit:g} ms"
-        case TargetKind.DEADLINE:
+        case GoalKind.DEADLINE:
             return f"{target.amount:,.6g} of work within {format_span(target.limit)}"
         case _:
             return f"{target.amount:.0%} of the best rate of one server"
@@ -117,7 +117,7 @@ def notes(found: SizedApp) -> Iterator[str]:
             f"{target.own_ms:g} ms pass even when nothing else waits, so a server keeps {target.kept_share:.0%} of its"
             f" throughput within {target.limit:g} ms (M/M/1): {_rate(found.sized.needed)} {found.unit} are needed."
         )
-    elif target.kind is TargetKind.SERVICE:
+    elif target.kind is GoalKind.SERVICE:
         yield f"The profile's rate is taken as kept within {target.limit:g} ms; state own_ms where it is not."
     if target.linear:
         yield "Stated, not measured: n servers do n times the work of one."

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated
 
-from hcloud.model.measured.target import TargetKind
+from hcloud.model.target import GoalKind
 from hcloud.planning.forecasting.targeted import SizedApp
 from hcloud.views.document import Amount, Count, Currency, Day, Document, From, Number, Part, Text, choice_of
 
 
 class _Target(Part):
-    kind: Annotated[Text, choice_of(tuple(kind.value for kind in TargetKind))]
+    kind: Annotated[Text, choice_of(tuple(kind.value for kind in GoalKind))]
     goal: Annotated[Number, From("amount")]
     within: Annotated[Number, From("limit")]
 

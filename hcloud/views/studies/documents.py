@@ -99,6 +99,13 @@ class _Placed(Part):
     delayed_at_admission: Annotated[_HeldBack | None, From("held")]
 
 
+class _Given(Part):
+    allocated_vcpu_hours: Annotated[Number, From("allocated")]
+    used_vcpu_hours: Annotated[Number, From("used")]
+    performance_mean: Annotated[_Known, From("mean")]
+    performance_p5: Annotated[_Known, From("p5")]
+
+
 class _Run(Part):
     seed: Count
     reserved_servers: Annotated[Count, From("pool")]
@@ -120,6 +127,7 @@ class _Run(Part):
     refused_work: Annotated[Number, From("use.refused_work")]
     unfinished: Annotated[Count, From("use.unfinished")]
     placement: Annotated[_Placed | None, From("placed")]
+    sizing: Annotated[_Given | None, From(lambda of: of.sized or ABSENT)] = None
     faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS
     hours: Annotated[Number, From("cost.hours")]
     reserved_cost: Annotated[_Dollars, From("cost.reserved")]

@@ -71,7 +71,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         ("tail p95, x", lambda m: m.service.tail.p95, 2),
         ("pool use, %", lambda m: 100 * m.use.utilisation, 1),
     ]
-    lines += _placement_lines(comparison)
+    lines += (*_sizing_lines(comparison), *_placement_lines(comparison))
     names = ("", *(c.name for c in comparison.strategies))
     rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
@@ -103,6 +103,15 @@ def _by_strategy(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Figures
     """A line a strategy, where they are too many for a column each."""
     lines = [[name, *(row[at] for row in rows)] for at, name in enumerate(names) if at]
     return Figures(("", *(row[0] for row in rows)), lines, frozenset(range(1, len(rows) + 1)))
+
+
+def _sizing_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Callable[[Measures], float], int]]:
+    """What tells rules of sizing apart, where a strategy states one."""
+    if any(c.runs[0].sized for c in comparison.strategies):
+        yield "performance mean, %", lambda m: 100 * m.sized.mean if m.sized else math.nan, 1
+        yield "performance p5, %", lambda m: 100 * m.sized.p5 if m.sized else math.nan, 1
+        yield "vCPU-hours allocated", lambda m: m.sized.allocated if m.sized else math.nan, 0
+        yield "of them used, %", lambda m: 100 * m.sized.used_share if m.sized else math.nan, 1
 
 
 def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Callable[[Measures], float], int]]:

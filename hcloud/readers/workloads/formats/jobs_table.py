@@ -10,7 +10,9 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.target import GoalKind, TargetedSize
 from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
+from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import TICKS, Column, Sink, points_of
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -33,6 +35,7 @@ SCHEMA = (
     Column("qos", "label", required=False),
     Column("gpus", high=limits.GPUS, required=False),
     Column("divisible", "label", required=False, choices=("no", "yes")),
+    Column("target", "label", required=False),
     Column("causes", "label", required=False, points=True),
     Column("tolerates", "label", required=False, points=True),
 )
@@ -102,6 +105,8 @@ class Draft:
     causes: Kinds | None = None
     bears: Kinds | None = None
     start: Floats | None = None
+    target: Codes | None = None
+    targets: tuple[TargetedSize, ...] = ()
     rows: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
@@ -136,6 +141,7 @@ class Draft:
             "causes",
             "bears",
             "start",
+            "target",
         ):
             values = getattr(self, name)
             if values is not None:
@@ -162,10 +168,36 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
     if sink.has("divisible"):
         said = [int(label == "yes") for label in sink.labels("divisible")]
         draft.divisible = np.array([*said, -1], np.int8)[sink.codes("divisible")]
+    if sink.has("target"):
+        draft.target, draft.targets = sink.codes("target"), read_targets(sink.labels("target"), draft.name)
+        _instead_of_sizes(draft)
     draft.causes, draft.bears = _points(sink, "causes"), _points(sink, "tolerates")
     if draft.causes is not None and draft.bears is None:
         draft.modelled.append(Modelled("tolerates", "99 points less than what each job causes", "fixed"))
     return finish(draft, options)
+
+
+def _instead_of_sizes(draft: Draft) -> None:
+    """Jobs with a target have no size, and those with a deadline take until then; InputError where a size is stated
+    beside a target."""
+    assert draft.target is not None
+    stated = draft.target >= 0
+    for name, values in (("cores", draft.cores), ("memory", draft.memory)):
+        both = stated & ~np.isnan(values) if values is not None else np.zeros(len(stated), np.bool_)
+        if both.any():
+            many = counted(int(both.sum()), "row")
+            raise InputError(f"{draft.name}: {many} with both target and {name}: which of them counts?",
+                             hint="leave out the other; an empty cell says nothing")  # fmt: skip
+    if draft.cores is not None:
+        draft.cores = np.where(stated, 1.0, draft.cores)
+    limits_by_code = np.array([*(t.target.limit if t.target.kind is GoalKind.DEADLINE else np.nan
+                                 for t in draft.targets), np.nan])  # fmt: skip
+    until = limits_by_code[draft.target]
+    draft.duration = np.where(np.isnan(until), draft.duration, until)
+    if stated.any():
+        draft.modelled.append(Modelled("cores", "of jobs with a target: 1, until profiles say what it takes", "target"))
+    if (~np.isnan(until)).any():
+        draft.modelled.append(Modelled("duration", "the deadline of jobs that state one", "target"))
 
 
 def times_read(sink: Sink) -> list[Modelled]:
@@ -199,7 +231,8 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         draft.submit, draft.duration, cores, memory, gpus, kind,
         none if draft.app is None else draft.app, draft.apps,
         none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
-        divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears,
+        divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears, target=draft.target,
+        targets=draft.targets,
     )  # fmt: skip
 
 

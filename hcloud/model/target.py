@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class TargetKind(StrEnum):
+class GoalKind(StrEnum):
     """What is counted: requests a second within a tail, work by a deadline, the share of the best rate that one server
     reaches, or nothing: best effort takes what is left and is evicted first."""
 
@@ -25,7 +25,7 @@ class JobTarget:
     of work one run of the profile is. ``linear`` states that n servers do n times the work of one.
     """
 
-    kind: TargetKind
+    kind: GoalKind
     amount: float = 0.0
     limit: float = 0.0
     own_ms: float = 0.0
@@ -35,7 +35,19 @@ class JobTarget:
     @property
     def rate(self) -> float:
         """What has to be done a second; of a rate target the share."""
-        return self.amount / self.limit if self.kind is TargetKind.DEADLINE else self.amount
+        return self.amount / self.limit if self.kind is GoalKind.DEADLINE else self.amount
+
+    def __str__(self) -> str:
+        """As a row of a workload states it."""
+        match self.kind:
+            case GoalKind.SERVICE:
+                return f"qps={self.amount:g} tail_ms={self.limit:g}"
+            case GoalKind.DEADLINE:
+                return f"deadline={self.limit:g}s work={self.amount:g}"
+            case GoalKind.RATE:
+                return f"rate={self.amount:g}"
+            case _:
+                return GoalKind.NONE.value
 
     @property
     def kept_share(self) -> float:
@@ -44,11 +56,22 @@ class JobTarget:
         A queue whose utilisation is u has a tail of own / (1 - u) (M/M/1, whose waits are exponential; ours), so u is 1
         less the service's own tail over the one that is allowed.
         """
-        if self.kind is not TargetKind.SERVICE or not self.own_ms:
+        if self.kind is not GoalKind.SERVICE or not self.own_ms:
             return 1.0
         return max(1.0 - self.own_ms / self.limit, 0.0)
 
     @property
     def most_servers(self) -> int | None:
         """How many servers it may use; None: any number."""
-        return 1 if self.kind is TargetKind.RATE else None
+        return 1 if self.kind is GoalKind.RATE else None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetedSize:
+    """A target of a workload's jobs and, where their application is known, what it takes: vCPUs and GiB on each server,
+    and how much of what is needed these do together (above 1 where sizes are whole, below where no more can be had).
+    """
+
+    target: JobTarget
+    parts: tuple[tuple[float, float], ...] = ()
+    reached: float = 1.0
