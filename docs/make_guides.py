@@ -1,8 +1,9 @@
 """What the commands of the guides print, written into them: ``python docs/make_guides.py``; a test holds them to that.
 
 A block of ``console`` holds commands after ``$``, each followed by what it prints on stdout and, where it is not 0, its
-exit code; a command that ends in a remark shows nothing. A block of ``yaml`` that begins with ``# NAME`` is a file. The
-commands of a guide run one after the other in a copy of examples/own-trace, which gets a second trace, day.csv.
+exit code; a command that ends in a remark shows nothing. A block of ``yaml`` or ``csv`` that begins with ``# NAME`` is
+a file. The commands of a guide run one after the other in a copy of examples/own-trace, which gets a second trace,
+day.csv.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 GUIDES = Path(__file__).parent / "guides"
-PAGES = ("plan.md", "measure.md")
+PAGES = ("plan.md", "measure.md", "../targets.md")
 EXAMPLE = Path(__file__).parents[1] / "examples" / "own-trace"
 COLUMNS = "100"
 COMMAND = re.compile(r"\$ (?:hcloud|awk|sed|head) ")
@@ -45,12 +46,14 @@ def refreshed(text: str, folder: Path) -> str:
             commands = [line.removeprefix("$ ") for line in content.splitlines() if COMMAND.match(line)]
             return "```console\n" + "\n".join(line for command in commands for line in _run(command)) + "\n```"
         if name := re.match(r"# (\S+)\n", content):
-            (folder / name[1]).write_text(content, encoding="utf-8")
+            text = content if kind == "yaml" else content.removeprefix(name[0])
+            (folder / name[1]).parent.mkdir(exist_ok=True)
+            (folder / name[1]).write_text(f"{text}\n", encoding="utf-8")
         return found[0]
 
     surroundings = {"COLUMNS": COLUMNS, "HYC_PRICES": str(folder / ".prices")}
     with contextlib.chdir(folder), patch.dict(os.environ, surroundings):
-        return re.sub(r"```(console|yaml)\n(.*?)\n?```", block, text, flags=re.DOTALL)
+        return re.sub(r"```(console|yaml|csv)\n(.*?)\n?```", block, text, flags=re.DOTALL)
 
 
 def _run(command: str) -> list[str]:

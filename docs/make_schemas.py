@@ -40,6 +40,8 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "classification": (measuring.ClassificationDocument,),
     "drift": (live.DriftDocument,),
     "error": (RefusalDocument,),
+    "harvest-audit": (harvesting.HarvestAuditDocument,),
+    "harvest-replicas": (harvesting.HarvestReplicasDocument,),
     "harvest-plan": (harvest_plans.HarvestPlanDocument,),
     "harvest-types": (harvesting.HarvestTypesDocument,),
     "holdings": (commitments.HoldingsDocument,),

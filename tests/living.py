@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hcloud.control.session import ControlSession
-from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
+from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import (
     Arrival,
     BelowQos,
     Cancelled,
     ClockTick,
+    Closing,
     Completion,
     Event,
     Failed,
@@ -115,7 +116,7 @@ def _of_jobs(live: ControlSession, kind: int, whom: int, much: int, at: float) -
     slot = int(live.tables.server[live.tables.rows[job]])
     if kind == 7 and much % 2:
         return Cancelled(at, job)
-    if slot < 0 or live.tables.status[slot] != UP:
+    if slot < 0 or live.tables.status[slot] not in (UP, CLOSED):
         return None
     ends: tuple[Event, ...] = (
         Completion(at, job, 0.5 + much / 200), Failed(at, job, 1 + much % 127), BelowQos(at, job, much / 100),
@@ -141,6 +142,8 @@ def _of_instances(live: ControlSession, kind: int, whom: int, much: int, at: flo
         return Lost(at, number, tuple(here[: much % 3]))
     if starts:
         return LaunchFailed(at, number, "none left", at + much) if kind == 12 else Ready(at, number)
+    if kind == 10:
+        return Closing(at, number, over=live.is_closed(number))
     if kind == 12 and instance.paid == INTERRUPTIBLE:
         return Interruption(at, number)
     return Quality(at, number, much / 100) if kind == 11 else None

@@ -19,6 +19,7 @@ SCENARIOS = tuple(
         "local-40", "local-40-medium", "local-40-bell", "local-40-phases", "local-40-oversubscribed",
         "ec2-1000", "ec2-1000-high", "ec2-1000-oversubscribed",
         "tarcil-110", "tarcil-110-mixed", "tarcil-110-durations",
+        "tarcil-110-residents", "tarcil-110-mixed-residents", "quasar-200",
         "tarcil-200-short", "tarcil-200-medium", "tarcil-200-long", "tarcil-400", "fleet-10000",
     )
 )  # fmt: skip

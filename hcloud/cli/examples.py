@@ -75,6 +75,8 @@ EXAMPLES: Mapping[str, str] = {
     "placement size": "hcloud placement size --quality 0.9 --miss 1e-3 --busy 0.6",
     "harvest plan": "hcloud harvest plan util.csv --servers servers.csv --workload batch.csv",
     "harvest types": "hcloud harvest types util.csv --servers servers.csv",
+    "harvest replicas": "hcloud harvest replicas --servers servers.csv --reimages reimages.csv --blocks 100000",
+    "harvest audit": "hcloud harvest audit placement.jsonl --servers servers.csv",
     "reproduce": "hcloud reproduce hcloud",
     "fake up": "hcloud fake up aws",
     "fake wait": "hcloud fake wait 30d",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,18 @@ Sizings = Annotated[
 ]
 Audit = Annotated[
     bool, typer.Option("--audit", help="Rank each server that was taken among all that had room (takes longer).")
+]
+
+
+class Switch(StrEnum):
+    """Whether something is there."""
+
+    ON = "on"
+    OFF = "off"
+
+
+Interference = Annotated[
+    Switch, typer.Option(help="Whether jobs on one server slow each other down; off is also faster.")
 ]
 Configuration = Annotated[
     Path | None, typer.Option("--file", "-f", "-c", help="The configuration, else ./hcloud.yaml.")

@@ -36,7 +36,7 @@ def hold_back(c: Control, number: int, now: float) -> bool:
     if usual >= bound or bound <= 0.0:
         return False
     desk.tickets += 1
-    job.held, job.until, job.expects = desk.tickets, now + bound, usual
+    job.held, job.until, job.usual = desk.tickets, now + bound, usual
     append(c, number)
     command(c, WAIT, number, -1, (QUEUE, HELD_BACK, job.until))
     return True

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from hcloud.control.controller import arrive, leave, tick, utilisation
-from hcloud.control.state import UP, Control, Job
+from hcloud.control.servers import runs_jobs
+from hcloud.control.state import Control, Job
 from hcloud.model.running.event import HIGHEST
 from hcloud.policy.codes import RETAIN, TURN_AWAY
 from hcloud.policy.placement import RESOURCES
@@ -114,7 +115,7 @@ def _is_followed(c: Control, b: Batch, event: BatchEvent) -> bool:
     if comes != (b.row_of[event.who] < 0) or not (_pass_periods(c, b, event.at, comes) and _has_room(c, b)):
         return False
     row = _new_row(c, b, event) if comes else b.row_of[event.who]
-    if row < 0 or (not comes and (c.jobs[row].server < 0 or c.servers[c.jobs[row].server].status != UP)):
+    if row < 0 or (not comes and (c.jobs[row].server < 0 or not runs_jobs(c.servers[c.jobs[row].server]))):
         return False
     used, soft = utilisation(c), c.desk.soft
     if comes:
@@ -186,6 +187,7 @@ def _take_in(job: Job, event: BatchEvent) -> None:
     job.moves, job.enlarged, job.asked = 0, 0, event.at
     job.cause, job.band, job.band_end, job.counted, job.opened = 0, 0, 0.0, 0.0, -1.0
     job.platform, job.tried, job.ticket, job.waiting = event.platform, 0, 0, 0
+    job.expected = -1.0
 
 
 def _note(c: Control, b: Batch, at: float, used: float, soft: float) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from hcloud.control.copies import seen
 from hcloud.control.draws import begin_draws, draw
+from hcloud.control.hashed import hashed_place
 from hcloud.control.servers import weight_on
 from hcloud.control.state import OWN, STARTING, UP, Control, Job, Server
 from hcloud.policy.codes import (
@@ -23,6 +26,8 @@ from hcloud.policy.promise import LOOKS_A_CANDIDATE
 
 MOST_PROPOSED = 32
 """Ours: candidates that an agent proposes for a job at most."""
+_EXACT = 1e-9
+"""What a quotient of logarithms may be off by rounding."""
 _UNIT = 1000
 """Thousandths of a vCPU of a resource unit: one core with its share of the memory (Tarcil §7.3.2)."""
 
@@ -33,7 +38,8 @@ Wanted = tuple[int, int, int]
 def has_capacity(c: Control, server: Server, job: Job, cores: int) -> bool:
     """Whether vCPUs and memory suffice, and the server has started or jobs may join one that starts."""
     kind = c.kinds[server.kind]
-    room = cores <= kind.cores - server.used and job.memory <= kind.memory - server.memory
+    left = kind.memory - server.memory
+    room = cores <= kind.cores - server.used and (job.memory <= left or c.rules.overcommit == 1)
     return room and may_join(c, server)
 
 
@@ -58,7 +64,7 @@ def best_by_ranking(c: Control, job: Job, wanted: Wanted) -> int:
         c.desk.resampled += 1
         c.desk.lost = 1
         return -1
-    return number if number >= 0 else _first_with_room(c, job, wanted)
+    return number if number >= 0 else first_with_room(c, job, wanted)
 
 
 def propose(c: Control, number: int) -> None:
@@ -71,7 +77,7 @@ def propose(c: Control, number: int) -> None:
     elif c.rules.ranking == BY_PROBES:
         _first_of_probes(c, job, wanted)
     else:
-        desk.found = _sample(c, job, wanted)
+        desk.found = sample(c, job, wanted)
     for at in range(desk.found):
         c.candidates[at].taken = 0
     for rank in range(1, min(desk.found, MOST_PROPOSED) + 1):
@@ -125,7 +131,7 @@ def _is_candidate(c: Control, number: int) -> bool:
 def _commit(c: Control, job: Job, wanted: Wanted) -> int:
     """Sample, and take the best of the candidates that nobody took since the copy that was looked at; -1 where all were
     taken (or the best was, where an agent draws anew then), or none was found."""
-    found = _sample(c, job, wanted)
+    found = sample(c, job, wanted)
     c.desk.found = found
     for _ in range(found):
         at = _best_candidate(c, found)
@@ -153,7 +159,7 @@ def best_of_all(c: Control, job: Job, wanted: Wanted) -> int:
     return best
 
 
-def _sample(c: Control, job: Job, wanted: Wanted) -> int:
+def sample(c: Control, job: Job, wanted: Wanted) -> int:
     """Draw resource units, and write those of servers with room among the candidates; returns how many there are.
 
     Over free units a busy one is looked at and does not count, up to eight looks a candidate; over all units it does.
@@ -165,9 +171,11 @@ def _sample(c: Control, job: Job, wanted: Wanted) -> int:
     begin_draws(c, job)
     if most * _UNIT >= servers * largest:
         return _take_all(c, job, wanted)
-    found, looks = 0, 0
+    found, looks, turn = 0, 0, 0
+    c.desk.salt = c.desk.first_stream
     while found < most and looks < most * (1 if rules.over_all else LOOKS_A_CANDIDATE):
-        row = c.rosters[draw(c, servers)]
+        row = c.rosters[_drawn_place(c, job, wanted[0], turn)]
+        turn += 1
         cores = c.kinds[row.kind[wanted[0]]].cores
         if draw(c, largest) >= cores:
             continue  # a server with fewer units is drawn less often
@@ -184,6 +192,11 @@ def _sample(c: Control, job: Job, wanted: Wanted) -> int:
             found += 1
     c.desk.looks += looks
     return found
+
+
+def _drawn_place(c: Control, job: Job, which: int, turn: int) -> int:
+    """A place on a roster by chance: from the stream of draws, or where the hash of what the job causes leads to."""
+    return hashed_place(c, job, which, turn) if c.rules.hash_draw else draw(c, c.desk.listed[which])
 
 
 def best_of_busy(c: Control, job: Job) -> int:
@@ -223,7 +236,20 @@ def draws_for(c: Control, cores: int) -> int:
     if c.rules.candidates == 0:
         return int(c.desk.pool // _UNIT)
     units = max((cores + _UNIT - 1) // _UNIT, 1)
-    return int(min(c.rules.candidates * units, c.rules.most_candidates))
+    return int(min(_candidates(c) * units, c.rules.most_candidates))
+
+
+def _candidates(c: Control) -> int:
+    """Candidates a unit: as stated, or as a quality asks for. Over all units those that are busy are misses, so that
+    there have to be the more, the fuller the reserve is (Tarcil §7.3.3)."""
+    rules, desk = c.rules, c.desk
+    if rules.quality <= 0.0 or rules.over_all == 0 or desk.pool == 0:
+        return int(rules.candidates)
+    free = max(1.0 - desk.used / desk.pool, 0.0)
+    short = 1.0 - (1.0 - rules.quality) * free
+    if short >= 1.0:
+        return int(rules.most_candidates)
+    return int(min(max(math.ceil(math.log(rules.miss) / math.log(short) - _EXACT), 1.0), rules.most_candidates))
 
 
 def _take_all(c: Control, job: Job, wanted: Wanted) -> int:
@@ -232,13 +258,17 @@ def _take_all(c: Control, job: Job, wanted: Wanted) -> int:
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
         c.desk.looks += 1
-        if number != wanted[2] and found < len(c.candidates) and has_capacity(c, c.servers[number], job, wanted[1]):
+        if (
+            number != wanted[2]
+            and found < c.rules.most_candidates
+            and has_capacity(c, c.servers[number], job, wanted[1])
+        ):
             _rank(c, job, wanted[1], number, found)
             found += 1
     return found
 
 
-def _first_with_room(c: Control, job: Job, wanted: Wanted) -> int:
+def first_with_room(c: Control, job: Job, wanted: Wanted) -> int:
     """The first server with room from one on that chance draws; -1 where none has."""
     servers = c.desk.listed[wanted[0]]
     begin = draw(c, servers) if servers > 0 else 0
@@ -257,11 +287,11 @@ def _rank(c: Control, job: Job, cores: int, number: int, at: int) -> None:
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
     terms = (weight_on(c, server, cores), rules.tolerance)
     one.server, one.speed, one.harm, one.high, one.low, one.taken = number, 0, 0, 0, number, 0
-    if rules.ranking == BY_LOAD:
+    if rules.ranking in (BY_LOAD, BY_FIT):
         one.high = MILLIONTHS * server.used // load[2]
-    elif rules.ranking == BY_CHANCE:
+    if rules.ranking == BY_CHANCE:
         one.low = at
-    elif rules.ranking != BY_NUMBER:
+    elif rules.ranking not in (BY_LOAD, BY_NUMBER):
         one.speed = c.speeds[job.platform, server.kind]
     if not rules.informed:
         return
@@ -313,6 +343,9 @@ def audit(c: Control, job: Job, wanted: Wanted, taken: int) -> None:
         if number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1]):
             fastest = max(fastest, c.speeds[job.platform, c.servers[number].kind])
     better, alike, among = 0, 0, 0
+    mine, other = len(c.candidates) - 2, len(c.candidates) - 1  # candidates of the decision stay as they are
+    _rank(c, job, wanted[1], taken, mine)
+    worst = best = own = float(c.candidates[mine].high)
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
         server = c.servers[number]
@@ -320,12 +353,13 @@ def audit(c: Control, job: Job, wanted: Wanted, taken: int) -> None:
             continue
         units = max((c.kinds[server.kind].cores - server.used) // _UNIT, 1)
         among += units
-        for place in range(2):
-            _rank(c, job, wanted[1], number if place else taken, place)
+        for place in (mine, other):
+            _rank(c, job, wanted[1], number if place == other else taken, place)
             one = c.candidates[place]
+            worst, best = max(worst, float(one.high)), min(best, float(one.high))
             one.speed = fastest if one.speed >= fastest * (1.0 - rules.platform_slack) else one.speed
-        better += units if _is_before(c, 1, 0) else 0
-        alike += units if not _is_before(c, 1, 0) and not _is_before(c, 0, 1) else 0
+        better += units if _is_before(c, other, mine) else 0
+        alike += units if not _is_before(c, other, mine) and not _is_before(c, mine, other) else 0
     row = c.audits[c.desk.audited]
     row.better, row.alike, row.among, row.candidates = (
         better,
@@ -333,4 +367,5 @@ def audit(c: Control, job: Job, wanted: Wanted, taken: int) -> None:
         among,
         draws_for(c, wanted[1]) if c.rules.candidates else 0,
     )
+    row.value = (worst - own) / (worst - best) if worst > best else 1.0
     c.desk.audited += 1

@@ -11,8 +11,18 @@ from hcloud.control.local import serve
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
 from hcloud.control.search import could_take, find_idle, ranked_for_queued, reserved_for
-from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
-from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Control, Job
+from hcloud.control.servers import (
+    close_server,
+    free_cores,
+    is_shared,
+    open_server,
+    reshelve,
+    resize,
+    runs_jobs,
+    seat,
+    unseat,
+)
+from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,
@@ -33,6 +43,7 @@ from hcloud.policy.codes import (
     RETENTION_OVER,
     SPOT,
     STILL_WANTED,
+    TAKEN_AWAY,
     TOO_LARGE,
     TOO_NOISY,
     TURN_AWAY,
@@ -221,6 +232,9 @@ def _retain_or_release(c: Control, number: int, place: int, performance: float, 
     good = server.high < 0 or reaches(server.high, server.low, job.high, job.low)  # never measured: not known bad
     keep = keep_seconds(c.rules, server.spin_up, c.desk.mean_gap)
     satisfied = behaved(c.rules, performance, good)
+    if server.status == CLOSED:
+        release(c, place, TAKEN_AWAY, now)
+        return
     if server.paid == INTERRUPTIBLE or not satisfied or keep <= 0.0:
         release(c, place, NO_JOB_LEFT if satisfied else BADLY_BEHAVED, now)
         return
@@ -237,7 +251,7 @@ def release(c: Control, place: int, reason: int, now: float) -> None:
 def expire(c: Control, number: int, now: float) -> None:
     """A retention deadline passed: an instance that is still idle goes."""
     server = c.servers[number]
-    if server.status == UP and server.tenants == 0 and 0.0 <= server.deadline <= now:
+    if runs_jobs(server) and server.tenants == 0 and 0.0 <= server.deadline <= now:
         release(c, number, RETENTION_OVER, now)
 
 
@@ -361,8 +375,7 @@ def reclassify(c: Control, number: int, nature: Annotated[Ints, 2 * RESOURCES], 
         c.desk.blocked = 0  # it may fit now where it did not
         return
     seat(c, number, place)
-    runs = c.servers[place].status == UP
-    if runs and job.movable and performance < c.rules.monitor_level:
+    if runs_jobs(c.servers[place]) and job.movable and performance < c.rules.monitor_level:
         _move(c, number, (MISCLASSIFIED, performance), now)
 
 

@@ -10,6 +10,7 @@ from hcloud.control.state import Control, Job
 from hcloud.policy.codes import FILTERED_BY_CHANCE
 from hcloud.policy.colocation import distance, spare_of_job, spare_of_tenants
 from hcloud.policy.placement import RESOURCES
+from hcloud.policy.records import Ints
 
 _CONDITIONS = 2 * RESOURCES
 """First what the tenants bear of each resource, then what the job does."""
@@ -34,9 +35,31 @@ def best_by_filters(c: Control, job: Job, wanted: Wanted, relaxes: bool) -> int:
         if _is_passed(c, job, wanted, held + 1):
             held += 1
         elif not _relax(c, job, wanted, (held, most)):
-            return best_of_all(c, job, wanted)
+            return _least_harmed(c, job, wanted)
         number = _best_passing(c, job, wanted) if held == _CONDITIONS else -1
-    return number if number >= 0 else best_of_all(c, job, wanted)
+    return number if number >= 0 else _least_harmed(c, job, wanted)
+
+
+def _least_harmed(c: Control, job: Job, wanted: Wanted) -> int:
+    """The server that would do the least harm, and by how many points each condition is relaxed for it."""
+    number = best_of_all(c, job, wanted)
+    if number >= 0:
+        server = c.servers[number]
+        load = (server.pressure, server.room, c.kinds[server.kind].cores)
+        for at in range(_CONDITIONS):
+            left = _left_of(c, job, load, (at, weight_on(c, server, wanted[1])))
+            lacking = (max(-left, 0) + load[2] - 1) // load[2]
+            c.desk.relaxed[at] = max(c.desk.relaxed[at], lacking)
+    return number
+
+
+def _left_of(c: Control, job: Job, load: tuple[Ints, Ints, int], terms: tuple[int, int]) -> int:
+    """What is left on a server in the resource of a condition; ``terms`` are the condition and the job's weight."""
+    at, weight = terms
+    tolerance, nature = c.rules.tolerance, (job.vector, job.tolerates)
+    if at < RESOURCES:
+        return spare_of_tenants(load, nature, c.desk.resource[at], weight) + tolerance * load[2]
+    return spare_of_job(load, nature, c.desk.resource[at], tolerance)
 
 
 def _order_conditions(c: Control, job: Job) -> None:
@@ -74,18 +97,13 @@ def _relax(c: Control, job: Job, wanted: Wanted, terms: tuple[int, int]) -> bool
     return False
 
 
-def _passes(c: Control, job: Job, number: int, cores: int, conditions: int) -> bool:
+def passes(c: Control, job: Job, number: int, cores: int, conditions: int) -> bool:
     """Whether a server with room passes the first so many conditions."""
     server = c.servers[number]
     load = (server.pressure, server.room, c.kinds[server.kind].cores)
-    weight, tolerance, nature = weight_on(c, server, cores), c.rules.tolerance, (job.vector, job.tolerates)
-    for at in range(conditions):
-        resource, allowed = c.desk.resource[at], c.desk.relaxed[at] * load[2]
-        if at < RESOURCES:
-            left = spare_of_tenants(load, nature, resource, weight) + tolerance * load[2]
-        else:
-            left = spare_of_job(load, nature, resource, tolerance)
-        if left < -allowed:
+    weight = weight_on(c, server, cores)
+    for at in range(conditions):  # noqa: SIM110  (compiled kernels know no generators)
+        if _left_of(c, job, load, (at, weight)) < -c.desk.relaxed[at] * load[2]:
             return False
     return True
 
@@ -96,7 +114,7 @@ def _is_passed(c: Control, job: Job, wanted: Wanted, conditions: int) -> bool:
         number = c.rosters[at].server[wanted[0]]
         c.desk.looks += 1
         has_room = number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1])
-        if has_room and (not c.rules.informed or _passes(c, job, number, wanted[1], conditions)):
+        if has_room and (not c.rules.informed or passes(c, job, number, wanted[1], conditions)):
             return True
     return False
 
@@ -112,7 +130,7 @@ def _best_passing(c: Control, job: Job, wanted: Wanted) -> int:
         c.desk.looks += 1
         if number == wanted[2] or not has_capacity(c, c.servers[number], job, wanted[1]):
             continue
-        if c.rules.informed and not _passes(c, job, number, wanted[1], _CONDITIONS):
+        if c.rules.informed and not passes(c, job, number, wanted[1], _CONDITIONS):
             continue
         passed += 1
         if by_chance:

@@ -4,13 +4,14 @@ shrinks."""
 from __future__ import annotations
 
 from hcloud.control.admission import has_local_queues
+from hcloud.control.buckets import recount
 from hcloud.control.controller import begin_anew, drain, enlist, leave, release, utilisation
 from hcloud.control.local import first_left, no_longer
 from hcloud.control.queue import give_up, notice
 from hcloud.control.renting import command
-from hcloud.control.servers import unseat
-from hcloud.control.state import FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
-from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED
+from hcloud.control.servers import reshelve, runs_jobs, unseat
+from hcloud.control.state import CLOSED, FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
+from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED, TAKEN_AWAY
 
 
 def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
@@ -58,7 +59,7 @@ def _empty(c: Control, number: int, why: int) -> int:
         job.server, job.behind = -1, -1
         if server.paid == OWN:
             c.desk.used -= job.cores
-        if server.status == UP and not job.again:
+        if runs_jobs(server) and not job.again:
             command(c, END, tenant, number, (0, why, 0.0))
         elif last >= 0:
             c.jobs[last].behind = tenant
@@ -78,12 +79,28 @@ def cancel(c: Control, number: int, now: float) -> None:
     elif place < 0:
         give_up(c, number, now)
         drain(c, -1, now)
-    elif c.servers[place].status == UP:
+    elif runs_jobs(c.servers[place]):
         leave(c, number, 1.0, now)
     else:
         unseat(c, number)
         if c.servers[place].tenants == 0:
             release(c, place, CANCELLED, now)
+
+
+def shut(c: Control, number: int, over: int, now: float) -> None:
+    """A server is closed to new jobs, and goes with its last one where it is rented; or it is open again (``over``)."""
+    c.desk.now = now
+    server = c.servers[number]
+    server.status = UP if over else CLOSED
+    if c.rules.buckets > 0:
+        recount(c, number, False)
+    reshelve(c, number)
+    if over:
+        c.desk.vacated += 1
+        c.desk.blocked = 0
+        drain(c, -1, now)
+    elif server.tenants == 0 and server.paid != OWN:
+        release(c, number, TAKEN_AWAY, now)
 
 
 def grow(c: Control, kind: int, servers: int, now: float) -> None:

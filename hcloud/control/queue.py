@@ -145,6 +145,7 @@ def _copy(job: Job, other: Job) -> None:
     other.ask, other.memory, other.asked, other.cause = job.ask, job.memory, job.asked, job.cause
     other.band, other.band_end, other.counted = job.band, job.band_end, job.counted
     other.moves, other.next, other.low = job.moves, job.next, job.low
+    other.platform, other.coin, other.expected = job.platform, job.coin, job.expected
     for i in range(RESOURCES):
         other.vector[i], other.tolerates[i] = job.vector[i], job.tolerates[i]
 

@@ -3,6 +3,7 @@ draw from them at once however many there are. The greedy placement needs none a
 
 from __future__ import annotations
 
+from hcloud.control.hashed import put_on_ring, take_off_ring
 from hcloud.control.state import OWN, RENTED, Control, Server
 
 
@@ -24,6 +25,8 @@ def enrol(c: Control, number: int) -> None:
     row.server[which], row.kind[which], row.used[which] = number, c.servers[number].kind, 0
     c.servers[number].place = place
     c.desk.listed[which] += 1
+    if c.rules.hash_draw:
+        put_on_ring(c, number, which)
 
 
 def strike(c: Control, number: int) -> None:
@@ -32,6 +35,8 @@ def strike(c: Control, number: int) -> None:
     if which < 0:
         return
     c.desk.listed[which] -= 1
+    if c.rules.hash_draw:
+        take_off_ring(c, number)
     last, row = c.rosters[c.desk.listed[which]], c.rosters[place]
     row.server[which], row.kind[which], row.used[which] = last.server[which], last.kind[which], last.used[which]
     c.servers[row.server[which]].place = place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hcloud.control.brief import best_for_brief, is_brief
 from hcloud.control.candidates import audit, best_by_ranking, has_capacity, may_join
 from hcloud.control.filters import best_by_filters
 from hcloud.control.servers import weight_on
@@ -97,6 +98,8 @@ def find(c: Control, paid: int, job: Job, cores: int, avoid: int) -> int:
 def _find_by_rank(c: Control, paid: int, job: Job, wanted: Wanted) -> int:
     """The server that a ranking chooses; -1 where that has no room, or is rented or full by harm and would do some."""
     ranking, may_harm = c.rules.ranking, paid == OWN and not is_strict(c)
+    if is_brief(c, job):
+        return best_for_brief(c, job, wanted)
     if ranking in (FILTERED, FILTERED_BY_CHANCE):
         number = best_by_filters(c, job, wanted, may_harm)
     else:

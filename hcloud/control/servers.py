@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hcloud.control.buckets import discount, recount
 from hcloud.control.copies import note_change
+from hcloud.control.hashed import put_anew
 from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
-from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
+from hcloud.control.state import CLOSED, DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
 from hcloud.policy.codes import FIRST_FIT, GREEDY
 from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
@@ -16,6 +17,11 @@ def free_cores(c: Control, number: int) -> int:
     """Thousandths of a vCPU of a server that no tenant has."""
     server = c.servers[number]
     return c.kinds[server.kind].cores - server.used
+
+
+def runs_jobs(server: Server) -> bool:
+    """Whether the jobs on a server have begun."""
+    return server.status == UP or server.status == CLOSED  # noqa: PLR1714 (no kernel has a set)
 
 
 def is_shared(c: Control, server: Server) -> bool:
@@ -47,6 +53,8 @@ def _shelf_of(c: Control, number: int) -> int:
 def reshelve(c: Control, number: int) -> None:
     """List a server where it belongs after a change; one that stays on its shelf keeps its place there."""
     server, place = c.servers[number], _shelf_of(c, number)
+    if c.rules.hash_draw:
+        put_anew(c, number)
     if place >= 2 * SHELF:
         server.worth = UNTOUCHED if server.high < 0 else server.high
     elif place >= 0 and c.rules.informed:

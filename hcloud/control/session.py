@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import astuple
-from heapq import heappop
 from types import FunctionType
 from typing import Any, Self, get_type_hints
 
 import numpy as np
 
 from hcloud.control.batches import LONGEST_GAP, EventBatch
+from hcloud.control.held import HeldJobs
 from hcloud.control.instances import Instance, InstanceBook
 from hcloud.control.orders import Order, booked
 from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import BOUND, CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
-from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
+from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded, quality_needed
 from hcloud.model.running.decision import Decided, Decision
 from hcloud.model.running.event import (
@@ -27,6 +27,7 @@ from hcloud.model.running.event import (
     BelowQos,
     Cancelled,
     ClockTick,
+    Closing,
     Completion,
     Event,
     EventError,
@@ -54,6 +55,8 @@ from hcloud.policy.quality import complement, leading
 _KINDS = tuple(get_type_hints(Situation).values())
 _ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose", "control.admission.overdue")
 
+_RUNS = (UP, CLOSED)
+
 Kernels = Mapping[str, Callable[..., Any]]
 
 
@@ -72,7 +75,7 @@ class ControlSession:
         self.now = setup.start if setup.start is not None else math.nan
         self._control = self.now
         self._due: list[Decision] = []
-        self._bounds: list[tuple[float, int, int]] = []
+        self._held = HeldJobs()
         self._direct: set[str] = set()
         self._do = {name.rpartition(".")[2]: f for name, f in kernels.items() if name.startswith(_ENTRIES)}
         for kind, servers in setup.lots:
@@ -93,6 +96,7 @@ class ControlSession:
             Interruption: self._interruption,
             Lost: self._lost,
             Pool: self._pool,
+            Closing: self._closing,
             ClockTick: lambda event: [],
         }
 
@@ -145,7 +149,7 @@ class ControlSession:
         made: list[Decision] = []
         while True:
             control = self._control + self.setup.rules.period
-            due, order = min((self._book.deadline, EXPIRE), (self._bound, BOUND), (control, CONTROL))
+            due, order = min((self._book.deadline, EXPIRE), (self._held.due, BOUND), (control, CONTROL))
             if due > at or (due == at and order >= rank):
                 return made
             self.now = due
@@ -153,15 +157,10 @@ class ControlSession:
                 self._control = control
                 made += self._call("tick", due)
             elif order == BOUND:
-                made += self._call("overdue", heappop(self._bounds)[2], due)
+                made += self._call("overdue", self._held.next(), due)
             else:
                 instance = self._book.due()
                 made += self._call("expire", instance.slot, due) if instance else []
-
-    @property
-    def _bound(self) -> float:
-        """When the next job was held back long enough; it may have begun by then, or be over."""
-        return self._bounds[0][0] if self._bounds else math.inf
 
     def _call(self, name: str, *arguments: Any, more: int = 0, said: str = "") -> list[Decision]:
         """What a kernel decides, which may launch ``more`` instances than other events; ``said`` is about releases."""
@@ -234,7 +233,7 @@ class ControlSession:
         slot = self.tables.server[row]
         if slot < 0:
             raise EventError(f"job {job} is in the queue; it has not begun")
-        if self.tables.status[slot] != UP:
+        if self.tables.status[slot] not in _RUNS:
             raise EventError(f"job {job} has not begun: its instance {self._book.number(slot)} is not ready")
         return row
 
@@ -283,7 +282,7 @@ class ControlSession:
     def _up(self, number: int) -> int:
         """The slot of an instance that can be measured."""
         slot = self._book.named(number).slot
-        if self.tables.status[slot] != UP:
+        if self.tables.status[slot] not in _RUNS:
             raise EventError(f"instance {number} is not ready; it cannot be measured")
         return slot
 
@@ -331,6 +330,16 @@ class ControlSession:
     def _lose(self, slot: int, why: int, until: float, at: float, *, said: str = "") -> list[Decision]:
         return self._call("lose", slot, why, float(until), at, more=int(self.tables.tenants[slot]), said=said)
 
+    def _closing(self, event: Closing) -> list[Decision]:
+        slot, number = self._book.named(event.instance).slot, event.instance
+        if self.tables.status[slot] != (CLOSED if event.over else UP):
+            raise EventError(f"instance {number} is not {'closed' if event.over else 'ready and open'}")
+        return self._call("shut", slot, int(event.over), event.at)
+
+    def is_closed(self, number: int) -> bool:
+        """Whether an instance gets no more jobs."""
+        return bool(self.tables.status[self._book.named(number).slot] == CLOSED)
+
     def _pool(self, event: Pool) -> list[Decision]:
         large = self.setup.rules.large
         mine = [n for n, i in self.instances.items() if i.paid == OWN and i.kind == large]
@@ -349,6 +358,8 @@ class ControlSession:
     def follow(self, batch: EventBatch, until: int) -> list[Decided]:
         """What is decided because of the events of a batch before a number, or before the first that only
         :meth:`handle` takes."""
+        if self.setup.rules.buckets:  # bounds end between events
+            return []
         self.now, self._control = batch.follow(self.tables, until, self.now, self._control, self._book.deadline)
         made = [astuple(due) for due in self._due]
         made += [booked(self.setup, self._book, *told) for told in batch.told(self.tables)]
@@ -363,7 +374,7 @@ class ControlSession:
 
     def next_due(self) -> float:
         """When a control period or a retention ends next; infinite before the first event of a clock not set."""
-        control, soonest = self._control + self.setup.rules.period, min(self._book.deadline, self._bound)
+        control, soonest = self._control + self.setup.rules.period, min(self._book.deadline, self._held.due)
         return soonest if math.isnan(control) else min(soonest, control)
 
     def snapshot(self) -> bytes:
@@ -380,10 +391,7 @@ class ControlSession:
         made.now, made._control, made._due = image.now, image.control, image.due
         made._book.adopt(image.book)
         made.tables.adopt(image.tables)
-        held, until = made.tables.held, made.tables.until
-        made._bounds = sorted(
-            (float(until[row]), int(held[row]), row) for row in made.tables.rows.values() if held[row]
-        )
+        made._held.adopt(made.tables)
         return made
 
     def situation(self, row: int, now: float) -> Situation:

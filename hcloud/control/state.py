@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from hcloud.control.waiting import LocalEntry, UnitBucket, UnitRelease
 from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
@@ -13,13 +14,18 @@ from hcloud.policy.queueing import CAUSES, Waits
 from hcloud.policy.records import Ints, Table, record, table
 from hcloud.policy.rules import Rules
 
-DEAD, STARTING, UP = range(3)
+DEAD, STARTING, UP, CLOSED = range(4)
+"""Of a server; one that is closed runs its jobs and gets no others."""
 OWN, RENTED, INTERRUPTIBLE = range(3)
 """How a server is paid for: reserved, on demand, spot."""
 
 GRAINS = 16
 SHELF = GRAINS + 1
 """Servers of a pool stand on shelves by their free vCPUs, in sixteenths of a server of the large type."""
+BANDS = 64
+"""Servers are told apart by so many bands of free vCPUs, or of pressure, where a job of a short time chooses."""
+POINTS = 1 << 14
+"""Points of a ring that servers lie on by a hash (Paragon §3.3)."""
 FOLLOWED = 64
 """Jobs that went elsewhere and are followed at a time."""
 MOST_QUEUES = 16
@@ -54,8 +60,9 @@ class Job:
     ``band`` of waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it
     went elsewhere. ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than
     the desk's ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
-    ``waiting`` in so many; the ``agent`` that decided on it (-1: none). It
-    is ``held`` back with that ticket (0: not), ``until`` then, and ``expects`` to be for so many seconds.
+    ``waiting`` in so many; the ``agent`` that decided on it (-1: none). It is ``held`` back with that ticket (0: not),
+    ``until`` then, and is to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1: nobody
+    knows).
     """
 
     ask: int
@@ -89,7 +96,8 @@ class Job:
     agent: int
     held: int
     until: float
-    expects: float
+    usual: float
+    expected: float
 
 
 class Server:
@@ -172,29 +180,22 @@ class RoomChange:
     at: float
 
 
-class UnitBucket:
-    """The ``free`` units of the reserve that are alike."""
+class RingPoint:
+    """A point of the rings that servers lie on by a hash of what they tolerate, a ring for each roster and resource:
+    the ``first`` server there (plus one, 0: none), and how many there are on the ``arc`` of points that begins here."""
 
-    free: int
-
-
-class UnitRelease:
-    """That ``units`` of a ``bucket`` became free, and when. ``gap`` is no part of it: there the intervals of one
-    estimate are sorted."""
-
-    at: float
-    bucket: int
-    units: int
-    gap: float
+    first: Annotated[Ints, 2 * RESOURCES]
+    arc: Annotated[Ints, 2 * RESOURCES]
 
 
-class LocalEntry:
-    """A job in the queue of a server, void where the job has another ticket by now; the entry ``after`` it (plus one,
-    0: none), in those that are free the next free one."""
+class RingedServer:
+    """Where a server lies on the rings of its ``roster`` (plus one, 0: on none): at which point of each, between which
+    other servers there (plus one, 0: none)."""
 
-    job: int
-    ticket: int
-    after: int
+    roster: int
+    at: Annotated[Ints, RESOURCES]
+    before: Annotated[Ints, RESOURCES]
+    after: Annotated[Ints, RESOURCES]
 
 
 class Candidate:
@@ -212,12 +213,14 @@ class Candidate:
 
 class AuditedChoice:
     """A choice that was ranked: ``better`` of the ``among`` units with room came before the one that was taken,
-    ``alike`` were as it, and so many ``candidates`` were to be drawn (0: all were looked at)."""
+    ``alike`` were as it, and so many ``candidates`` were to be drawn (0: all were looked at). ``value`` is where its
+    quality lay between the worst (0) and the best (1) of them."""
 
     better: int
     alike: int
     among: int
     candidates: int
+    value: float
 
 
 class Desk:
@@ -235,8 +238,9 @@ class Desk:
     were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
     (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how often units were
     ``released``, of how many reserved ``platforms``; how many tickets were given to jobs that wait at servers, and the
-    next free entry there. Then the state of the draws, how many servers each roster lists, those that were ``asked``
-    before a job waits there, by how many points each condition of a filter is relaxed, and which resource it is about.
+    next free entry there. Then the state of the draws and the ``salt`` of those by hash, how many servers each roster
+    lists, those that were ``asked`` before a job waits there, by how many points each condition of a filter is relaxed,
+    and which resource it is about; and servers with room by bands of what is free on them, and of the pressure on them.
     """
 
     own: int
@@ -282,11 +286,14 @@ class Desk:
     audited: int
     first_stream: int
     second_stream: int
+    salt: int
     listed: Annotated[Ints, 2]
     asked: Annotated[Ints, MOST_QUEUES]
     scratch: Annotated[Ints, RESOURCES]
     relaxed: Annotated[Ints, 2 * RESOURCES]
     resource: Annotated[Ints, 2 * RESOURCES]
+    by_free: Annotated[Ints, BANDS]
+    by_pressure: Annotated[Ints, BANDS]
 
 
 class Command:
@@ -321,6 +328,8 @@ class Control(NamedTuple):
     local: Table[LocalEntry]
     buckets: Table[UnitBucket]
     releases: Table[UnitRelease]
+    ring: Table[RingPoint]
+    ringed: Table[RingedServer]
     speeds: Ints
     desk: Desk
     commands: Table[Command]
@@ -372,6 +381,8 @@ def new_control(
         table(LocalEntry, len(jobs) * entries if entries else 1),
         table(UnitBucket, count * rules.buckets),
         table(UnitRelease, RELEASES if rules.buckets else 0),
+        table(RingPoint, POINTS if rules.hash_draw else 1),
+        table(RingedServer, servers if rules.hash_draw else 1),
         np.full((1, count), FULL_SPEED, np.int64),
         table(Desk, 1)[0],
         table(Command, commands),

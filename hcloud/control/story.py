@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hcloud.model.running.decision import Considered, Decision, DecisionAction, Entry
 from hcloud.model.running.event import (
@@ -46,6 +47,25 @@ class LookedAt:
     low: int
 
 
+class FilterStep(NamedTuple):
+    """A condition of a filter: the resource, whether it is about what the job tolerates (else its neighbours), by how
+    many points it was relaxed, and how many servers were left after it."""
+
+    resource: int
+    is_of_job: bool
+    relaxed: int
+    left: int
+
+
+class FilteredSearch(NamedTuple):
+    """A search by filters: servers with room, the conditions in their order, and the type predicted to be the best for
+    the job of those that were left."""
+
+    with_room: int
+    steps: tuple[FilterStep, ...]
+    best_type: int
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Something that would have had to be other than it was (``now``): from ``at`` on the job goes to ``then``."""
@@ -60,7 +80,7 @@ class Turn:
 @dataclass(slots=True)
 class Story:
     """One job in a journal: how it came, what was considered, how many servers were looked at and which of them were
-    candidates, what happened to it afterwards, and whether it ended."""
+    candidates or what filters left of them, what happened to it afterwards, and whether it ended."""
 
     setup: Setup
     arrival: Arrival
@@ -71,6 +91,7 @@ class Story:
     ahead: Ahead = field(default_factory=lambda: Ahead(0, 0))
     looks: int = 0
     candidates: tuple[LookedAt, ...] = ()
+    filtered: FilteredSearch | None = None
     turns: tuple[Turn, ...] = ()
     ends: float = 0.0
     is_over: bool = False

@@ -96,7 +96,8 @@ class ControlTables:
         if self._free.item() + queued + 2 > len(control.servers):
             servers, blocks = longer(control.servers, queued + 2), longer(control.blocks, queued + 2)
             rosters = longer(control.rosters, queued + 2)
-            self.control = control._replace(servers=servers, blocks=blocks, rosters=rosters)
+            ringed = longer(control.ringed, queued + 2) if self._setup.rules.hash_draw else control.ringed
+            self.control = control._replace(servers=servers, blocks=blocks, rosters=rosters, ringed=ringed)
             self._lead()
         if 2 * queued + 16 > len(control.commands):
             self.control = self.control._replace(commands=longer(control.commands, 2 * queued + 16))
@@ -143,6 +144,7 @@ class ControlTables:
             -1.0,
             event.platform,
             *_UNTRIED,
+            -1.0 if event.expected is None else event.expected,
         )
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row

@@ -41,6 +41,25 @@ MECHANISMS: Mapping[str, tuple[str, tuple[Key, ...]]] = {
             Key("peak_quantile", "number", least=0.5, most=1),
         ),
     ),
+    "grid": ("space-by-reimages-and-peak", (Key("grid_side", "count", "rows", least=2, most=10),)),
+    "replicas": (
+        "one-a-row-column-and-environment",
+        (
+            Key("replica_rules", "choice", choices=("hard", "soft")),
+            Key("tenant_weight", "choice", choices=("space", "uniform")),
+            Key("stock_rule", "choice", choices=("hadoop", "paper")),
+            Key("block_mib", "count", "MiB", least=1, most=1_000_000),
+        ),
+    ),
+    "mending": (
+        "first-in-first-out",
+        (
+            Key("copies_an_hour", "number", "copies a server and hour", least=0.001, most=1e6),
+            Key("full_server", "count", "copies a server", least=1, most=1_000_000_000),
+            Key("missed_heartbeats", "count", "s", least=0, most=86_400),
+            Key("notice", "count", "s", least=0, most=604_800),
+        ),
+    ),
     "reserve": (
         "share-of-each-server",
         (Key("reserve_cores", "number", least=0, most=1), Key("rise_exceeded", "number", least=0, most=0.5)),
@@ -76,6 +95,15 @@ class HarvestPolicy:
     restarts: int
     level_weight: float
     peak_quantile: float
+    grid_side: int
+    replica_rules: str
+    tenant_weight: str
+    stock_rule: str
+    block_mib: int
+    copies_an_hour: float
+    full_server: int
+    missed_heartbeats: int
+    notice: int
     reserve_cores: float
     rise_exceeded: float
     short_below: float

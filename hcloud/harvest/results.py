@@ -57,6 +57,11 @@ class BatchWork:
     seen: int
 
     @property
+    def name(self) -> str:
+        """What the workload is called, without the folder it lies in."""
+        return self.provenance.name.rpartition("/")[2]
+
+    @property
     def hours(self) -> int:
         """How many hours there are."""
         return int(self.demand.shape[1])

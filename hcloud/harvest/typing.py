@@ -80,15 +80,24 @@ def _is_periodic(power: Floats, days: int, policy: HarvestPolicy) -> NDArray[np.
     if days < policy.periodic_days:
         return np.zeros(len(power), np.bool_)
     daily = _lines([h * days for h in range(1, DAILY_HARMONICS + 1)])
-    weekly = _lines([round(h * days / 7) for h in range(1, WEEKLY_HARMONICS + 1)])
     daily = [k for k in daily if k < power.shape[1]]
-    slower = [k for k in range(2, days - 2) if k not in set(weekly)]
     peak = power[:, daily].max(axis=1)
-    floor = power[:, slower].max(axis=1) if slower else np.zeros(len(power))
+    floor = power[:, _others(days, daily)].max(axis=1)
     total = power.sum(axis=1)
     share = np.divide(power[:, daily].sum(axis=1), total, out=np.zeros(len(power)), where=total > 0)
     periodic: NDArray[np.bool_] = (peak > floor) & (share >= policy.daily_share)
     return periodic
+
+
+def _others(days: int, daily: list[int]) -> list[int]:
+    """The lines that speak against a pattern: those slower than the day that are not weekly. Below four weeks none is
+    left but the weekly ones; there those between the harmonics of the day speak, too, and of the weekly ones their
+    neighbours, and all where that is nothing."""
+    every, weekly = range(2, max(days - 2, 3)), [round(h * days / 7) for h in range(1, WEEKLY_HARMONICS + 1)]
+    if left := [k for k in every if k not in _lines(weekly)]:
+        return left
+    between = [k for k in range(days + 2, DAILY_HARMONICS * days - 1) if k not in daily]
+    return ([k for k in every if k not in weekly] or list(every)) + between
 
 
 def _lines(centres: list[int]) -> list[int]:

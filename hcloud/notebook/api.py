@@ -194,6 +194,7 @@ def simulate(
     unprofiled: bool = False,
     drop_unplaceable: bool = False,
     audit: bool = False,
+    interference: bool = True,
     size_for: float | None = None,
     profiles: str | Path | None = None,
     load: float | Sequence[float] | None = None,
@@ -206,8 +207,8 @@ def simulate(
     HF, HM, HC or files, else the first five (of a plan its own, on a scenario's own cluster SR); ``pool`` is a number
     of reserved servers, ``vcpus`` the size of one, ``price_ratio`` on-demand over reserved price, ``load`` the vCPUs
     needed over those of a scenario's own cluster. ``placement`` names what chooses a server of a pool, several for one
-    after the other, ``sizing`` how much jobs are given, likewise; ``audit`` ranks what each took, and ``size_for=0.95``
-    finds the reserve that keeps so many jobs.
+    after the other, ``sizing`` how much jobs are given, likewise; ``audit`` ranks what each took, ``size_for=0.95``
+    finds the reserve that keeps so many jobs, and without ``interference`` no job slows another down.
 
     Raises InputError and UsageError as :func:`plan` does, EvidenceError for a job that fits no instance type.
 
@@ -217,7 +218,14 @@ def simulate(
     from hcloud.usecases.studies.clusters import checked_loads, refuse_beside_a_cluster
     from hcloud.usecases.studies.loads import CompareRequest, compare_and_size
     from hcloud.usecases.studies.simulate import strategies_named
-    from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study, study_of, usual_strategies
+    from hcloud.usecases.studies.simulation import (
+        SimulationRequest,
+        clustered,
+        open_study,
+        study_of,
+        usual_strategies,
+        without_interference,
+    )
 
     at, how, chosen = time_of(now), Reading(format, columns, options, decimal), names(strategies)
     placed = names(placement), names(sizing)
@@ -231,7 +239,8 @@ def simulate(
     if isinstance(demand, PlanResult) or names_plan(demand):
         request = FleetRequest(config, cloud_model, seed, not unprofiled, {**beside, "load": loads})
         own = open_fleet(demand, request, at)
-        rules, fleet = strategies_named(chosen or [own.fleet.strategy], *placed), replace(own.study, audit=audit)
+        rules, felt = strategies_named(chosen or [own.fleet.strategy], *placed), own.study
+        fleet = replace(felt if interference else without_interference(felt), audit=audit)
         asked_for = CompareRequest(seeds, own.fleet.servers, (), size_for)
         return in_background(lambda progress: SimulationResult(compare_and_size(fleet, rules, asked_for, progress), at))
     found = known(demand, how)
@@ -246,7 +255,8 @@ def simulate(
         profiles=folder(profiles),
     )
     loaded = configured(found, config, flags)
-    asked = SimulationRequest(cloud_model, price_ratio, not unprofiled, drop_unplaceable, loads[0] if loads else None)
+    first = loads[0] if loads else None
+    asked = SimulationRequest(cloud_model, price_ratio, not unprofiled, drop_unplaceable, first, interference)
     if (scenario := clustered(loaded)) is not None:
         refuse_beside_a_cluster(scenario, [*beside.items()])
     compared = strategies_named(chosen or usual_strategies(loaded), *placed)

@@ -41,7 +41,8 @@ PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)
     LOST,
     POOL_SHRUNK,
     CANCELLED,
-) = range(9)
+    TAKEN_AWAY,
+) = range(10)
 """Why an instance is released or kept, and why a job ended with it."""
 
 TOO_NOISY, MISCLASSIFIED = range(2)
@@ -64,9 +65,8 @@ BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
     BY_PROBES,
 ) = range(11)
 """By what a placement ranks the servers that have room: the greedy walk; lowest number; least load; none; best
-platform; no harm, then best platform; Paragon's filters, then closest fit, or any that passed; quality of colocation;
-match of a resource unit; the
-first of the servers asked that has room, or gets it."""
+platform; no harm, then best platform, then least load; Paragon's filters, then closest fit, or any that passed; quality
+of colocation; match of a resource unit; the first of the servers asked that has room, or gets it."""
 
 SCALE = 10_000
 """Qualities are compared by their two leading digits: 0..9999."""

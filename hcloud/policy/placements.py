@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hcloud.policy import codes
+from hcloud.policy.promise import candidates_for
 from hcloud.policy.rule import DAY, SECONDS, Known, Rule, choice, count, counts, number, share, switch
 from hcloud.policy.rules import NEVER_SECONDS
 
@@ -17,6 +18,7 @@ MOST_CANDIDATES = 1024
 MOST_AGENTS = 1000
 _TOLERANCE: Any = number("points of pressure", 0, 100, "tolerance")
 _PRESSURE: Any = choice("host-share", "full", feeds="full_pressure", on="full")
+_PROFILED: Any = number(SECONDS, 0, DAY, "profile_above")
 _ORDERS = {"best-fit": codes.BEST_FIT, "least-loaded": codes.LEAST_LOADED, "first-fit": codes.FIRST_FIT}
 
 
@@ -51,6 +53,8 @@ class FirstFit(Placement, of="placement", name="first-fit", ranking=codes.BY_NUM
 class LeastLoaded(Placement, of="placement", name="least-loaded", ranking=codes.BY_LOAD, interference_is_full=0):
     """The server with room that has the lowest share of its vCPUs in use (Paragon §5)."""
 
+    overcommit_memory: bool = switch("overcommit")
+
 
 class NoInterference(
     Placement, of="placement", name="no-interference", ranking=codes.BY_PLATFORM, interference_is_full=0
@@ -68,6 +72,7 @@ class Paragon(Considerate, of="placement", name="paragon", ranking=codes.FILTERE
 
     first_relaxation: int = count("points of pressure", 1, 100, "first_relaxation")
     most_looks: int = count("servers looked at", 1, 1_000_000_000, "most_looks")
+    profile_above: float = _PROFILED
 
 
 class NoHeterogeneity(Paragon, of="placement", name="no-heterogeneity", ranking=codes.FILTERED_BY_CHANCE):
@@ -111,11 +116,26 @@ class SampledUnits(Sampled):
     """One that looks at so many candidates for each vCPU of a job, and at what jobs on one server do to each other."""
 
     candidates: int = count("candidates a vCPU", 1, MOST_CANDIDATES, "candidates")
+    quality: float = share("share of servers", "quality")
+    miss: float = share("share of decisions", "miss")
+    reading: str = choice("ranks", "value", feeds="value_reading", on="value")
     violation_tolerance: float = _TOLERANCE
     tenant_pressure: str = _PRESSURE
 
     def numbers(self, known: Known) -> dict[str, float]:
-        return {"most_candidates": MOST_CANDIDATES, **super().numbers(known)}
+        made = {"most_candidates": MOST_CANDIDATES, **super().numbers(known)}
+        if self.quality > 0 and not list(self.misfits()):
+            made["candidates"] = min(candidates_for(self.quality, self.miss), MOST_CANDIDATES)
+        return made
+
+    def misfits(self) -> Iterable[tuple[str, str, str]]:
+        yield from super().misfits()
+        if self.quality >= 1:
+            yield "quality", f"{self.quality:g}", "must lie below 1: only a look at all servers is sure of the best"
+        if self.quality > 0 and self.miss <= 0:
+            yield "miss", f"{self.miss:g}", "must lie above 0: no sample is certain"
+        if self.quality > 0 and self.miss >= 1:
+            yield "miss", f"{self.miss:g}", "must lie below 1: a share of decisions"
 
 
 class Centralised(Considerate, of="placement", name="centralised", ranking=codes.BY_COLOCATION):
@@ -158,6 +178,8 @@ class ParagonSampled(SampledUnits, of="placement", name="paragon-sampled", ranki
     (Paragon §3.3)."""
 
     formula: str = choice("fixed", "printed", feeds="printed_formula", on="printed")
+    draw: str = choice("stream", "hash", feeds="hash_draw", on="hash")
+    profile_above: float = _PROFILED
 
 
 class Tarcil(SampledUnits, of="placement", name="tarcil", ranking=codes.BY_MATCH):

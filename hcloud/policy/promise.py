@@ -11,7 +11,7 @@ drawn is a miss, so that only the free ones of the best are hits.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 LOOKS_A_CANDIDATE = 8
@@ -103,6 +103,15 @@ def distance(decisions: Iterable[AuditedDecision]) -> float:
         farthest = max(farthest, abs(reached / len(spans) - end))
         slope, at = slope + rises[end], end
     return farthest
+
+
+def distance_of_values(values: Sequence[float], candidates: Sequence[int]) -> float:
+    """The Kolmogorov distance of qualities, of which 0 is the worst server's and 1 the best one's, from the law that
+    holds where they are evenly distributed (Paragon §3.3). Without any decision it is no number."""
+    reached = sorted(value**drawn for value, drawn in zip(values, candidates, strict=True))
+    count = len(reached)
+    steps = (max(at / count - end, end - (at - 1) / count) for at, end in enumerate(reached, 1))
+    return max(steps, default=math.nan)
 
 
 def _span(decision: AuditedDecision) -> tuple[float, float]:

@@ -42,12 +42,12 @@ def rule_of(strategy: Strategy, mechanism: str) -> Rule:
     return RULES[mechanism][part.rule]({p.key: p.value for p in part.parameters})
 
 
-def sizing_of(strategy: Strategy) -> requests.Sizing | None:
+def sizing_of(strategy: Strategy) -> requests.SizingRule | None:
     """How much jobs are given; None where the rule of ``information`` says it."""
     if not any(part.name == "sizing" for part in strategy.mechanisms):
         return None
     rule = rule_of(strategy, "sizing")
-    assert isinstance(rule, requests.Sizing)
+    assert isinstance(rule, requests.SizingRule)
     return rule
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from hcloud.policy.rule import Rule, number, share
 
 
-class Sizing(Rule):
+class SizingRule(Rule):
     """What every rule of sizing is."""
 
 
-class RequestedSizes(Sizing, of="sizing", name="requested"):
+class RequestedSizes(SizingRule, of="sizing", name="requested"):
     """What users ask for, who miss what their jobs need, most of them by far (Quasar §1)."""
 
     oversized_share: float = share("share of requests")
@@ -22,11 +22,11 @@ class RequestedSizes(Sizing, of="sizing", name="requested"):
     undersized_factor: float = number("times below the need", 1, 1000)
 
 
-class ProfiledSizes(Sizing, of="sizing", name="profiled"):
+class ProfiledSizes(SizingRule, of="sizing", name="profiled"):
     """What jobs need, known without error."""
 
 
-class TargetSizes(Sizing, of="sizing", name="target"):
+class TargetSizes(SizingRule, of="sizing", name="target"):
     """What the target of each job takes by the classified rows of its application, which err."""
 
     row_error: float = number("standard deviation of the logarithm", 0, 1)

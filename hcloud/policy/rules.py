@@ -56,7 +56,13 @@ class Rules(NamedTuple):
     candidates: int = 0
     most_candidates: int = 0
     over_all: int = 0
+    hash_draw: int = 0
+    value_reading: int = 0
+    quality: float = 0.0
+    miss: float = 0.0
     printed_formula: int = 0
+    overcommit: int = 0
+    profile_above: float = 0.0
     first_relaxation: int = 1
     most_looks: int = 0
     platform_slack: float = 0.0

@@ -12,7 +12,7 @@ from hcloud.model.running.strategy import Parameter, ParameterOrigin
 from hcloud.readers.bundle import bundled
 from hcloud.readers.stated import Stated, find_file, read_document
 
-PAPER = "paper"
+PAPER, CLUSTERS = "paper", "clusters"
 _HEAD = ("format_version", "name", "title", "source", "sections", "sizes")
 _QUANTILES = ("probabilities", "values", "origin", "source", "why")
 _DISTRIBUTIONS = {"spin_up": (0.0, 86_400.0), "spread": (1e-6, 1000.0), "slowness": (1e-6, 1000.0)}

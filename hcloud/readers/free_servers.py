@@ -10,7 +10,7 @@ from pathlib import Path
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.model.files import HEAD, check_sort
 from hcloud.model.measured.profile import RESOURCES
-from hcloud.planning.forecasting.targeted import FreeServer, Part
+from hcloud.planning.forecasting.targeted import FreeServer, ServerShare
 from hcloud.readers.stated import Stated
 
 NEEDED = ("server", "type", "vcpus", "memory_gib")
@@ -68,8 +68,8 @@ class _ServersReading(Stated):
         for key, value in (("server", name), ("type", kind)):
             if not value:
                 self.note(f"line {line}, {key}", "empty", "a name")
-        whole = Part(*(self._number(row, line, key, (0.001, _MOST)) for key in NEEDED[2:]))
-        free = Part(*(self._free(row, line, key, of) for key, of in zip(FREE, whole, strict=True)))
+        whole = ServerShare(*(self._number(row, line, key, (0.001, _MOST)) for key in NEEDED[2:]))
+        free = ServerShare(*(self._free(row, line, key, of) for key, of in zip(FREE, whole, strict=True)))
         return FreeServer(name, kind, whole, free, self._points(row, line, PRESSURE), self._points(row, line, ROOM))
 
     def _free(self, row: Mapping[str, str | None], line: int, key: str, whole: float) -> float:

@@ -91,8 +91,14 @@ def _with_part(strategy: Strategy, mechanism: str, path: Path) -> Strategy:
     reading.refuse(mechanism)
     others = {m.name: m for m in strategy.mechanisms} | chosen
     made = replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=tuple(others.values()))
-    for _, what, why in misfits(made):
-        raise UsageError(f"{made.name} cannot be: with {what}, {why}")
+    found = list(misfits(made))
+    own = f"mechanisms.{mechanism}.parameters."
+    keys = [(where.removeprefix("mechanisms."), *said) for where, *said in found if where.startswith(own)]
+    reading.problems += [Problem(str(path), where, what, why) for where, what, why in keys]
+    reading.refuse(mechanism)
+    if found:
+        said = "; ".join(f"with {what}, {why}" for _, what, why in found)
+        raise UsageError(f"{made.name} cannot be: {said}")
     return made
 
 

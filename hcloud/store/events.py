@@ -19,6 +19,7 @@ from hcloud.model.running.event import (
     BelowQos,
     Cancelled,
     ClockTick,
+    Closing,
     Completion,
     During,
     Event,
@@ -225,8 +226,9 @@ def _read_arrival(document: Document) -> Arrival:
     platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
     refused = _whole(document, "refused", 0, MOST_REFUSED) if "refused" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
+    expected = None if document.get("expected") is None else _number(document, "expected", 0.0, MOST)
     natures = _known(document, "tolerates"), _known(document, "true_tolerates")
-    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, refused)
+    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, refused, expected)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -251,6 +253,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({"platform": event.platform} if event.platform else {}),
         **({"ranked": list(event.ranked)} if event.ranked else {}),
         **({"refused": event.refused} if event.refused else {}),
+        **({} if event.expected is None else {"expected": event.expected}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),
     }
 
@@ -357,6 +360,11 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
         lambda e: {"instance": e.instance, "why": e.why, "until": e.until},
     ),
     Lost: ("lost", _read_lost, _write_lost),
+    Closing: (
+        "closing",
+        lambda d: Closing(_at(d), _instance(d), _flag(d, "over", usual=False)),
+        lambda e: {"instance": e.instance} | ({"over": True} if e.over else {}),
+    ),
     Quality: ("quality", _read_quality, lambda e: {"instance": e.instance, "score": e.score}),
     Pool: ("pool", _read_pool, lambda e: {"size": e.size}),
     Sample: ("sample", _read_sample, _write_sample),

@@ -48,6 +48,7 @@ _VALUES: Mapping[str, Schema] = {
     "true_vector": _entries("null"),
     "tolerates": _entries("null"),
     "true_tolerates": _entries("null"),
+    "expected": _number(0, MOST, "null"),
     "movable": _FLAG,
     "agent": {"type": "integer", "minimum": 0, "maximum": MOST_AGENTS},
     "copy_age": _TIME,
@@ -68,6 +69,7 @@ _VALUES: Mapping[str, Schema] = {
     "score": _number(0, 1),
     "size": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
     "contention": _entries(),
+    "over": _FLAG,
     "during": {"enum": [during.value for during in During]},
 }
 _OPTIONAL = frozenset(
@@ -80,6 +82,7 @@ _OPTIONAL = frozenset(
         "true_vector",
         "tolerates",
         "true_tolerates",
+        "expected",
         "movable",
         "agent",
         "copy_age",
@@ -87,7 +90,7 @@ _OPTIONAL = frozenset(
         "platform",
         "ranked",
     }
-    | {"performance", "tail", "spin_up", "unbegun", "during"}
+    | {"over", "performance", "tail", "spin_up", "unbegun", "during"}
 )
 """Keys that a line may leave out, whatever its event."""
 

@@ -17,7 +17,7 @@ NOW = ("--now", "2026-11-20T12:00:00Z")
 def test_a_cluster_is_run_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", "scenario:local-40"]) == 0
     told = capsys.readouterr()
-    assert "178 jobs · cloud paper · own servers, X5670 and 9 other types reserved" in told.out
+    assert "178 jobs · cloud clusters · own servers, X5670 and 9 other types reserved" in told.out
     assert "40 servers of 10 types, 178 vCPUs, not sold by anybody; priced at $0.0218 a" in told.err
     assert run(["simulate", "scenario:local-40", "--json", *NOW]) == 0
     (only,) = json.loads(capsys.readouterr().out)["strategies"]
@@ -107,14 +107,14 @@ def test_simulate_and_compare_find_the_same_reserve_for_a_quality(capsys: pytest
     words = ["scenario:local-40", "--placement", "greedy,paragon", "--size-for", "0.9", *NOW]
     assert run(["simulate", *words]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "servers for 90% kept - 23" in told  # greedy does not keep it at eight times the reserve
-    assert "vCPUs for 90% kept - 104" in told
-    assert "5% of their performance, SR+paragon needs 23 servers with 104 vCPUs ($3.43 an hour). SR cannot" in told
+    assert "servers for 90% kept - 38" in told  # greedy does not keep it at eight times the reserve
+    assert "vCPUs for 90% kept - 170" in told
+    assert "5% of their performance, SR+paragon needs 38 servers with 170 vCPUs ($5.60 an hour). SR cannot" in told
     assert run(["compare", *words, "--seeds", "1", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     greedy, paragon = (one["sized"] for one in document["strategies"])
     assert (document["sized_for"], greedy) == (0.9, None)
-    assert (paragon["servers"], paragon["vcpus"]) == (23, 104)
+    assert (paragon["servers"], paragon["vcpus"]) == (38, 170)
     assert paragon["kept_qos"] >= 0.9
 
 

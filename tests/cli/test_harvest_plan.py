@@ -18,6 +18,7 @@ from hcloud.cli.main import run
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.room import carried
 from hcloud.harvest.typing import PATTERNS
+from hcloud.readers.bundle import bundled
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.views.document import schema_of
 from hcloud.views.harvesting.plan_documents import HarvestPlanDocument
@@ -154,6 +155,18 @@ def test_the_picture_shows_what_is_paid_for_in_four_parts(pool: Path, capsys: Ca
     drawn = Path("week.svg").read_text(encoding="utf-8")
     assert all(word in drawn for word in ("services", "batch", "idle", "reserve", "64 vCPUs paid for"))
     assert run([*asked, "--picture", "week.bmp"]) == 64
+
+
+@pytest.mark.parametrize(("key", "value", "told"), [
+    ("rise_exceeded", "0.5", "reserve_needed"), ("short_below", "60", "jobs"), ("long_above", "60", "jobs"),
+])  # fmt: skip
+def test_every_number_of_a_plan_changes_it(pool: Path, capsys: Capture, key: str, value: str, told: str) -> None:
+    before = document(capsys)
+    text = (bundled("policies") / "harvest.yaml").read_text(encoding="utf-8")
+    head, found, rest = text.partition(f"      {key}:\n        value: ")
+    assert found
+    Path("mine.yaml").write_text(f"{head}{found}{value}\n{rest.partition(chr(10))[2]}", encoding="utf-8")
+    assert document(capsys, "--policy", "mine.yaml")[told] != before[told]
 
 
 def test_what_cannot_be_answered_is_refused(pool: Path, capsys: Capture) -> None:

@@ -52,6 +52,7 @@ def test_documents(capsys: pytest.CaptureFixture[str]) -> None:
         ("--quality 0", "--quality 0: any server has that", "above 0 and below 1"),
         ("--quality nan", "--quality nan", "above 0 and below 1"),
         ("--miss 0", "--miss 0: servers drawn at random may always be bad ones", "for example 1e-3"),
+        ("--quality 90", "--quality 90: a share is meant, not per cent; write 0.9", "0.9 is the best tenth"),
         ("--miss 1", "--miss 1: that promises nothing", "for example 1e-3"),
         ("--busy 1", "--busy 1: no server is free", "from 0 to below 1"),
         ("--busy -0.1", "--busy -0.1: not a share", "from 0 to below 1"),

@@ -80,6 +80,13 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
         (("compare", *LOCAL, "--size-for", "1"), "a share of jobs above 0 and below 1"),
         (("compare", *LOCAL, "--size-for", "0.9", "--load", "0.5,0.8"), "--size-for is of one load"),
         (("sweep", "scenario:static", "--strategy", "SR+tarcil", "--vary", "placement.candidates=0"), "from 1 to 1024"),
+        (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.agents=0"), "a whole number from 1 to 1000"),
+        (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.quality=1"), "must lie below 1"),
+        (
+            ("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.miss=0", "--vary", "placement.quality=0.9"),
+            "miss 0: must lie above 0: no sample is certain",
+        ),
+        (("simulate", *LOCAL, "--placement", "tarcil", "--pool", "0"), "greater than or equal to 1"),
         (("strategy", "show", "SR+"), "there is no placement ''"),
         (("strategy", "show", "HM+sparrow"), "HM+sparrow cannot be: with sparrow, jobs wait at reserved servers"),
         (("placement", "size", "--quality", "nan"), "--quality nan: is no number"),
@@ -100,6 +107,52 @@ def test_a_placement_of_ones_own_says_all_that_is_wrong(tmp_path: Path, capsys: 
     assert run(["strategy", "show", "SR", "--placement", str(mine)]) == 1
     told = capsys.readouterr().err
     assert all(f"placement.parameters.{key}" in told for key in ("candidates", "over", "join_starting"))
+
+
+def test_keys_that_cannot_stand_together_are_told_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (bundled("policies") / "placements" / "tarcil.yaml").read_text()
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(text.replace("quality:\n      value: 0\n", "quality:\n      value: 1\n").replace("0.001", "0"))
+    assert run(["strategy", "show", "SR", "--placement", str(mine)]) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "2 problems" in told
+    assert "placement.parameters.quality" in told
+    assert "placement.parameters.miss" in told
+    assert "mine.yaml" in told
+
+
+def test_a_job_larger_than_any_server_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("id,submit,duration,cores,memory\na,0,10,1,1\nhuge,1,10,2000,4\n")
+    assert run(["simulate", str(trace), "--strategy", "SR", "--placement", "tarcil"]) == 9
+    told = " ".join(capsys.readouterr().err.split())
+    assert "job huge (2000 vCPU, 4 GiB) fits no type that may be rented" in told
+    assert "--drop-unplaceable" in told
+
+
+VECTOR = "1 2 3 4 5 6 7 8 9 10"
+
+
+@pytest.mark.parametrize(
+    ("columns", "cell", "said"),
+    [
+        ("", "", ["interference was drawn by chance (cloud paper): the trace states none"]),
+        (",causes", f",{VECTOR}", ["tolerance of 2 jobs is assumed: 99 points less than what each causes"]),
+        (",causes,tolerates", f",{VECTOR},{VECTOR}", []),
+    ],
+)
+def test_reports_say_what_of_interference_was_drawn(
+    columns: str, cell: str, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text(f"id,submit,duration,cores,memory{columns}\na,0,10,1,1{cell}\nb,1,10,1,1{cell}\n")
+    words = (str(trace), "--strategy", "SR", "--placement", "tarcil")
+    assert document(capsys, "simulate", *words)["assumed"] == said
+    for form in ((), ("-o", "html", *NOW)):
+        assert run(["compare", *words, "--seeds", "1", *form]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert all(sentence[1:] in told for sentence in said)
+        assert said or "drawn by chance" not in told
 
 
 def test_a_strategy_shows_where_the_numbers_of_its_placement_come_from(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,6 +188,34 @@ def test_a_job_is_explained_with_the_servers_that_were_drawn(
     told = " ".join(capsys.readouterr().out.split())
     assert "search 2 looks at servers, 2 candidates with room" in told or "search 3 looks" in told
     assert "in use (taken)" in told
+
+
+def test_a_job_is_explained_with_what_filters_left_and_what_was_relaxed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = tmp_path / "run.jsonl"
+    words = ("simulate", *LOCAL, "--load", "0.95", "--placement", "paragon", "--journal", str(journal))
+    assert run([*words]) == 0
+    told = []
+    for job in range(120, 178):
+        capsys.readouterr()
+        assert run(["explain", "--job", str(job), str(journal)]) == 0
+        told.append(" ".join(capsys.readouterr().out.split()))
+    assert any("with room, " in t and " after what its neighbours tolerate of " in t for t in told)
+    assert any("taken: " in t and "predicted to be the best of those left" in t for t in told)
+    assert any("relaxed: what " in t for t in told)
+
+
+def test_an_audit_leaves_the_candidates_of_a_decision(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for flags in ((), ("--audit",)):
+        journal = tmp_path / f"run{len(flags)}.jsonl"
+        words = ("simulate", *LOCAL, "--placement", "tarcil", *flags, "--journal", str(journal))
+        assert run([*words]) == 0
+        capsys.readouterr()
+        assert run(["explain", "--job", "67", str(journal)]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("placement", ["tarcil", "paragon", "no-interference", "ideal", "centralised"])

@@ -231,3 +231,13 @@ def test_the_file_of_profile_run_may_state_a_target(at_home: Path) -> None:
 
     Path("app.yaml").write_text(f"name: frontend\ncommand: [serve]\ntarget: {TARGET}\n", encoding="utf-8")
     assert load_app(Path("app.yaml"), {}).name == "frontend"
+
+
+def test_the_applications_own_file_is_no_profile(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f"name: frontend\ntarget: {TARGET}\n"
+    Path("frontend.yaml").write_text(text, encoding="utf-8")
+    assert run(["size", "frontend.yaml", *AT]) == 0
+    assert "takes 5 x c5.xlarge" in capsys.readouterr().out
+    Path("frontend.profile.yaml").unlink()
+    assert run(["size", "frontend.yaml", *AT]) == 64
+    assert "no profile of that name" in capsys.readouterr().err

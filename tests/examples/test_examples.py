@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted(p.parent for p in (Path(__file__).parents[2] / "examples").glob("*/run"))
+ROOT = Path(__file__).parents[2] / "examples"
+EXAMPLES = sorted(p.parent for p in ROOT.glob("*/run") if (p.parent / "hcloud.yaml").is_file())
 
 
 @pytest.fixture
@@ -38,7 +39,20 @@ def test_the_run_of_an_example(example: Path, command: str, tmp_path: Path) -> N
         assert not any("of history" in warning for warning in plan["warnings"])
 
 
+def test_the_run_of_idle_hours(command: str) -> None:
+    run = ROOT / "idle-hours" / "run"
+    done = subprocess.run([str(run)], env={**os.environ, "HCLOUD": command}, capture_output=True, text=True, check=True)
+    assert "are not spent on demand" in done.stdout
+
+
+def test_the_generated_use_is_what_its_seed_makes() -> None:
+    made = runpy.run_path(str(ROOT / "idle-hours" / "generate.py"))
+    for name in ("servers", "util"):
+        text = "\n".join(made[name]()) + "\n"
+        assert text == (ROOT / "idle-hours" / f"{name}.csv").read_text(encoding="utf-8")
+
+
 def test_the_generated_trace_is_what_its_seed_makes() -> None:
-    folder = Path(__file__).parents[2] / "examples" / "six-weeks"
+    folder = ROOT / "six-weeks"
     made = runpy.run_path(str(folder / "generate.py"))["text"]()
     assert made == (folder / "trace.csv").read_text(encoding="utf-8")

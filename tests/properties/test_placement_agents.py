@@ -236,7 +236,7 @@ def test_a_job_is_held_back_until_enough_units_are_free() -> None:
     crowd.obey()
     waiting = crowd.control.jobs[job]
     assert waiting.held > 0
-    assert waiting.expects == 3.0  # nine of ten intervals are no longer
+    assert waiting.usual == 3.0  # nine of ten intervals are no longer
     assert waiting.until == pytest.approx(crowd.now + 2 + 2, abs=0.3)  # their mean and two deviations
     for first in crowd.of(STARTED)[:2]:  # one free unit is still close to what it asks for
         assert crowd.starts[job] == 0

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from living import Draw, came, events_of, setup_of, sound
 
 from hcloud.control.session import ControlSession
+from hcloud.control.state import OWN
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import Arrival, ClockTick, Completion, Event, EventError, Failed, Ready
+from hcloud.model.running.event import Arrival, ClockTick, Closing, Completion, Event, EventError, Failed, Ready
 from hcloud.policy.facts import Setup
 from hcloud.sim.kernels.compiled import SESSION, compiled, plain
 from hcloud.store.events import parse_event
@@ -35,7 +36,8 @@ SETUPS: dict[str, Setup] = {
     "SR+centralised": setup_of("SR+centralised", 3),
     "HM, queueing": setup_of("HM", 2, wait_quantile=0.05, assumes_waits=1, overtaking=0),
 }
-_DRAW = st.tuples(st.integers(0, 15), st.integers(0, 1000), st.integers(0, 100), st.integers(0, 40))
+_AMOUNTS = st.integers(0, 1000), st.integers(0, 100), st.integers(0, 40)
+_DRAW = st.tuples(st.integers(0, 15), *_AMOUNTS)
 DRAWS = st.lists(_DRAW, min_size=20, max_size=60)
 ANY = st.sampled_from(sorted(SETUPS))
 BY_AGENTS = st.sampled_from([name for name in sorted(SETUPS) if "+" in name])
@@ -58,6 +60,21 @@ def test_the_tables_agree_whatever_happens(name: str, draws: list[Draw]) -> None
         launched = [d.instance for d in made if d.action.value == "launch"]
         assert numbers.isdisjoint(launched)
         numbers.update(n for n in launched if n is not None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ANY, st.lists(st.tuples(st.sampled_from((0, 1, 2, 4, 5, 6, 8, 9, 10)), *_AMOUNTS), min_size=30, max_size=60))
+def test_no_job_is_put_on_an_instance_that_is_closed(name: str, draws: list[Draw]) -> None:
+    """Until it is open again; one that is rented goes with its last job, and no other takes it over."""
+    live = ControlSession(SETUPS[name], plain())
+    closed = set[int | None]()
+    for event in events_of(live, draws):
+        made = live.handle(event)
+        if isinstance(event, Closing):
+            (closed.discard if event.over else closed.add)(event.instance)
+        assert closed.isdisjoint(d.instance for d in made if d.action.value in ("place", "retain"))
+        idle = [i for n, i in live.instances.items() if n in closed and live.tables.tenants[i.slot] == 0]
+        assert all(instance.paid == OWN for instance in idle)
 
 
 @settings(max_examples=40, deadline=None)

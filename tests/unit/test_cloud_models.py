@@ -20,7 +20,7 @@ from hcloud.readers.clouds import cloud_names, load_cloud, parse_cloud, read_clo
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import strategy_names
 
-NAMES = ("paper", "measured-aws", "measured-azure", "measured-gcp")
+NAMES = ("paper", "clusters", "measured-aws", "measured-azure", "measured-gcp")
 SIZES = (1, 2, 4, 8, 16)
 
 
@@ -74,7 +74,7 @@ def test_factors_are_about_one_and_starts_take_seconds_to_minutes(name: str) -> 
 def test_only_the_study_takes_numbers_from_the_thesis() -> None:
     for name in NAMES:
         origins = {p.origin for parameters in load_cloud(name).sections.values() for p in parameters}
-        assert (ParameterOrigin.PUBLISHED in origins) == (name == "paper")
+        assert (ParameterOrigin.PUBLISHED in origins) == (name in ("paper", "clusters"))
 
 
 def test_external_load() -> None:

@@ -16,7 +16,9 @@ import pytest
 from hcloud.cli.completing import SCENARIOS
 from hcloud.errors import InputError, UsageError
 from hcloud.model.running.cluster import ClusterBook
+from hcloud.model.workload import JobKind
 from hcloud.readers.bundle import bundled
+from hcloud.readers.clouds import CLUSTERS, load_cloud
 from hcloud.readers.clusters import load_clusters, parse_clusters
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
@@ -41,7 +43,7 @@ def book() -> ClusterBook:
 
 
 def made(book: ClusterBook, name: str, seed: int = 1, load: float | None = None) -> ClusterScenario:
-    return cluster_scenario(name, book.clusters[RECIPES[name].cluster], seed, load)
+    return cluster_scenario(name, book.clusters[RECIPES[name].cluster], load_cloud(CLUSTERS), seed, load)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_arrivals_are_those_of_the_texts(book: ClusterBook) -> None:
 
 def test_the_middle_phase_presses_on_memory(book: ClusterBook) -> None:
     recipe, found = RECIPES["local-40-phases"], made(book, "local-40-phases")
-    pressure = Applications.drawn(recipe, 1).memory_pressure[found.jobs.app]
+    pressure = Applications.drawn(recipe, load_cloud(CLUSTERS), 1).memory_pressure[found.jobs.app]
     thirds = [float(part.mean()) for part in np.array_split(pressure, 3)]
     assert thirds[1] > 1.5 * max(thirds[0], thirds[2])
     assert abs(thirds[0] - thirds[2]) < 5
@@ -245,3 +247,17 @@ def test_a_run_goes_at_the_speeds_of_the_types_for_its_jobs() -> None:
     assert (tasks.platform == cluster.platform_row[tasks.job]).all()
     alike = run(replace(setting, speeds=None), replace(tasks, platform=None))
     assert measure(run(setting, tasks)).service.batch.p5 < measure(alike).service.batch.p5
+
+
+@pytest.mark.parametrize("name", ["tarcil-110-residents", "tarcil-110-mixed-residents"])
+def test_residents_are_there_from_the_start_to_the_end_and_tasks_come_by_twenty(name: str, book: ClusterBook) -> None:
+    found = made(book, name)
+    service = found.jobs.kind == int(JobKind.SERVICE)
+    assert found.jobs.cores[service].sum() == pytest.approx(0.4 * found.cluster.vcpus, abs=4)
+    assert set(found.jobs.submit[service]) == {0.0}
+    assert found.jobs.duration[service].min() >= found.jobs.submit.max()
+    tasks = found.jobs.app[~service].reshape(-1, 20)
+    assert (tasks == tasks[:, :1]).all()
+    assert (np.diff(found.jobs.submit[~service].reshape(-1, 20)) == 0).all()
+    with pytest.raises(UsageError, match=r"held by residents alone"):
+        made(book, name, load=0.4)

@@ -36,7 +36,8 @@ def crowded() -> Jobs:
     submit = np.sort(chance.uniform(0.0, 500.0, COUNT))
     cores = chance.choice([0.5, 1.0, 2.0, 4.0, 8.0, 12.0], COUNT)
     kind = np.where(chance.random(COUNT) < 0.4, JobKind.SERVICE, JobKind.BATCH).astype(jobs.kind.dtype)
-    columns = {name: getattr(jobs, name)[:COUNT] for name in names} | {"memory": cores}
+    memory = cores * np.where(chance.random(COUNT) < 0.3, 4.5, 1.0)
+    columns = {name: getattr(jobs, name)[:COUNT] for name in names} | {"memory": memory}
     duration = chance.uniform(10.0, 250.0, COUNT)
     return replace(jobs, submit=submit, duration=duration, cores=cores, kind=kind, **columns)
 
@@ -49,7 +50,7 @@ def fingerprint(strategy: Strategy, cloud: CloudModel) -> str:
     if WITH in strategy.name:  # the types suit half of the jobs better the larger they are, the others the smaller
         speeds = np.linspace(0.8, 1.0, len(setting.shop.types))
         smaller = SmallerReserve(setting.shop.types[0].shape.name, 12, setting.shop.reserved)
-        setting = replace(setting, speeds=np.array([speeds, speeds[::-1]]), beside=(smaller,))
+        setting = replace(setting, speeds=np.array([speeds, speeds[::-1]]), beside=(smaller,), audit=True)
         tasks = replace(tasks, platform=np.arange(len(tasks)) % 2)
     made = run(setting, tasks, journal=True)
     columns = [np.ascontiguousarray(made.of_lines(n)) for n in ("code", "a", "b", "time", "value")]
@@ -99,6 +100,9 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "placement.first_relaxation": ("SR+paragon", CROWDED),
     "placement.formula": ("SR+paragon-sampled", CROWDED),
     "placement.most_looks": ("SR+paragon", CROWDED),
+    "placement.draw": ("SR+paragon-sampled", CROWDED, "placement.candidates=1"),
+    "placement.miss": ("HM+tarcil", "placement.quality=0.5"),
+    "placement.overcommit_memory": ("SR+least-loaded", CROWDED),
     "limits.soft_floor": ("HM", "queueing.wait_quantile=0.5", "limits.lower_gain=2"),
     "limits.lower_gain": PATIENT,
     "queueing.cold_start": ("HM", "reserved.load_quantile=0.2", "limits.hard=0.7"),
@@ -180,6 +184,12 @@ OTHERWISE = {
     "placement.unit_seconds": "0.01",
     "placement.longest_seconds": "0.001",
     "placement.formula": "printed",
+    "placement.draw": "hash",
+    "placement.reading": "value",
+    "placement.quality": "0.5",
+    "placement.miss": "0.1",
+    "placement.profile_above": "1000",
+    "placement.overcommit_memory": "true",
     "placement.most_candidates": "1",
     "placement.platform_slack": "0.5",
     "sizing.oversized_share": "0.3",

@@ -190,8 +190,8 @@ OTHERS: dict[str, Any] = {
     "periodic_classes": 3, "constant_classes": 2, "unpredictable_classes": 1, "most_classes": 2, "level_weight": 0.0,
     "peak_quantile": 0.6, "reserve_cores": 0.1,
 }  # fmt: skip
-SAID_ONLY = {"agreement", "restarts"}
-"""One steers a sentence alone, the other how sure it is that the best is found."""
+SAID_ONLY = {"agreement", "restarts", "rise_exceeded"}
+"""One steers a sentence, one how sure it is that the best is found, one plans (tests/cli/test_harvest_plan.py)."""
 OF_TYPES = ("averaging", "typing", "classes", "reserve")
 
 
@@ -219,3 +219,19 @@ def replace_step(server: ServerHistory) -> ServerHistory:
     """The same sampled thrice as often."""
     times = (server.times[:, None] + np.arange(7) * 120.0).reshape(-1)
     return server._replace(times=times, use=np.repeat(server.use, 7))
+
+
+@pytest.mark.parametrize(("days", "most"), [(7, 3), (14, 1), (21, 1), (31, 1)])
+def test_what_comes_by_chance_is_hardly_ever_taken_for_a_pattern_of_the_day(days: int, most: int) -> None:
+    """Of 40 walks at most so many; a day with noise of a quarter of its size and quiet weekends always."""
+    chance = np.random.default_rng(days)
+    steps = np.arange(days * 96) / 96
+    quiet = np.where(steps.astype(int) % 7 > 4, 0.8, 1.0)
+    walks = np.zeros((40, len(steps)))
+    for at in range(1, len(steps)):
+        walks[:, at] = 0.995 * walks[:, at - 1] + chance.normal(0, 0.02, 40)
+    phases = chance.random((40, 1))
+    busy = quiet * (0.4 + 0.2 * np.sin(2 * np.pi * (steps + phases))) + chance.normal(0, 0.05, (40, len(steps)))
+    found = [typed(use.astype(np.float32), 96, POLICY).pattern for use in (0.4 + walks, busy)]
+    assert (found[0] == PERIODIC).sum() <= most
+    assert (found[1] == PERIODIC).all()

@@ -32,6 +32,7 @@ GOOD: dict[str, dict[str, object]] = {
     "launch-failed": {"instance": 1, "why": "none left", "until": 5},
     "interruption": {"instance": 1},
     "lost": {"instance": 1},
+    "closing": {"instance": 1},
     "sample": {"instance": 1, "contention": [1] * 10},
     "quality": {"instance": 1, "score": 1},
     "pool": {"size": 3},

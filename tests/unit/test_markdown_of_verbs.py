@@ -33,7 +33,7 @@ WRITTEN = {
     ("policy", "check"),
     ("placement", "size"),
     ("harvest", "plan"),
-    ("harvest", "types"),
+    *(("harvest", name) for name in ("types", "replicas", "audit")),
 } | REPORTS
 
 

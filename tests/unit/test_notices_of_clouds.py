@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 from operating import World, closed_after, job
@@ -14,7 +15,10 @@ from hcloud.fake.world import MAINTENANCE_NOTICE_SECONDS
 from hcloud.live.operating.leaving import HEEDED_SECONDS
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.holdings.live import Notice
+from hcloud.model.running.decision import Decision, DecisionAction, Entry
+from hcloud.model.running.event import Closing
 from hcloud.readers.bundle import bundled
+from hcloud.store.live_journal import read_whole
 
 TOLD = 40
 BEGINS = TOLD + MAINTENANCE_NOTICE_SECONDS
@@ -55,6 +59,24 @@ def test_a_job_that_may_not_begin_anew_ends_where_it_is(tmp_path: Path, strategy
     world.check(completed=2)
     one, two = sorted(world.engine.ran, key=lambda ran: ran.job)
     assert one.machine != two.machine
+
+
+def is_put(entry: Entry) -> TypeGuard[Decision]:
+    return isinstance(entry, Decision) and entry.action is DecisionAction.PLACE
+
+
+def test_no_job_is_put_on_a_machine_of_which_there_is_notice(tmp_path: Path) -> None:
+    """It has room: before the notice a second job was put there, one that comes after it waits for another machine."""
+    world = maintained(tmp_path, "SR", 1, 200.0, restartable=False)
+    world.source.orders += [job("two", seconds=10.0), job("three", seconds=10.0, submit=world.now + TOLD + 20)]
+    loop = world.run()
+    world.check(completed=3)
+    entries = read_whole(tmp_path / "j").entries
+    [closing] = [at for at, entry in enumerate(entries) if isinstance(entry, Closing)]
+    put = [(at, d.job, d.instance) for at, d in enumerate(entries) if is_put(d)]
+    assert sorted((job, number) for at, job, number in put if at < closing) == [("one", 0), ("two", 0)]
+    assert [job for at, job, number in put if at > closing and number != 0] == ["three"] == [j for a, j, _ in put[2:]]
+    assert loop.fold.is_finished
 
 
 def test_what_takes_longer_than_is_left_is_lost_and_said_so(tmp_path: Path) -> None:

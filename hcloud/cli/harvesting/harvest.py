@@ -23,12 +23,13 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
+from hcloud.harvest.scaling import Scaling
 
 if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest
 
 app = typer.Typer(
-    help="Use the idle hours of what is reserved: types, plan",
+    help="Use the idle capacity of what is reserved: types, plan, replicas, audit",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -89,7 +90,7 @@ class UseFlags:
 
 @app.callback()
 def harvest() -> None:
-    """Use the idle hours of what is reserved: types, plan."""
+    """Use the idle capacity of what is reserved: types, plan, replicas, audit."""
 
 
 @app.command()
@@ -166,3 +167,96 @@ def plan(
 
         save_week(found, picture)
         terminal.note(f"drawn to {picture}")
+
+
+Reimages = Annotated[
+    Path | None, typer.Option("--reimages", help="reimages.csv: server, time, kind; years are drawn from its weeks.")
+]
+Years = Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Years that are drawn, of each system.")]
+UtilFile = Annotated[str | None, typer.Option("--util", help="The use of the servers' CPUs: who peaks, and is busy.")]
+ServersOrCentre = Annotated[
+    str, typer.Option("--servers", help="servers.csv, or scenario:centre-0 to -9: a synthetic centre.")
+]
+
+
+@app.command()
+@grouped
+def replicas(
+    ctx: typer.Context,
+    *,
+    servers: ServersOrCentre,
+    reimages: Reimages = None,
+    util: UtilFile = None,
+    blocks: Annotated[str, typer.Option(help="How many, or a file: a block a line, and its writer.")] = "100000",
+    copies: Annotated[int, typer.Option("--replicas", min=1, max=10, help="Copies of each block.")] = 3,
+    system: Annotated[
+        str, typer.Option(help="history, spread, balanced, stock, random, best-first; several with commas.")
+    ] = "history,stock,spread",
+    group: Annotated[
+        list[str] | None, typer.Option(help="A further column that copies never share, as rack; may be repeated.")
+    ] = None,
+    mean_use: Annotated[
+        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean over all vCPUs.")
+    ] = None,
+    scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR,
+    out: Annotated[Path | None, typer.Option(help="Write the sets of the first system to FILE.jsonl.")] = None,
+    policy: PolicyFile = None,
+    seeds: Years = 5,
+    seed: Seed = 0,
+    shown: HarvestPrinted,
+) -> None:
+    """Which servers hold the copies of each block, and what is lost and out of reach in a year, by system.
+
+    Nothing is moved: the sets are printed for whoever does.
+    """
+    from hcloud.store.placements import write_placement
+    from hcloud.usecases.harvesting.replicas import ReplicaRequest, study_replicas
+    from hcloud.views.harvesting.documents import HarvestReplicasDocument
+    from hcloud.views.harvesting.replicas import replicas_markdown, show_replicas
+
+    terminal, at = session(ctx).terminal, shown.at
+    systems = tuple(name.strip() for name in system.split(","))
+    asked = ReplicaRequest(
+        servers, reimages, util, blocks, copies, systems, seeds, tuple(group or ()), mean_use, scaling, policy, seed
+    )
+    with terminal.progress("placing blocks", 1.0) as advance:
+        found = study_replicas(asked, advance)
+    if out is not None:
+        count = write_placement(out, found.blocks, found.servers.names, found.sets)
+        terminal.note(f"{count:,} sets of {systems[0]} written to {out}")
+    shown.tell(
+        terminal,
+        lambda: HarvestReplicasDocument.of(found.study, at),
+        lambda: show_replicas(found.study, terminal),
+        md=lambda: replicas_markdown(found.study),
+    )
+
+
+@app.command()
+@grouped
+def audit(
+    ctx: typer.Context,
+    *,
+    placement: Annotated[Path, typer.Argument(metavar="PLACEMENT", help="A line a block, as 'replicas --out' writes.")],
+    servers: ServersOrCentre,
+    reimages: Reimages = None,
+    util: UtilFile = None,
+    policy: PolicyFile = None,
+    seeds: Years = 5,
+    seed: Seed = 0,
+    shown: HarvestPrinted,
+) -> None:
+    """Which groups the copies of each block share, and how many blocks are expected to be lost in a year."""
+    from hcloud.usecases.harvesting.replicas import ReplicaRequest
+    from hcloud.usecases.harvesting.replicas import audit as audited
+    from hcloud.views.harvesting.documents import HarvestAuditDocument
+    from hcloud.views.harvesting.replicas import audit_markdown, show_audit
+
+    terminal, at = session(ctx).terminal, shown.at
+    found = audited(ReplicaRequest(servers, reimages, util, seeds=seeds, policy=policy, seed=seed), placement)
+    shown.tell(
+        terminal,
+        lambda: HarvestAuditDocument.of(found, at),
+        lambda: show_audit(found, terminal),
+        md=lambda: audit_markdown(found),
+    )

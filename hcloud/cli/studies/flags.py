@@ -17,6 +17,7 @@ from hcloud.cli.flags import (
     DropUnplaceable,
     Families,
     FirstSeed,
+    Interference,
     LargeVcpus,
     OneProvider,
     OneRegion,
@@ -24,6 +25,7 @@ from hcloud.cli.flags import (
     Pool,
     PriceRatio,
     Profiles,
+    Switch,
     TraceColumns,
     TraceDecimal,
     TraceFormat,
@@ -83,6 +85,7 @@ class SimulationFlags:
     unprofiled: Unprofiled = False
     drop_unplaceable: DropUnplaceable = False
     audit: Audit = False
+    interference: Interference = Switch.ON
     size_for: Annotated[
         float | None, typer.Option(help="Also find the reserve that keeps this share of jobs within 5%: 0.95.")
     ] = None
@@ -97,6 +100,7 @@ class SimulationFlags:
     def opened(self, workload: str | None, at: datetime, terminal: Terminal) -> SimulatedWorkload:
         """What flags and configuration ask for, with what is to be said of it beforehand."""
         from hcloud.usecases.studies.clusters import parse_loads
+        from hcloud.usecases.studies.simulation import without_interference
         from hcloud.usecases.studies.sized import check_share
 
         if self.picture is not None:
@@ -108,7 +112,8 @@ class SimulationFlags:
         if is_plan(workload):
             found = self._planned(Path(str(workload)), at)
             _tell_fleet(found, terminal)
-            return SimulatedWorkload(replace(found.study, audit=self.audit), found.fleet.servers, found.fleet)
+            felt = found.study if self._felt else without_interference(found.study)
+            return SimulatedWorkload(replace(felt, audit=self.audit), found.fleet.servers, found.fleet)
         study = replace(self._traced(workload, at, loads[0] if loads else None), audit=self.audit)
         _tell_study(study, terminal, named=bool(self.cloud or self.provider))
         return SimulatedWorkload(study, self.pool, None, loads)
@@ -139,6 +144,10 @@ class SimulationFlags:
         with terminal.busy("drawing"):
             save_pictures(comparison, self.picture)
         terminal.note(f"drawn to {self.picture}")
+
+    @property
+    def _felt(self) -> bool:
+        return self.interference is Switch.ON
 
     def _planned(self, plan: Path, at: datetime) -> OpenedPlan:
         """The very fleet and workload of a plan file; UsageError for flags that say otherwise."""
@@ -174,7 +183,9 @@ class SimulationFlags:
             seed=self.seed,
             profiles=self.profiles,
         )
-        asked = SimulationRequest(self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable, load)
+        asked = SimulationRequest(
+            self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable, load, self._felt
+        )
         loaded = with_flags(load_config(self.file), flags)
         if (name := clustered(loaded)) is not None:
             self._refuse_beside(name)

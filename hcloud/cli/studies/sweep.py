@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import CloudModel, Configuration, DropUnplaceable, FirstSeed, Picture, Placements
+from hcloud.cli.flags import (
+    CloudModel,
+    Configuration,
+    DropUnplaceable,
+    FirstSeed,
+    Interference,
+    Picture,
+    Placements,
+    Switch,
+)
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
@@ -57,6 +66,7 @@ def sweep(
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Family pattern; may be repeated.")] = None,
     cloud: CloudModel = None,
+    interference: Interference = Switch.ON,
     drop_unplaceable: DropUnplaceable = False,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="So many seeds each, for intervals.")] = 1,
     seed: FirstSeed = None,
@@ -93,7 +103,7 @@ def sweep(
     flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
     placed = tuple(name for names in placement or () for name in names.split(","))
-    asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable)
+    asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable, interference=interference is Switch.ON)
     request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked)
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
     where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)

@@ -8,7 +8,7 @@ from hcloud.control.operating.records import MachineRecord
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.losing import lose
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.running.event import Interruption
+from hcloud.model.running.event import Closing, Interruption
 from hcloud.model.running.job import NodePhase
 from hcloud.model.running.note import Held
 
@@ -36,5 +36,7 @@ def heed(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
         desk.say(partial(desk.parts.engine.warn, number, f"cloud: {notice.why}"))
     desk.nodes[number] = NodePhase.LEAVING
     if left > LAST_SECONDS and any(j.on == number and not j.order.restartable for j in desk.fold.active.values()):
+        if not desk.session.is_closed(number):
+            desk.happen(Closing(now, number))
         return
     lose(desk, machine, now)

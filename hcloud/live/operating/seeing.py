@@ -20,7 +20,7 @@ from hcloud.live.operating.workers import Answer
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Machine, Notice
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.event import Interruption, LaunchFailed, Quality, Ready
+from hcloud.model.running.event import Closing, Interruption, LaunchFailed, Quality, Ready
 from hcloud.model.running.job import JobPhase, NodePhase
 from hcloud.model.running.note import AttemptOver, Ended, Joined, Launched, NotLaunched
 
@@ -41,6 +41,8 @@ def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None
         end(desk, machine, "it does not run jobs any more")
     elif ready and machine.instance in desk.notices and machine.released is None:
         heed(desk, machine, now)
+    elif ready and node is NodePhase.READY and machine.released is None and desk.session.is_closed(machine.instance):
+        desk.happen(Closing(now, machine.instance, over=True))
     elif ready and node is NodePhase.LEAVING and machine.option is PurchaseOption.SPOT and machine.released is None:
         desk.happen(Interruption(now, machine.instance))
 
@@ -183,7 +185,8 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
         if there and machine.key not in sight.machines and (machine.launched or now) <= settled:
             desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine)))
     numbers = {machine.key: machine.instance for machine in wanted.values()}
-    desk.notices = {numbers[key]: notice for key, notice in sight.notices.items() if key in numbers}
+    before = {n: notice for n, notice in desk.notices.items() if n in numbers.values()} if sight.unheard else {}
+    desk.notices = before | {numbers[key]: notice for key, notice in sight.notices.items() if key in numbers}
     said = [f"machine {number}: {_said(notice)}" for number, notice in desk.notices.items()]
     desk.troubles["notices"] = "; ".join([sight.unheard] if sight.unheard else said)
     if not desk.troubles["notices"]:

@@ -49,7 +49,8 @@ class Arrival:
     None: 99 less what it causes. Where several agents decide, ``agent`` is the one that did, with a copy of the
     servers that was so old (``copy_age``, s), after others had taken all that it had chosen so many times before
     (``refused``); where it is a process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is
-    the job's row of the speeds of types."""
+    the job's row of the speeds of types. It is ``expected`` to run for so many seconds, by its application's last run
+    or by its user."""
 
     at: float
     job: str
@@ -68,6 +69,7 @@ class Arrival:
     tolerates: tuple[int, ...] | None = None
     true_tolerates: tuple[int, ...] | None = None
     refused: int = 0
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,16 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Closing:
+    """Its cloud is going to take an instance away, or to work on what it runs on: no job is placed there from now on,
+    those that are there go on. ``over``: that is not so any more."""
+
+    at: float
+    instance: int
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Quality:
     """An instance was probed: the share of its performance, 0 to 1, that every resource of it has left."""
 
@@ -216,6 +228,6 @@ class ClockTick:
 
 OfJob = Completion | Failed | Cancelled | BelowQos | Progress | Latency | Reclassified
 """What happens to a job that has come."""
-OfInstance = Ready | LaunchFailed | Interruption | Lost | Sample | Quality
+OfInstance = Ready | LaunchFailed | Interruption | Lost | Closing | Sample | Quality
 """What happens to an instance."""
 Event = Arrival | OfJob | OfInstance | Pool | ClockTick

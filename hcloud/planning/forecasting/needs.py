@@ -163,7 +163,8 @@ def fit_jobs(jobs: Jobs, needs: Sequence[ApplicationNeed]) -> Fitted:
             sized = jobs.app == code if jobs.target is None else (jobs.app == code) & (jobs.target < 0)
             rows = np.flatnonzero(sized)
             changes = list(_resized(by_name[name], jobs, rows, (cores, memory)))
-            said = ", ".join(changes) if changes else "sizes as asked for"
+            asked = "sizes as asked for" if len(rows) else "sizes by target"
+            said = ", ".join(changes) if changes else asked
             if (quality := by_name[name].quality) is not None:
                 said += f", Q_T {quality / SCALE:.2f}"
             modelled.append(Modelled(name, f"{said}; from {by_name[name].because}", KEY))

@@ -29,13 +29,13 @@ MEMORY_WEIGHT = 1e-6
 _SAME = 1e-9
 
 
-class Part(NamedTuple):
+class ServerShare(NamedTuple):
     """vCPUs and GiB; 0 GiB: memory was not limited where it was measured."""
 
     vcpus: float
     gib: float
 
-    def fits(self, room: Part) -> bool:
+    def fits(self, room: ServerShare) -> bool:
         """Whether a server with so much room has it."""
         return self.vcpus <= room.vcpus + _SAME and self.gib <= room.gib + _SAME
 
@@ -47,8 +47,8 @@ class FreeServer:
 
     name: str
     type: str
-    whole: Part
-    free: Part
+    whole: ServerShare
+    free: ServerShare
     pressure: tuple[float, ...] | None = None
     room: tuple[float, ...] | None = None
 
@@ -59,7 +59,7 @@ class SizedServer(NamedTuple):
 
     name: str
     type: str
-    part: Part
+    part: ServerShare
     alone: float
     adds: float
     total: float
@@ -124,7 +124,7 @@ class _Offered(NamedTuple):
     choices: Choices
     names: Sequence[str]
     types: Sequence[Sequence[str]]
-    parts: Sequence[Part]
+    parts: Sequence[ServerShare]
 
 
 def size_anywhere(target: JobTarget, need: ApplicationNeed) -> TargetedSize | None:
@@ -134,7 +134,7 @@ def size_anywhere(target: JobTarget, need: ApplicationNeed) -> TargetedSize | No
     if not need.sizes:
         return None
     here = replace(need, types={})
-    parts = [Part(p.vcpus, p.gib) for p in need.sizes]
+    parts = [ServerShare(p.vcpus, p.gib) for p in need.sizes]
     if target.kind is GoalKind.NONE:
         return TargetedSize(target, (min(parts),))
     order = sorted(range(len(parts)), key=lambda at: (parts[at], at))
@@ -162,7 +162,7 @@ def best_rate(need: ApplicationNeed) -> float:
 
 
 def size_rented(
-    target: JobTarget, need: ApplicationNeed, wholes: Mapping[str, Part], hourly: Mapping[str, float]
+    target: JobTarget, need: ApplicationNeed, wholes: Mapping[str, ServerShare], hourly: Mapping[str, float]
 ) -> SizedTarget:
     """What a target takes of types that any number of can be rented of, at dollars an hour. Raises EvidenceError with
     the measurement that is missing."""
@@ -187,7 +187,7 @@ def size_free(
     left_out = {name: "its performance is not known" for name in wholes if name not in need.types}
     _check_types(need, wholes)
     parts = sorted(
-        {*(Part(p.vcpus, p.gib) for p in need.sizes), *(wholes[t] for t in wholes if t in need.types)},
+        {*(ServerShare(p.vcpus, p.gib) for p in need.sizes), *(wholes[t] for t in wholes if t in need.types)},
     )
     by_type = {name: np.array([part_rate(need, name, whole, p) for p in parts]) for name, whole in wholes.items()}
     names = list(by_type)
@@ -205,7 +205,7 @@ def size_free(
     return _sized(target, need, offered, left_out)
 
 
-def part_rate(need: ApplicationNeed, name: str, whole: Part, part: Part) -> float:
+def part_rate(need: ApplicationNeed, name: str, whole: ServerShare, part: ServerShare) -> float:
     """What a part of a server does: the whole as its type is known, less as the application is slower on the part; 0
     where that is not known or the part is larger than the whole."""
     if name not in need.types or not part.fits(whole):
@@ -213,7 +213,7 @@ def part_rate(need: ApplicationNeed, name: str, whole: Part, part: Part) -> floa
     if abs(part.vcpus - whole.vcpus) < _SAME and part.gib >= whole.gib - _SAME:
         return need.types[name]
     all_of_it = _point([p for p in need.sizes if abs(p.vcpus - whole.vcpus) < _SAME and p.gib <= whole.gib])
-    taken = _point([p for p in need.sizes if Part(p.vcpus, p.gib) == part])
+    taken = _point([p for p in need.sizes if ServerShare(p.vcpus, p.gib) == part])
     return 0.0 if all_of_it is None or taken is None else need.types[name] * min(taken / all_of_it, 1.0)
 
 
@@ -221,7 +221,7 @@ def _point(points: Sequence[SizePoint]) -> float | None:
     return max((p.performance for p in points), default=None)
 
 
-def _check_types(need: ApplicationNeed, wholes: Mapping[str, Part]) -> None:
+def _check_types(need: ApplicationNeed, wholes: Mapping[str, ServerShare]) -> None:
     """EvidenceError where nothing is known of the application on any type at hand."""
     if any(name in need.types for name in wholes):
         return

@@ -112,9 +112,11 @@ def _check(asked: PromiseRequest) -> None:
     if not 0 < asked.quality < 1:
         known = asked.quality == asked.quality  # NaN is not even itself
         low = "any server has that" if known else "is no number"
+        above = "only a look at all servers promises the best one"
+        if 1 < asked.quality <= 100:
+            above = f"a share is meant, not per cent; write {asked.quality / 100:g}"
         raise UsageError(
-            f"--quality {asked.quality:g}: "
-            + ("only a look at all servers promises the best one" if asked.quality >= 1 else low),
+            f"--quality {asked.quality:g}: " + (above if asked.quality >= 1 else low),
             hint="a quality is a rank above 0 and below 1: 0.9 is the best tenth of the servers",
         )
     if not 0 < asked.miss < 1:

@@ -179,24 +179,25 @@ def _finish(w: SimulatedWorld, number: int, now: float) -> None:
     if not task.running or task.due != now:
         return
     settle(task, now)
-    if task.left > DONE and not task.service:
+    if task.left > DONE and not (task.service or task.crashed):
         due = now + task.left / task.rate
         if due > now:  # late in a long run what is left may be less than the clock can tell
             task.due = due
             push(w, due, FINISH, number, 0)
             return
     advance(w, now)
-    task.left, task.running, task.ended = 0.0, 0, now
+    task.left, task.running, task.ended = 0.0, 0, -1.0 if task.crashed else now
     leave_for_good(w, number)
     task.version += 1
     w.tally.running -= 1
+    w.tally.ended += task.crashed
     w.tally.last_finish = now
     place = w.control.jobs[number].server
     server = w.control.servers[place]
     if server.paid != OWN and server.tenants == 1:
         _probe(w, place, now)
-    performance = performance_so_far(task)
-    note(w, (FINISH, number, 0, 0, 0), performance)
+    performance = 1.0 if task.crashed else performance_so_far(task)
+    note(w, (FINISH, number, task.crashed, 0, 0), performance)
     part(w, number, place)
     leave(w.control, number, performance, now)
     if not w.hosts[place].calm:

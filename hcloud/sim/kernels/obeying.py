@@ -128,7 +128,7 @@ def _hold(w: SimulatedWorld, order: Command) -> None:
     task, job = w.tasks[order.job], w.control.jobs[order.job]
     task.locally = 1 if job.ticket > 0 else task.locally
     if order.reason == HELD_BACK:
-        task.held = job.expects
+        task.held = job.usual
         push(w, order.margin, BOUND, order.job, 0)
     if task.action < 0:
         task.action, task.reason, task.margin = order.action, order.reason, order.margin

@@ -28,7 +28,8 @@ def settle(task: Task, now: float) -> None:
 
 
 def begin(w: SimulatedWorld, number: int, place: int, now: float) -> None:
-    """A job starts (or goes on) on a server that is up; its neighbours feel it."""
+    """A job starts (or goes on) on a server that is up; its neighbours feel it. Where the server has less memory than
+    all of them ask for, it is ended as it begins."""
     task = w.tasks[number]
     task.running, task.since, task.suspect, task.rate = 1, now, 0, -1.0
     task.version += 1
@@ -37,6 +38,9 @@ def begin(w: SimulatedWorld, number: int, place: int, now: float) -> None:
     if task.began < 0.0:
         task.began = now
     review(w, place, now, number)
+    if w.control.rules.overcommit and w.control.servers[place].memory > w.control.kinds[w.hosts[place].kind].memory:
+        task.crashed, task.due = 1, now
+        push(w, now, FINISH, number, 0)
 
 
 def halt(w: SimulatedWorld, number: int, now: float) -> None:

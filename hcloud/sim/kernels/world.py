@@ -96,6 +96,7 @@ class Task:
     cancelled: float
     lost: int
     over: int
+    crashed: int
     left: float
     due: float
     rate: float

@@ -101,7 +101,8 @@ class ComparedStrategy:
 @dataclass(frozen=True, slots=True)
 class StrategyComparison:
     """Strategies over the same workload and seeds, what the scenario states about itself, and the types that are
-    reserved ``beside`` the large one. ``sized_for`` is the share of jobs that each was told the least reserve for."""
+    reserved ``beside`` the large one. ``sized_for`` is the share of jobs that each was told the least reserve for;
+    ``assumed`` are sentences on what is not known of the jobs."""
 
     workload: str
     jobs: int
@@ -114,6 +115,7 @@ class StrategyComparison:
     window: Window | None = None
     beside: tuple[str, ...] = ()
     sized_for: float | None = None
+    assumed: tuple[str, ...] = ()
 
 
 def dollars_per_hour(run: Measures) -> float:

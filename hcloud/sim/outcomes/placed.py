@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hcloud.policy.promise import AuditedDecision, distance
+from hcloud.policy.promise import AuditedDecision, distance, distance_of_values
 from hcloud.policy.records import Reals, column
 from hcloud.sim.run import RunOutcome
 
@@ -32,11 +32,13 @@ class DurationClass:
 @dataclass(frozen=True, slots=True)
 class Audit:
     """Choices of a server, each ranked among all that had room: how many, the mean rank (1: the best), and for a
-    placement that samples the distance of ranks from the law of the best of so many (0: as it says)."""
+    placement that samples the distance of ranks from the law of the best of so many (0: as it says). By ``reading``
+    value, ranks are where a server's quality lies between the worst and the best of them."""
 
     choices: int
     mean_rank: float
     distance: float
+    reading: str = "ranks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,9 @@ def _audited(outcome: RunOutcome) -> Audit | None:
     if not count:
         return None
     better, alike, among, draws = (column(rows, n)[:count] for n in ("better", "alike", "among", "candidates"))
+    if outcome.world.control.rules.value_reading:
+        values = column(rows, "value")[:count]
+        return Audit(count, float(values.mean()), distance_of_values(values.tolist(), draws.tolist()), "value")
     rank = 1 - (better + (alike - 1) / 2) / np.maximum(among - 1, 1)
     told = zip(better.tolist(), among.tolist(), draws.tolist(), alike.tolist(), strict=True)
     apart = distance(AuditedDecision(b, n, d, alike=a) for b, n, d, a in told) if draws.all() else math.nan

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.cluster import Cluster
 from hcloud.model.workload import JobKind
 from hcloud.sim.setup.streams import stream
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
     from hcloud.policy.records import Ints
 
-_TOLERANT, _SENSITIVE, _SERVICE = (5.0, 30.0), (40.0, 70.0), (60.0, 90.0)
-_OTHERS = (0.1, 0.8)
-"""Points of an application's largest entry, half of the batch applications tolerant, and the others' part of it: ours,
-as of the jobs of policies/clouds/paper.yaml."""
 MOST = 99
 _WITHIN = 6.0
 """Ours: standard deviations of bell-shaped arrivals in the time in which jobs come."""
@@ -61,7 +58,8 @@ class Lengths:
 @dataclass(frozen=True, slots=True)
 class AppGroup:
     """Applications of one class: how many there are, which part of the jobs is theirs, what they press on most, the
-    vCPUs that a job of theirs may hold, and how long one runs."""
+    vCPUs that a job of theirs may hold, and how long one runs. Jobs that are ``resident`` hold that part of all vCPUs
+    from the start to the end, and have no other share."""
 
     name: str
     apps: int
@@ -70,6 +68,7 @@ class AppGroup:
     vcpus: tuple[int, ...] = (1,)
     lengths: Lengths = Lengths()
     kind: JobKind = JobKind.BATCH
+    resident: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +84,14 @@ class Burst:
 class Arrivals:
     """When jobs come: ``gap`` seconds apart (with a normal ``spread``), and in a burst beside; with ``bell`` as many in
     the same time, most of them in its middle; with a gap of None at random, so often that the usual load comes of the
-    usual lengths."""
+    usual lengths, so many ``together``, which are tasks of one application."""
 
     jobs: int
     gap: float | None = None
     spread: float = 0.0
     burst: Burst | None = None
     bell: bool = False
+    together: int = 1
 
     @property
     def count(self) -> int:
@@ -119,6 +119,11 @@ class ClusterRecipe:
     tolerance_apart: bool = False
 
     @property
+    def resident(self) -> float:
+        """The part of all vCPUs that residents hold."""
+        return sum(group.resident for group in self.groups)
+
+    @property
     def mean_seconds(self) -> float:
         """The mean length of a job before it is stretched."""
         return sum(group.share * group.lengths.mean for group in self.groups)
@@ -133,17 +138,21 @@ class Applications:
     causes: Ints
 
     @classmethod
-    def drawn(cls, recipe: ClusterRecipe, seed: int) -> Applications:
-        """Each presses most on one of the resources that its group does."""
+    def drawn(cls, recipe: ClusterRecipe, cloud: CloudModel, seed: int) -> Applications:
+        """Each presses most on one of the resources that its group does, as hard as the jobs of a cloud."""
         chance = stream(seed, f"{recipe.name}: applications")
         names = tuple(f"{g.name}-{n:03d}" for g in recipe.groups for n in range(1, g.apps + 1))
         group = np.repeat(np.arange(len(recipe.groups)), [g.apps for g in recipe.groups])
-        shares = chance.uniform(*_OTHERS, (len(names), len(RESOURCES)))
+        low, high = cloud.numbers("jobs", "other_entries")
+        shares = chance.uniform(low, high, (len(names), len(RESOURCES)))
         largest = np.zeros(len(names))
         for at, of in enumerate(group.tolist()):
             shares[at, RESOURCES.index(chance.choice(recipe.groups[of].presses))] = 1.0
-            usual = _TOLERANT if chance.random() < 0.5 else _SENSITIVE
-            largest[at] = chance.uniform(*(usual if recipe.groups[of].kind is JobKind.BATCH else _SERVICE))
+            tolerant = chance.random() < cloud.number("jobs", "batch_tolerant_share")
+            usual = "batch_tolerant" if tolerant else "batch_sensitive"
+            kind = usual if recipe.groups[of].kind is JobKind.BATCH else "service_sensitive"
+            least, most = cloud.numbers("jobs", kind)
+            largest[at] = chance.uniform(least, most)
         return cls(names, group, np.rint(shares * largest[:, None]).astype(np.int64))
 
     @property
@@ -157,8 +166,9 @@ def submissions(recipe: ClusterRecipe, cluster: Cluster, seed: int) -> tuple[Flo
     """When the jobs come, and over how many seconds."""
     chance, arrivals = stream(seed, f"{recipe.name}: arrivals"), recipe.arrivals
     if arrivals.gap is None:
-        span = arrivals.jobs * _cores_seconds(recipe) / (recipe.load * cluster.vcpus)
-        return np.sort(chance.random(arrivals.jobs)) * span, span
+        span = arrivals.jobs * _cores_seconds(recipe) / ((recipe.load - recipe.resident) * cluster.vcpus)
+        times = np.sort(chance.random(arrivals.jobs // arrivals.together)) * span
+        return np.repeat(times, arrivals.together), span
     if arrivals.bell:
         window = arrivals.gap * (arrivals.jobs - 1)
         times = np.sort(window * np.clip(0.5 + chance.standard_normal(arrivals.jobs) / _WITHIN, 0.0, 1.0))
@@ -183,11 +193,23 @@ def applications_of_jobs(recipe: ClusterRecipe, found: Applications, seed: int) 
     begun = chance.permutation(len(found.names))[:first]
     if recipe.phases:
         begun = _in_phases(found, chance, first)
-    groups = chance.choice(len(recipe.groups), count - first, p=[g.share for g in recipe.groups])
+    together = recipe.arrivals.together
+    groups = chance.choice(len(recipe.groups), (count - first) // together, p=[g.share for g in recipe.groups])
     starts = np.searchsorted(found.group, np.arange(len(recipe.groups)))
     sizes = np.array([g.apps for g in recipe.groups])
     drawn = starts[groups] + (chance.random(len(groups)) * sizes[groups]).astype(np.int64)
-    return np.concatenate([begun, drawn]).astype(np.int64)
+    return np.concatenate([begun, np.repeat(drawn, together)]).astype(np.int64)
+
+
+def residents_of(recipe: ClusterRecipe, found: Applications, cluster: Cluster) -> tuple[Ints, Floats]:
+    """The applications of the jobs that are there from the start to the end, and the vCPUs of each."""
+    apps, cores = np.zeros(0, np.int64), np.zeros(0)
+    for at, group in enumerate(recipe.groups):
+        each = group.vcpus[0]
+        count = int(group.resident * cluster.vcpus / each)
+        apps = np.append(apps, np.resize(np.flatnonzero(found.group == at), count))
+        cores = np.append(cores, np.full(count, float(each)))
+    return apps, cores
 
 
 def _in_phases(found: Applications, chance: np.random.Generator, count: int) -> Ints:
@@ -266,6 +288,19 @@ def _tasks(name: str, cluster: str, jobs: int, lengths: Lengths) -> ClusterRecip
     return ClusterRecipe(name, cluster, groups, Arrivals(jobs), 0.8)
 
 
+_MEMCACHED = AppGroup(
+    "memcached", 5, 0.0, ("llc", "llcbw", "membw", "network"), (4,), kind=JobKind.SERVICE, resident=0.4
+)
+"""Ours: four vCPUs each."""
+
+
+def _beside_residents(name: str, cluster: str, jobs: int) -> ClusterRecipe:
+    """Tasks of 100 ms, 20 a job, beside services on 40 % of the vCPUs. Ours: 70 % are needed in all, and the services
+    are placed as the first jobs."""
+    usual = _tasks(name, cluster, jobs, Lengths(0.1))
+    return replace(usual, groups=(*usual.groups, _MEMCACHED), arrivals=Arrivals(jobs, together=20), load=0.7)
+
+
 _FRAMEWORKS = (
     AppGroup("spark", 10, 0.4, (*MEMORY, "network"), (4, 8), Lengths(30.0, 0.8)),
     AppGroup("hadoop", 10, 0.2, ("disk", "network", "membw", "cpu"), (4, 8, 16), Lengths(600.0, 0.8)),
@@ -289,6 +324,9 @@ RECIPES = {
         _tasks("tarcil-110", "tarcil-110", 100_000, Lengths(0.1)),
         _tasks("tarcil-110-mixed", "tarcil-110-mixed", 100_000, Lengths(0.1)),
         _tasks("tarcil-110-durations", "tarcil-110", 20_000, Lengths(between=(0.01, 600.0))),
+        _beside_residents("tarcil-110-residents", "tarcil-110", 60_000),
+        _beside_residents("tarcil-110-mixed-residents", "tarcil-110-mixed", 60_000),
+        ClusterRecipe("quasar-200", "quasar-200", _FRAMEWORKS, Arrivals(1200, 1.0), 0.95, steady=False),
         _tasks("tarcil-200-short", "tarcil-200", 100_000, Lengths(0.1)),
         _tasks("tarcil-200-medium", "tarcil-200", 100_000, Lengths(between=(1.0, 10.0))),
         _tasks("tarcil-200-long", "tarcil-200", 30_000, Lengths(between=(10.0, 600.0))),

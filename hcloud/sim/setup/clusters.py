@@ -10,6 +10,7 @@ import numpy as np
 
 from hcloud.errors import UsageError
 from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.cluster import Cluster
 from hcloud.model.workload import Jobs, Modelled, Provenance, Window
 from hcloud.planning.forecasting.window import window_of
@@ -22,6 +23,7 @@ from hcloud.sim.setup.cluster_jobs import (
     applications_of_jobs,
     of_each,
     peak,
+    residents_of,
     stretched,
     submissions,
 )
@@ -53,6 +55,7 @@ _STATED = {
     "tarcil-110": (100, 800),
     "tarcil-110-mixed": (100, 0),
     "tarcil-200": (200, 0),
+    "quasar-200": (200, 0),
     "tarcil-400": (400, 4178),
     "fleet-10000": (10_000, 80_000),
 }
@@ -93,14 +96,17 @@ class ClusterScenario:
         return np.ascontiguousarray(found)
 
 
-def cluster_scenario(name: str, cluster: Cluster, seed: int = 42, load: float | None = None) -> ClusterScenario:
-    """The jobs of a scenario on its cluster; the same name, seed and load give the same bits.
+def cluster_scenario(
+    name: str, cluster: Cluster, cloud: CloudModel, seed: int = 42, load: float | None = None
+) -> ClusterScenario:
+    """The jobs of a scenario on its cluster; the same name, seed and load give the same bits. How hard jobs press is
+    said by a cloud.
 
     The ``load`` (None: the scenario's own) changes how long jobs run and nothing else. Raises UsageError for one that
     these jobs cannot have.
     """
     recipe = RECIPES[name]
-    found = Applications.drawn(recipe, seed)
+    found = Applications.drawn(recipe, cloud, seed)
     app = applications_of_jobs(recipe, found, seed)
     submit, span = submissions(recipe, cluster, seed)
     groups, chance = found.group[app], stream(seed, f"{name}: sizes")
@@ -110,13 +116,22 @@ def cluster_scenario(name: str, cluster: Cluster, seed: int = 42, load: float | 
     level = _Level(recipe, cluster, submit, cores, span)
     wanted = recipe.load if load is None else load
     load = None if wanted == recipe.load else load
-    seconds = level.fitted(lengths, wanted)
+    if wanted <= recipe.resident:
+        raise UsageError(
+            f"--load {wanted:g}: {recipe.resident:g} of the vCPUs of scenario:{name} are held by residents alone",
+            hint=f"write a load above {recipe.resident:g}",
+        )
+    seconds = level.fitted(lengths, wanted - recipe.resident)
+    checked = groups, (wanted, level.of(seconds) + recipe.resident, load is None)
+    beside, held = residents_of(recipe, found, cluster)
+    app, cores = np.append(beside, app), np.append(held, cores)
+    submit, seconds = np.append(np.zeros(len(held)), submit), np.append(np.full(len(held), span), seconds)
     jobs = _jobs(recipe, cluster, seed, (submit, seconds, cores, app, found, load))
     tolerates = _tolerated(recipe, found.causes, seed)
     return ClusterScenario(
         name, cluster, jobs, wanted, tuple(t.name for t in cluster.types),
         _speeds(recipe, len(found.names), cluster, seed), app, found.causes, tolerates, not recipe.tolerance_apart,
-        tuple(_checks(recipe, cluster, jobs, groups, (wanted, level.of(seconds), load is None))),
+        tuple(_checks(recipe, cluster, jobs, *checked)),
     )  # fmt: skip
 
 
@@ -206,18 +221,24 @@ def _checks(
     yield ScenarioCheck("servers", servers, cluster.servers, 0.0)
     if vcpus:
         yield ScenarioCheck("vCPUs of all servers", vcpus, cluster.vcpus, 0.001)
-    yield ScenarioCheck("jobs", recipe.arrivals.count, len(jobs), 0.0)
+    residents = len(jobs) - len(groups)
+    yield ScenarioCheck("jobs", recipe.arrivals.count, len(groups), 0.0)
+    if residents:
+        held = float(jobs.cores[:residents].sum()) / cluster.vcpus
+        yield ScenarioCheck("vCPUs that residents hold", recipe.resident, held, 0.02)
     yield ScenarioCheck("vCPUs needed over those there are", wanted, needed, 0.02)
     if recipe.arrivals.gap is not None and not recipe.arrivals.bell:
         usual = recipe.arrivals.burst.after if recipe.arrivals.burst else len(jobs)
         gap = float(np.diff(jobs.submit[:usual]).mean())
         yield ScenarioCheck("mean inter-arrival seconds", recipe.arrivals.gap, gap, 0.03)
     elif is_usual and recipe.steady:
-        yield ScenarioCheck("mean duration seconds", recipe.mean_seconds, float(jobs.duration.mean()), 0.05)
+        yield ScenarioCheck("mean duration seconds", recipe.mean_seconds, float(jobs.duration[residents:].mean()), 0.05)
     if not recipe.phases:  # they choose applications by what these press on
         for at, group in enumerate(recipe.groups):
             share, got = _share(recipe, at), float((groups == at).mean())
-            by_chance = _RARE * np.sqrt((1 - share) / share / len(jobs))
+            if not share:
+                continue
+            by_chance = _RARE * np.sqrt((1 - share) / share / (len(groups) / recipe.arrivals.together))
             yield ScenarioCheck(f"share of {group.name} jobs", share, got, float(by_chance))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hcloud.model import workload
+from hcloud.model.measured.profile import UNKNOWN_SCORE
 from hcloud.model.running import cloud, strategy
 from hcloud.policy.information import Information, Profiled
 from hcloud.policy.placements import Centralised, Ideal, Sampled, Sparrow
@@ -17,6 +19,13 @@ from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST, borne, drawn, estimated, put_profiled, put_stated
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Codes
+
+    Flags = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
@@ -26,7 +35,8 @@ class Tasks:
     interference vectors [task, resource] 0..99 as they are known (``vector``, what is decided on) and as they are
     (``truth``, what acts), ``borne`` what is tolerated, known and true (None: 99 less those), ``job`` the row of the
     workload and ``ids`` the trace's own name of it; ``left_out`` counts jobs by reason; ``platform`` is the row of each
-    in the speeds of types, where these differ by job.
+    in the speeds of types, where these differ by job; ``expected`` is how many seconds each is thought to run, where
+    something is decided by that.
     """
 
     submit: Reals
@@ -44,6 +54,7 @@ class Tasks:
     ids: workload.Ids | None = None
     platform: Ints | None = None
     borne: tuple[Ints, Ints] | None = None
+    expected: Reals | None = None
 
     @property
     def tolerates(self) -> Ints:
@@ -82,12 +93,15 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     submit, work = jobs.submit[rows] - (jobs.submit[rows].min() if len(rows) else 0.0), jobs.duration[rows]
     information = rule_of(plan, "information")
     assert isinstance(information, Information)
-    decide = submit + _delays(jobs, rows, information, _deciding(plan, need))
+    expected = expected_seconds(jobs.app[rows], submit, work)
+    brief = expected < getattr(rule_of(plan, "placement"), "profile_above", 0.0)
+    decide = submit + _delays(jobs, rows, information, _deciding(plan, need), brief)
     order = np.lexsort((rank[rows], memory, need, service, work, submit, decide))
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
     vector = estimated(truth, information, seed)
     informed = isinstance(information, Profiled)
+    vector[_unprofiled(jobs.app[rows], brief)[order]] = UNKNOWN_SCORE
     put_profiled((truth, vector), jobs, chosen, seed, informed=informed)
     put_stated((truth, vector), jobs.causes, chosen, informed=informed)
     ask = _asked(plan, (need[order], given[order]), rank[chosen], largest.cores, seed)
@@ -96,7 +110,25 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
         vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
         borne=borne((truth, vector), jobs, chosen, seed, informed=informed),
+        expected=expected[order] if brief.any() else None,
     )  # fmt: skip
+
+
+def _unprofiled(app: Codes, brief: Flags) -> Flags:
+    """Which jobs nothing is known of, since no job of their application runs long enough to be profiled."""
+    return brief & ((app < 0) | ~np.isin(app, app[~brief]))
+
+
+def expected_seconds(app: Codes, submit: Reals, work: Reals) -> Reals:
+    """How long jobs are thought to run when they come: as long as the run of the same application that ended last, else
+    as long as their users say, who are taken to know (Paragon §3.5)."""
+    made = work.copy()
+    for code in np.unique(app[app >= 0]):
+        mine = np.flatnonzero(app == code)
+        by_end = mine[np.argsort(submit[mine] + work[mine], kind="stable")]
+        last = np.searchsorted((submit + work)[by_end], submit[mine], side="right") - 1
+        made[mine[last >= 0]] = work[by_end[last[last >= 0]]]
+    return made
 
 
 def origin(jobs: workload.Jobs) -> float:
@@ -130,11 +162,11 @@ def _deciding(plan: strategy.Strategy, need: Ints) -> Reals | None:
     return np.zeros(len(need)) if isinstance(rule, Ideal | Centralised | Sparrow | Sampled) else None
 
 
-def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding: Reals | None) -> Reals:
+def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding: Reals | None, brief: Flags) -> Reals:
     """Seconds between submission and decision: profiling once an application, classification and decision always.
 
-    Where the placement states how long it decides, an application that is known is not classified again: it is for
-    jobs that take less than that (Tarcil §7.5).
+    What is ``brief`` is not profiled. Where the placement states how long it decides, an application that is known is
+    not classified again: it is for jobs that take less than that (Tarcil §7.5).
     """
     if deciding is None:
         delays = np.full(len(rows), float(information.decision_seconds + information.classification_seconds))
@@ -142,7 +174,7 @@ def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding:
         delays = deciding + np.where(jobs.app[rows] < 0, information.classification_seconds, 0.0)
     if not isinstance(information, Profiled):
         return delays if deciding is not None else np.full(len(rows), float(information.decision_seconds))
-    by_time = np.argsort(jobs.submit[rows], kind="stable")
+    by_time = np.flatnonzero(~brief)[np.argsort(jobs.submit[rows[~brief]], kind="stable")]
     apps = jobs.app[rows][by_time]
     known, first = np.unique(apps, return_index=True)
     first_time = information.profiling_seconds + (0.0 if deciding is None else information.classification_seconds)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from hcloud.control.brief import is_brief
+from hcloud.control.candidates import has_capacity
 from hcloud.control.decode import refusals
+from hcloud.control.filters import passes
 from hcloud.control.session import ControlSession
-from hcloud.control.story import Ahead, LookedAt, Story
+from hcloud.control.state import OWN
+from hcloud.control.story import Ahead, FilteredSearch, FilterStep, LookedAt, Story
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Considered, Decision
 from hcloud.model.running.event import Arrival
+from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
+from hcloud.policy.placement import RESOURCES
 from hcloud.sim.kernels.compiled import kernels
 from hcloud.store.journal import JournalContents, read_journal
 from hcloud.store.live_journal import read_whole
@@ -49,10 +55,11 @@ def _story(journal: JournalContents, at: int) -> Story:
     assert isinstance(arrival, Arrival)
     story = Story(journal.setup, arrival)
     looks = int(session.tables.control.desk.looks)
-    decisions, situation, kind, ahead = _decide(session, arrival)
+    decisions, situation, kind, ahead, filtered = _decide(session, arrival)
     story.looks = int(session.tables.control.desk.looks) - looks
     if story.looks and journal.setup.rules.candidates:
         story.candidates = tuple(_candidates(session))
+    story.filtered = filtered if story.looks else None
     mine = next(d for d in decisions if d.job == arrival.job and d.at == arrival.at)
     refused = refusals(journal.setup, situation, choose(journal.setup.rules, situation)[0], kind) if kind >= 0 else ()
     story.considered, story.situation, story.ahead = Considered(mine, refused), situation, ahead
@@ -66,11 +73,17 @@ def _story(journal: JournalContents, at: int) -> Story:
     return story
 
 
-def _decide(session: ControlSession, arrival: Arrival) -> tuple[list[Decision], Situation, int, Ahead]:
-    seen: list[tuple[Situation, int, Ahead]] = []
+Seen = tuple[Situation, int, Ahead, FilteredSearch | None]
+
+
+def _decide(
+    session: ControlSession, arrival: Arrival
+) -> tuple[list[Decision], Situation, int, Ahead, FilteredSearch | None]:
+    seen: list[Seen] = []
 
     def watch(row: int, now: float) -> None:
-        seen.append((session.situation(row, now), session.tables.given[row][4], _ahead(session)))
+        looked = session.situation(row, now)
+        seen.append((looked, session.tables.given[row][4], _ahead(session), _filtered(session, row)))
 
     session.watch = watch
     decisions = session.handle(arrival)
@@ -84,6 +97,24 @@ def _candidates(session: ControlSession) -> Iterator[LookedAt]:
     rows = (control.candidates[at] for at in range(int(control.desk.found)))
     drawn = (LookedAt(*(int(v) for v in (r.server, r.harm, r.speed, r.high, r.low))) for r in rows)
     yield from {one.server: one for one in drawn}.values()
+
+
+def _filtered(session: ControlSession, row: int) -> FilteredSearch | None:
+    """What the filters of the search that was just made leave of the reserved servers; None without filters."""
+    c = session.tables.control
+    job = c.jobs[row]
+    if c.rules.ranking not in (FILTERED, FILTERED_BY_CHANCE) or not c.rules.informed or is_brief(c, job):
+        return None
+    listed = (int(c.rosters[at].server[OWN]) for at in range(int(c.desk.listed[OWN])))
+    left = [number for number in listed if has_capacity(c, c.servers[number], job, job.ask)]
+    with_room, steps = len(left), []
+    for at in range(2 * RESOURCES):
+        left = [number for number in left if passes(c, job, number, job.ask, at + 1)]
+        resource, relaxed = int(c.desk.resource[at]), int(c.desk.relaxed[at])
+        steps.append(FilterStep(resource, at >= RESOURCES, relaxed, len(left)))
+    kinds = sorted({int(c.servers[number].kind) for number in left})
+    best = max(kinds, key=lambda kind: int(c.speeds[job.platform, kind]), default=-1)
+    return FilteredSearch(with_room, tuple(steps), best)
 
 
 def _ahead(session: ControlSession) -> Ahead:

@@ -19,7 +19,7 @@ from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.forecasting.needs import ApplicationNeed, need_of
 from hcloud.planning.forecasting.targeted import (
     FreeServer,
-    Part,
+    ServerShare,
     SizedApp,
     SizedTarget,
     SizingMarket,
@@ -69,8 +69,7 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
     servers = None if request.free is None else load_free_servers(request.free)
     if app.target.kind is GoalKind.NONE:
         return SizedApp(app.name, app.target, "", None, None, "")
-    folders = (request.app.parent, bundled("profiles")) if request.folder is None else (request.folder,)
-    profile = load_profile(profile_file(app.name, *folders))
+    profile = load_profile(_profile_of(app.name, request))
     profile = observed_in(profile, request.observed, at)
     estimate = estimate_of(profile, open_corpus(request.corpus), options_of(Solver.RIDGE, None))
     need = need_of(profile, estimate)
@@ -84,6 +83,14 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
         raise EvidenceError(str(error), hint=_with_probe(error.hint, estimate)) from None
     unit = profile.metric.unit if profile.metric.rising else "runs/s"
     return SizedApp(app.name, app.target, unit, sized, market, need.because)
+
+
+def _profile_of(name: str, request: SizeRequest) -> Path:
+    """The file of its profile; the application's own file is none."""
+    if request.folder is not None:
+        return profile_file(name, request.folder)
+    found = profile_file(name, request.app.parent, bundled("profiles"))
+    return profile_file(name, bundled("profiles")) if found.samefile(request.app) else found
 
 
 def _with_probe(hint: str, estimate: Estimate) -> str:
@@ -102,7 +109,7 @@ def _rented(app: TargetedApp, need: ApplicationNeed, loaded: Loaded, at: datetim
     found, _ = find_candidates(book, replace(market, regions=market.regions[:1]), SECONDS_PER_HOUR)
     billing = book.billing[market.provider]
     offers = {c.shape.name: c.on_demand for c in found}
-    wholes = {c.shape.name: Part(float(c.shape.vcpus), float(c.shape.memory_gib)) for c in found}
+    wholes = {c.shape.name: ServerShare(float(c.shape.vcpus), float(c.shape.memory_gib)) for c in found}
     hourly = {name: _an_hour(offer, billing) for name, offer in offers.items()}
     sized = size_rented(app.target, need, wholes, {name: float(dollars) for name, dollars in hourly.items()})
     oldest = min(offer.origin.day for offer in offers.values())

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.harvest.centre import CENTRES, Centre, centre, use_of
 from hcloud.harvest.histories import ServerHistory, on_one_grid
 from hcloud.harvest.results import OpenedUse
 from hcloud.harvest.servers import Servers
@@ -17,6 +18,7 @@ from hcloud.readers.harvest.servers import read_servers
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.histories import MachineHistories, MachineHistory, read_histories
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+from hcloud.usecases.workloads.sources import SCENARIO_PREFIX
 
 _ROUNDING = 1.000001
 
@@ -36,6 +38,9 @@ class UseRequest:
 def open_use(request: UseRequest, progress: Callable[[float], None] | None = None) -> OpenedUse:
     """The histories that are asked for, by tenant. InputError for what cannot be used, EvidenceError for too little."""
     policy = load_harvest(request.policy)
+    if request.util.startswith(SCENARIO_PREFIX):
+        made = centre_named(request.util.removeprefix(SCENARIO_PREFIX), request.seed)
+        return OpenedUse(request.util, use_of(made, 2 * policy.month_days), policy, made.servers)
     servers = None if request.servers is None else read_servers(request.servers)
     keys = [key.partition("=") for key in request.keys]
     for key, equals, _ in keys:
@@ -48,6 +53,15 @@ def open_use(request: UseRequest, progress: Callable[[float], None] | None = Non
     unsized = () if servers is not None else tuple(m.name for m in read.machines if m.cores is None)
     found = read.repaired, read.left_out, read.modelled
     return OpenedUse(read.name, histories, policy, servers, *found, silent, unsized)
+
+
+def centre_named(name: str, seed: int) -> Centre:
+    """A synthetic centre by its name; UsageError for none."""
+    if name not in CENTRES:
+        raise UsageError(
+            f"there is no centre {name!r}{did_you_mean(name, CENTRES)}", hint=f"scenario:NAME of {', '.join(CENTRES)}"
+        )
+    return centre(CENTRES[name], seed)
 
 
 def _each_alone(read: MachineHistories) -> list[ServerHistory]:

@@ -30,8 +30,6 @@ PROPOSED = "agent.proposed"
 ANSWERED = "agent.answered"
 """An agent has a copy, has been told what happened, is asked, has ranked servers, has said which."""
 POINTS = frozenset({COPIED, NOTICED, ASKED, PROPOSED, ANSWERED})
-TAKEOVER_SECONDS = 1.0
-"""Ours: until another agent is asked in place of one that is gone."""
 _MOST_UNREAD = 1 << 26
 """Bytes that an agent may have left unread before it counts as dead."""
 _PLAIN, _COMPILED = "plain", "compiled"
@@ -110,10 +108,10 @@ def spawned(session: ControlSession, *, compiled: bool) -> AgentProcess:
 
 def agents_of(session: ControlSession, *, compiled: bool) -> Agents | None:
     """The agents that a placement states; None where one decides: that is the controller itself."""
-    count = session.setup.rules.agents
-    if count <= 1:
+    rules = session.setup.rules
+    if rules.agents <= 1:
         return None
-    return Agents(session, partial(spawned, compiled=compiled), count, TAKEOVER_SECONDS)
+    return Agents(session, partial(spawned, compiled=compiled), rules.agents, rules.takeover)
 
 
 def serve(lines: IO[bytes], answer: Callable[[bytes], object], kernels: Kernels, crash: Crash) -> None:

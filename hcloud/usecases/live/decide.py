@@ -78,12 +78,12 @@ def _own(strategy: Strategy, pool: int, path: Path) -> Setup:
 
 
 def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
-    from hcloud.readers.clouds import load_cloud
+    from hcloud.readers.clouds import PAPER, load_cloud
     from hcloud.readers.prices.shipped.bundled import load_bundled
     from hcloud.sim.setup.build import Setting, rental_kinds
     from hcloud.sim.setup.shop import ShopChoice, open_shop, shop_for
     from hcloud.usecases.studies.journal import setup_of
-    from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER
+    from hcloud.usecases.studies.simulation import LARGE_VCPUS
 
     wanted, cloud = ShopChoice.paper(), market.cloud or PAPER
     if market.provider is not None:

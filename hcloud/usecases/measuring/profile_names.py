@@ -19,7 +19,7 @@ def profile_file(word: str, *folders: Path) -> Path:
     """The file of a word: a path as it is, of a name the first that a folder has; UsageError where none has one."""
     if not is_name(word):
         return Path(word)
-    ends = [f"{part}{suffix}" for part in ("", ".profile") for suffix in SUFFIXES]
+    ends = [f"{part}{suffix}" for part in (".profile", "") for suffix in SUFFIXES]
     found = [path for folder in folders for end in ends if (path := folder / f"{word}{end}").is_file()]
     if not found:
         there = [p.name.split(".")[0] for folder in folders if folder.is_dir() for p in folder.iterdir()]

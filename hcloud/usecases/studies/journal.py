@@ -23,6 +23,7 @@ from hcloud.model.running.event import (
     Completion,
     During,
     Event,
+    Failed,
     Interruption,
     LaunchFailed,
     Lost,
@@ -47,6 +48,8 @@ from hcloud.usecases.studies.simulation import Study, simulate_once
 
 Line = tuple[int, int, int, int, int, float, float]
 _NO_CAPACITY = "no capacity of this type"
+_KILLED = 137
+"""The exit code of a process that was ended for want of memory."""
 _PROBED_BEFORE = {ranks.ARRIVAL: During.ARRIVAL, ranks.FINISH: During.COMPLETION}
 
 
@@ -146,11 +149,13 @@ class JournalReader:
         return decide(self._setup, order, DecisionFacts(time, 0.0, 0.0, 0, 0, 0, 0.0, 0, False))
 
     def _event(self, at: int) -> Event:
-        code, who, _, _, _, time, value = self._lines[at]
+        code, who, crashed, _, _, time, value = self._lines[at]
         if code == world.QUALITY:
             return self._sample(at)
         if code == ranks.ARRIVAL:
             return self._arrival(who, time, self._lines[at])
+        if code == ranks.FINISH and crashed:
+            return Failed(time, self._names[who], _KILLED)
         if code == ranks.FINISH:
             tail = self._tails[who]
             return Completion(time, self._names[who], value, None if math.isnan(tail) else tail)
@@ -181,6 +186,8 @@ class JournalReader:
         agent = line[2] if self._setup.rules.agents else None
         made = Arrival(time, self._names[row], *asked, vector, restartable, coin, before, truth)
         made = made if t.platform is None else replace(made, platform=int(t.platform[row]))
+        if t.expected is not None:
+            made = replace(made, expected=float(t.expected[row]))
         if t.borne is not None:
             known, true = (tuple(points[row].tolist()) for points in t.borne)
             made = replace(made, tolerates=known, true_tolerates=true)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,8 +21,14 @@ from hcloud.sim.outcomes.comparison import (
 from hcloud.sim.outcomes.measure import Measures, batch_performance, measure, service_tails
 from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.scenarios import RECIPES, self_check
+from hcloud.units import counted
 from hcloud.usecases.studies.clusters import check_rents
 from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Jobs, Kinds
 
 
 def strategies_named(
@@ -68,7 +75,29 @@ def compare(
     return StrategyComparison(
         name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks,
         study.window, tuple(dict.fromkeys(b.instance_type for b in study.beside if b.instance_type != large)),
+        assumed=tuple(_assumed(study)),
     )  # fmt: skip
+
+
+def _assumed(study: Study) -> Iterator[str]:
+    """What a trace does not say of its jobs; a scenario is drawn as a whole."""
+    jobs = study.jobs
+    if study.scenario is not None:
+        return
+    caused, borne = (
+        _known(jobs, apps, stated) for apps, stated in ((jobs.vectors, jobs.causes), (jobs.tolerates, jobs.bears))
+    )
+    unknown, assumed = len(jobs) - int(caused.sum()), int((caused & ~borne).sum())
+    if unknown:
+        whose = "the trace states none" if unknown == len(jobs) else f"of {counted(unknown, 'job')} of {len(jobs):,}"
+        yield f"interference was drawn by chance (cloud {study.cloud.name}): {whose}"
+    if assumed:
+        yield f"tolerance of {counted(assumed, 'job')} is assumed: 99 points less than what each causes"
+
+
+def _known(jobs: Jobs, apps: Collection[str], stated: Kinds | None) -> NDArray[np.bool_]:
+    by_app = np.array([name in apps for name in jobs.apps] + [False], np.bool_)[jobs.app]
+    return by_app if stated is None else by_app | (stated[:, 0] >= 0)
 
 
 def _kept(outcome: RunOutcome, measures: Measures) -> Simulated:

@@ -11,7 +11,7 @@ import numpy as np
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.cloud import CloudModel
-from hcloud.model.running.strategy import Strategy
+from hcloud.model.running.strategy import Parameter, ParameterOrigin, Strategy
 from hcloud.model.workload import Jobs, Window, Workload
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
@@ -20,7 +20,7 @@ from hcloud.policy.placements import Ideal
 from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.requests import RequestedSizes
 from hcloud.policy.sizing import Reservation, reserved_servers
-from hcloud.readers.clouds import load_cloud
+from hcloud.readers.clouds import CLUSTERS, PAPER, load_cloud
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.strategies import NAMES
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
@@ -35,7 +35,7 @@ from hcloud.usecases.studies.clusters import check_rents, open_cluster, refuse_l
 from hcloud.usecases.workloads.scenarios import has_cluster, scenario_jobs, scenario_on_cluster
 from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
 
-PAPER, RESERVED_ONLY = "paper", "SR"
+RESERVED_ONLY = "SR"
 LARGE_VCPUS = 16
 PAPER_SHAPES = ("n1-standard*", "n1-highmem*")
 """What a simulation chooses from in the study's own cloud, which rented the former."""
@@ -45,14 +45,15 @@ _STEP = 60
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
     """What the user says about a simulation besides workload and market: the cloud model, the price of on-demand over
-    reserved (None: from the book), whether jobs are profiled first, whether those that fit no type are dropped, and
-    the load of a scenario's own cluster (None: as the scenario says)."""
+    reserved (None: from the book), whether jobs are profiled first, whether those that fit no type are dropped, the
+    load of a scenario's own cluster (None: as the scenario says), and whether jobs slow each other down."""
 
     cloud: str | None = None
     price_ratio: float | None = None
     profiled: bool = True
     drop_unplaceable: bool = False
     load: float | None = None
+    interference: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def open_study(
     thesis'. Raises UsageError for a demand series, which has no jobs, or where nothing is left to simulate.
     """
     if (name := clustered(loaded)) is not None:
-        return _on_cluster(name, loaded, asked)
+        return _felt(_on_cluster(name, loaded, asked), asked)
     return study_of(open_workload(loaded, progress), loaded, asked, today)
 
 
@@ -107,7 +108,7 @@ def _on_cluster(name: str, loaded: Loaded, asked: SimulationRequest) -> Study:
     if section.workload.window is not None:
         raise UsageError(f"workload.window: scenario:{name} is simulated whole", hint="leave the window out")
     seed = section.planning.seed
-    ground = open_cluster(name, asked.cloud or PAPER, seed, asked.load)
+    ground = open_cluster(name, asked.cloud or CLUSTERS, seed, asked.load)
     found = ground.found
     return Study(
         found.jobs, ground.cloud, ground.shop, asked.profiled, seed, name, found.window, asked.drop_unplaceable,
@@ -117,8 +118,28 @@ def _on_cluster(name: str, loaded: Loaded, asked: SimulationRequest) -> Study:
 
 def study_of(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: date) -> Study:
     """The same of a workload that was read; what was read of a scenario with a cluster is drawn again with it."""
-    if (name := clustered(loaded)) is not None:
-        return _on_cluster(name, loaded, asked)
+    name = clustered(loaded)
+    return _felt(_of_jobs(jobs, loaded, asked, today) if name is None else _on_cluster(name, loaded, asked), asked)
+
+
+def _felt(study: Study, asked: SimulationRequest) -> Study:
+    return study if asked.interference else without_interference(study)
+
+
+def without_interference(study: Study) -> Study:
+    """The same study in a cloud where no job is sensitive to its neighbours, so that nobody is ever rated anew."""
+    why = "Switched off: no job slows another down."
+    model = study.cloud
+    for section in ("batch", "service"):
+        calm = tuple(
+            Parameter(p.key, 0.0, p.unit, ParameterOrigin.OURS, "", why) if p.key == "sensitivity" else p
+            for p in model.sections[section]
+        )
+        model = replace(model, sections={**model.sections, section: calm})
+    return replace(study, cloud=replace(model, name=f"{model.name}, without interference"))
+
+
+def _of_jobs(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: date) -> Study:
     if asked.load is not None:
         raise refuse_load(jobs.provenance.name)
     if not isinstance(jobs, Jobs):

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hcloud.model.target import GoalKind, JobTarget
-from hcloud.planning.forecasting.targeted import Part, SizedAnswer, SizedApp, SizedServer
+from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer
 from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
 from hcloud.views.escaped import Written
 from hcloud.views.lines import point
@@ -87,7 +87,7 @@ def _table(answer: SizedAnswer, found: SizedApp) -> Figures:
     return Figures((*names, *last), rows, _NUMBERS | ({7} if last else set()), "What each step adds")
 
 
-def _alike(server: SizedServer, found: SizedApp) -> tuple[str, Part]:
+def _alike(server: SizedServer, found: SizedApp) -> tuple[str, ServerShare]:
     return server.type if found.market is not None else server.name, server.part
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.decision import Decision, DecisionAction, Declined
 from hcloud.model.running.event import BelowQos, Completion, Interruption, Lost, Reclassified
 from hcloud.policy.codes import BY_COLOCATION, BY_LOAD, BY_MATCH, SCALE
@@ -14,7 +15,7 @@ from hcloud.units import counted, counted_vcpus, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 
 if TYPE_CHECKING:
-    from hcloud.control.story import LookedAt, Story, Turn
+    from hcloud.control.story import FilteredSearch, FilterStep, LookedAt, Story, Turn
 
 _MOST_CANDIDATES = 8
 
@@ -91,8 +92,37 @@ def _looked_at(story: Story) -> Iterator[str]:
         kind = story.setup.types[reserve[one.server]].name if one.server < len(reserve) else "rented"
         speed = f", {one.speed / 100:.0f}% of the best type's speed" if 0 < one.speed < 10_000 else ""
         yield f"server {one.server}, {kind}{speed}{_ranked(rules.ranking, one)}{taken}"
+    if story.filtered is not None and story.filtered.with_room:
+        yield from _filtered(story, story.filtered)
     if len(story.candidates) > _MOST_CANDIDATES:
         yield f"and {len(story.candidates) - _MOST_CANDIDATES} more"
+
+
+def _filtered(story: Story, search: FilteredSearch) -> Iterator[str]:
+    """What each filter left where it left fewer, what was relaxed, and the type that was taken beside the best."""
+    before, fewer = search.with_room, []
+    for step in search.steps:
+        if step.left < before:
+            fewer.append(f"{step.left:,} after {_condition(step)}")
+        before = step.left
+    yield ", ".join((f"{counted(search.with_room, 'server')} with room", *(fewer or ["all pass every filter"])))
+    relaxed = [f"{_condition(s)} by {counted(s.relaxed, 'point')}" for s in search.steps if s.relaxed]
+    if relaxed:
+        yield f"relaxed: {', '.join(relaxed)}"
+    reserve, types = story.setup.reserve, story.setup.types
+    if search.best_type >= 0 and story.instance is not None and story.instance < len(reserve):
+        taken, best = types[reserve[story.instance]].name, types[search.best_type].name
+        yield (
+            f"taken: {taken}, predicted to be the best of those left"
+            if taken == best
+            else (f"taken: {taken}; predicted to be the best of those left: {best}")
+        )
+
+
+def _condition(step: FilterStep) -> str:
+    """Who must bear which resource."""
+    who = "the job tolerates" if step.is_of_job else "its neighbours tolerate"
+    return f"what {who} of {RESOURCES[step.resource]}"
 
 
 def _ranked(ranking: int, one: LookedAt) -> str:

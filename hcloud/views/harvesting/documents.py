@@ -1,4 +1,4 @@
-"""Types of use as a JSON document."""
+"""Types of use, replicas and audits as JSON documents."""
 
 from __future__ import annotations
 
@@ -69,3 +69,76 @@ def _tenants(found: TypedUse) -> Iterator[dict[str, Any]]:
         own = types.classes[types.label[at]].name
         pattern = str(types.pattern_of(at))
         yield {"tenant": name, "pattern": pattern, "use_class": own, "mean": mean, "deviation": deviation}
+
+
+class _Market(Part):
+    market: Text
+    space: Number
+
+
+class _Cell(Part):
+    row: Count
+    column: Count
+    tenants: Count
+    space: Number
+    space_by_market: Annotated[
+        list[_Market], From(lambda of: [{"market": m, "space": s} for m, s in of.by_market.items()])
+    ]
+
+
+class _Counted(Part):
+    what: Text
+    count: Count
+
+
+def _counts(name: str) -> From:
+    return From(lambda of: [{"what": what, "count": count} for what, count in getattr(of, name).items()])
+
+
+class _Shared(Part):
+    key: Text
+    blocks: Count
+
+
+class _System(Part):
+    system: Text
+    placed: Count
+    refused: Annotated[list[_Counted], _counts("refused")]
+    relaxed: Annotated[list[_Counted], _counts("relaxed")]
+    lost_by_year: Annotated[list[Count], From("lost")]
+    accesses_failed_by_seed: Annotated[list[Count], From("failed")]
+    copies_made: Annotated[Count, From("copied")]
+    copies_without_server: Annotated[Count, From("stuck")]
+    full_by_size: Annotated[list[Number], From("fill")]
+    shared: list[_Shared]
+
+
+class HarvestReplicasDocument(Document, title="hcloud harvest replicas"):
+    """Systems side by side: counts over all seeds, and of every seed's year what was lost; empty where no reimages are
+    known, and accesses where no use is."""
+
+    table = ("systems",)
+    name: Text
+    servers: Count
+    tenants: Count
+    environments: Count
+    blocks: Count
+    copies: Count
+    seeds: Count
+    accesses: Count
+    log_days: Number
+    copies_a_server_hour: Annotated[Number, From("copies_an_hour")]
+    grid: list[_Cell]
+    systems: list[_System]
+
+
+class HarvestAuditDocument(Document, title="hcloud harvest audit"):
+    """What the copies of a placement share, and the blocks lost in the year of each seed."""
+
+    table = ("shared",)
+    name: Text
+    blocks: Count
+    copies: Count
+    shared: list[_Shared]
+    without_reserved_copy: Annotated[Count | None, From("unreserved")]
+    lost_by_year: Annotated[list[Count], From("lost")]

@@ -43,7 +43,7 @@ def headline(found: HarvestPlan) -> str:
     batch, types = found.batch, found.typed.types
     jobs = f"{sum(batch.jobs):,} jobs of batch" if sum(batch.jobs) else "batch"
     return (
-        f"{jobs} over {format_duration(batch.seen * 3600)} ({batch.provenance.name}) against the idle hours of"
+        f"{jobs} over {format_duration(batch.seen * 3600)} ({batch.name}) against the idle hours of"
         f" {counted(int(types.histories.servers.sum()), 'server')} over {counted(types.days, 'day')}"
         f" ({found.typed.opened.name})."
     )

@@ -56,7 +56,7 @@ class HarvestPlanDocument(Document, title="hcloud harvest plan"):
     vCPU-hours and dollars a month, with what one future of ten falls short of and exceeds."""
 
     table = ("hours",)
-    batch: Annotated[Text, From("batch.provenance.name")]
+    batch: Annotated[Text, From("batch.name")]
     batch_hours: Annotated[Count, From("batch.seen")]
     idle_vcpu_hours: Annotated[Number, From("there")]
     batch_vcpu_hours: Annotated[Number, From("wanted")]

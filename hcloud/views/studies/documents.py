@@ -78,6 +78,7 @@ class _DurationClass(Part):
 
 class _Audit(Part):
     choices: Count
+    reading: Text
     mean_rank: Number
     distance: _Known
 
@@ -170,6 +171,7 @@ class SimulationDocument(Document, title="hcloud simulate and compare"):
     profiled: bool
     window: WindowPart | None
     sized_for: Number | None
+    assumed: list[Text]
     strategies: list[_Compared]
 
 

@@ -34,6 +34,8 @@ _NONE = "-"
 _NAMED_TYPES = 4
 _SIDE_BY_SIDE = 7
 """Strategies have a line each where there are as many, so that a table is no wider than a screen."""
+NEARLY = "within ±"
+"""Not Pareto-optimal by the means, but the seeds do not tell it from one that is."""
 _NOT_PACKED = "these figures include starts and idle instances; those of 'hcloud plan' without a strategy do not"
 Row = tuple[str, Callable[["Measures"], str]]
 
@@ -77,16 +79,27 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
     if any(c.refused_work for c in comparison.strategies):
         rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
-    told = [("yes" if c.on_front else "") if c.is_compared else "not compared" for c in comparison.strategies]
+    told = [_front_told(c, comparison.strategies) for c in comparison.strategies]
     rows.append(["Pareto-optimal", *told])
     rows += _sized_rows(comparison)
-    terminal.show(_by_strategy(names, rows) if len(names) > _SIDE_BY_SIDE else _side_by_side(names, rows), "")
+    many = len(names) > _SIDE_BY_SIDE
+    order = sorted(range(len(told)), key=lambda at: -_judged(comparison.strategies[at], loads)) if many else []
+    terminal.show(_by_strategy(names, rows, order) if many else _side_by_side(names, rows), "")
     several = len(comparison.seeds) > 1
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
     )
     same = " at the same load" if len(loads) > 1 else ""
     terminal.show(point(f"{about}; Pareto-optimal: no other strategy{same} is both cheaper and better"))
+    if NEARLY in told:
+        terminal.show(
+            point(
+                f"{NEARLY}: as cheap as a Pareto-optimal one, and {len(comparison.seeds)} seeds do not tell"
+                " the shares of jobs that kept 95% apart"
+            )
+        )
+    if many and not same:
+        terminal.show(point("sorted by the share of jobs that kept 95%"))
     if not same:
         _show_best(comparison, terminal)
     _show_checks(comparison, terminal)
@@ -99,9 +112,24 @@ def _side_by_side(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure
     return Figures(tuple(names), [list(row) for row in rows], frozenset(range(1, len(names))))
 
 
-def _by_strategy(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Figures:
+def _judged(one: ComparedStrategy, loads: Sequence[float]) -> float:
+    """The share that strategies are sorted by; at several loads they stay as they are."""
+    return one.interval(kept_qos).mean if one.is_compared and len(loads) < 2 else 0.0
+
+
+def _front_told(one: ComparedStrategy, among: Sequence[ComparedStrategy]) -> str:
+    """Whether a strategy is Pareto-optimal, by the means of its seeds, or cannot be told from one that is as cheap."""
+    if not one.is_compared or one.on_front:
+        return "yes" if one.on_front else "not compared"
+    dollars = one.interval(dollars_per_hour).mean
+    alike = (c for c in among if c.on_front and math.isclose(c.interval(dollars_per_hour).mean, dollars))
+    apart = [Interval.of([kept_qos(f) - kept_qos(r) for f, r in zip(c.runs, one.runs, strict=True)]) for c in alike]
+    return NEARLY if any(gap.mean <= gap.half for gap in apart) else ""
+
+
+def _by_strategy(names: Sequence[str], rows: Sequence[Sequence[str]], order: Sequence[int]) -> Figures:
     """A line a strategy, where they are too many for a column each."""
-    lines = [[name, *(row[at] for row in rows)] for at, name in enumerate(names) if at]
+    lines = [[names[at + 1], *(row[at + 1] for row in rows)] for at in order]
     return Figures(("", *(row[0] for row in rows)), lines, frozenset(range(1, len(rows) + 1)))
 
 
@@ -323,12 +351,15 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
         said = f"dollars and use are of the window: {window_line(comparison.window)}"
         terminal.show(point(said))
     terminal.show(point(_NOT_PACKED))
+    for said in comparison.assumed:
+        terminal.show(point(said))
     first: ComparedStrategy = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
     pieces = first.runs[0].jobs - (comparison.jobs - sum(first.first.left_out.values()))
     if pieces > 0:
-        terminal.note(f"jobs that fit no type and may be split are split up: {counted(pieces, 'piece')} more")
+        why = "they fit no type and may be split, or their target takes several servers"
+        terminal.note(f"jobs run in {counted(pieces, 'piece')} more than there are jobs: {why}")
     for compared in comparison.strategies:
         run = compared.runs[0]
         if lost := run.use.refused + compared.dropped.jobs:
@@ -337,7 +368,17 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
             terminal.warn(f"{compared.name}: {said}: no type holds them{out}")
         if any(astuple(run.faults)):
             terminal.show(point(f"{compared.name}: {_faults(run.faults)}"))
-        if run.placed is not None and run.placed.draws_all:
-            terminal.note(f"{compared.name}: as many candidates as vCPUs are reserved: it looks at every server")
+        for said in _of_placement(run):
+            terminal.note(f"{compared.name}: {said}")
         if run.use.unfinished:
             terminal.warn(f"{compared.name}: {counted(run.use.unfinished, 'job')} still queued")
+
+
+def _of_placement(run: Measures) -> Iterator[str]:
+    """What is to be known of a sample and of its audit."""
+    if run.placed is None:
+        return
+    if run.placed.draws_all:
+        yield "as many candidates as vCPUs are reserved: it looks at every server"
+    if run.placed.audit is not None and run.placed.audit.reading == "value":
+        yield "a rank is where a server's quality lies between the worst and the best (placement.reading: value)"

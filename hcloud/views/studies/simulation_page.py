@@ -93,6 +93,8 @@ def _lead(comparison: StrategyComparison) -> Iterator[str]:
         f" {counted(len(comparison.seeds), 'seed')}."
     )
     yield from _market(comparison)
+    for said in comparison.assumed:
+        yield f"{said[0].upper()}{said[1:]}."
     if comparison.window is not None:
         yield f"Dollars and use are of the window: {window_line(comparison.window)}."
     for one in comparison.strategies:

@@ -1,0 +1,1 @@
+"""Kernels of replicas: plain Python that numba compiles, with the same answers."""

@@ -1,0 +1,46 @@
+"""Compiles the kernels of replicas with numba, on first use only; few blocks are placed by plain Python."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+from hcloud.kernel_cache import KernelSet
+
+PLAIN_BLOCKS = 20_000  # plain Python places as many in less time than numba takes to import and load its cache
+ENTRIES = frozenset(("place", "fill", "last"))
+"""The kernels that plain Python calls."""
+INLINE = frozenset(("draw", "is_open", "is_free", "in_environment", "put_in", "close_batch", "has_reserved"))
+SET = KernelSet("harvest.kernels.pool", "harvest.kernels.picking", "harvest.kernels.placing", "harvest.kernels.lasting")
+
+
+def kernels(blocks: int) -> dict[str, Any]:
+    """The kernels by name: plain Python while a process asks for little, compiled from then on."""
+    return plain() if SET.is_little(blocks, PLAIN_BLOCKS) else compiled()
+
+
+def plain() -> dict[str, Any]:
+    """Every kernel as it stands in its module."""
+    return _by_name(SET.plain)
+
+
+@cache
+def compiled() -> dict[str, Any]:
+    """Every kernel compiled, and those that plain Python calls kept with all that they call, by what the kernels do.
+
+    Kernels allocate nothing, so they do without numba's reference counts.
+    """
+    from numba import njit
+
+    options: Any = {"_nrt": False}
+
+    def compile_one(name: str, twin: FunctionType) -> Any:
+        own = name.rpartition(".")[2]
+        return njit(cache=own in ENTRIES, forceinline=own in INLINE, **options)(twin)
+
+    return _by_name(SET.compiled(compile_one))
+
+
+def _by_name(found: dict[str, Any]) -> dict[str, Any]:
+    return {name.rpartition(".")[2]: kernel for name, kernel in found.items()}

@@ -1,0 +1,147 @@
+"""A time of reimages: which blocks lose copies, which are copied again before the last is gone, and which are lost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hcloud.harvest.kernels.placing import one_more
+from hcloud.harvest.kernels.pool import NOBODY, Flags, Ints, Pool, Small, close, reopen, take
+
+NOTICE, REIMAGE, LATE = range(3)
+"""What happens to a server: it will be reimaged, it is, or its heartbeat came late and nothing is lost."""
+TIME, SERVER, KIND, NOTICED = range(4)
+"""The columns of events: microseconds, a server, what happens, and microseconds until a loss is noticed."""
+LOST, COPIED, STUCK, REIMAGED, LATE_BEATS = range(5)
+"""What is counted: blocks lost, copies made, copies that no server may take, servers reimaged, late heartbeats."""
+NOW, EACH, TAKEN, PUT, BATCH, BATCHES = range(6)
+"""What ``clock`` holds: the time up to which all is done, the time that a copy takes, entries of the queue that were
+taken out and put in, batches that are done and that were made."""
+
+
+class Year(NamedTuple):
+    """What is on the servers, and the queue of blocks that lack copies, first in first out, in a ring.
+
+    The blocks on server s are ``blocks[first[s]:first[s] + held[s]]``; those that moved on stay there until it is
+    emptied. ``capacity`` is how many it takes, ``leaving`` whether it will be reimaged. Row b of ``sets`` are the
+    servers of block b. Batch b of the queue ends at entry ``batch_end[b]``, counted from the first ever, and may begin
+    at ``batch_ready[b]``."""
+
+    blocks: Small
+    first: Ints
+    held: Ints
+    capacity: Ints
+    leaving: Flags
+    sets: Small
+    entries: Small
+    batch_end: Ints
+    batch_ready: Ints
+    clock: Ints
+    counts: Ints
+
+
+def fill(year: Year) -> None:
+    """Put the blocks of sets on their servers."""
+    for block in range(len(year.sets)):
+        for at in range(year.sets.shape[1]):
+            server = year.sets[block, at]
+            if server != NOBODY:
+                year.blocks[year.first[server] + year.held[server]] = block
+                year.held[server] += 1
+
+
+def put_in(year: Year, block: int) -> None:
+    """Queue a block; of a full ring it is left to the next loss that finds it."""
+    if year.clock[PUT] - year.clock[TAKEN] < len(year.entries):
+        year.entries[year.clock[PUT] % len(year.entries)] = block
+        year.clock[PUT] += 1
+
+
+def close_batch(year: Year, ready: int) -> None:
+    """What was put in since the last batch may be copied from ``ready`` on."""
+    batch = year.clock[BATCHES]
+    year.batch_end[batch], year.batch_ready[batch] = year.clock[PUT], ready
+    year.clock[BATCHES] += 1
+
+
+def lose(year: Year, server: int) -> None:
+    """Take everything off a server: blocks with another copy are queued, others are lost."""
+    for at in range(year.first[server], year.first[server] + year.held[server]):
+        block, left, gone = year.blocks[at], 0, False
+        for copy in range(year.sets.shape[1]):
+            if year.sets[block, copy] == server:
+                year.sets[block, copy] = NOBODY
+                gone = True
+            elif year.sets[block, copy] != NOBODY:
+                left += 1
+        if gone and left == 0:
+            year.counts[LOST] += 1
+        elif gone:
+            put_in(year, block)
+    year.held[server] = 0
+    year.counts[REIMAGED] += 1
+
+
+def mend(pool: Pool, year: Year, block: int) -> int:
+    """Copy a block to new servers for every copy that is gone or on a server that will be; how many were made. A block
+    without any copy is lost, and takes none."""
+    count, made, sources = 0, 0, 0
+    for copy in range(year.sets.shape[1]):
+        server = year.sets[block, copy]
+        if server != NOBODY:
+            sources += 1
+            if not year.leaving[server]:
+                pool.chosen[count] = server
+                count += 1
+    for copy in range(year.sets.shape[1] if sources > 0 else 0):
+        server = year.sets[block, copy]
+        if server != NOBODY and not year.leaving[server]:
+            continue
+        other = one_more(pool, max(count - (pool.side - 1), 0), count)
+        if other == NOBODY:
+            year.counts[STUCK] += 1
+            continue
+        take(pool, other)
+        year.blocks[year.first[other] + year.held[other]] = block
+        year.held[other] += 1
+        year.sets[block, copy] = other
+        pool.chosen[count] = other
+        count += 1
+        made += 1
+    year.counts[COPIED] += made
+    return made
+
+
+def work(pool: Pool, year: Year, until: int) -> None:
+    """Copy what is queued, one copy after the other; time without anything to copy is lost. A block that was lost or
+    mended meanwhile takes none."""
+    clock = year.clock
+    while clock[BATCH] < clock[BATCHES]:
+        clock[NOW] = max(clock[NOW], year.batch_ready[clock[BATCH]])
+        while clock[TAKEN] < year.batch_end[clock[BATCH]]:
+            if clock[NOW] + clock[EACH] > until:
+                return
+            block = year.entries[clock[TAKEN] % len(year.entries)]
+            clock[TAKEN] += 1
+            clock[NOW] += clock[EACH] * mend(pool, year, block)
+        clock[BATCH] += 1
+    clock[NOW] = max(clock[NOW], until)
+
+
+def last(pool: Pool, year: Year, events: Ints) -> None:
+    """All events in order of their times; copies are made in between."""
+    for row in range(len(events)):
+        work(pool, year, events[row, TIME])
+        server, kind = events[row, SERVER], events[row, KIND]
+        if kind == LATE:
+            year.counts[LATE_BEATS] += 1
+        elif kind == NOTICE:
+            year.leaving[server] = True
+            close(pool, server)
+            for at in range(year.first[server], year.first[server] + year.held[server]):
+                put_in(year, year.blocks[at])
+            close_batch(year, events[row, TIME])
+        else:
+            lose(year, server)
+            year.leaving[server] = False
+            reopen(pool, server, year.capacity[server])
+            close_batch(year, events[row, TIME] + events[row, NOTICED])

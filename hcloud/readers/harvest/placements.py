@@ -1,0 +1,86 @@
+"""placement.jsonl: a line a block with the servers of its copies; and lists of blocks to place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import InputError
+from hcloud.harvest.servers import Servers
+from hcloud.model.json_text import parsed
+from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.source import open_source
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LINE = '{"block": "b1", "servers": ["s1", "s2", "s3"]}'
+
+
+def read_placement(path: Path, servers: Servers) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """The blocks of a file and the rows of their servers. InputError with every line that cannot be."""
+    source = open_source(path)
+    findings, blocks = Findings(source.name), list[str]()
+    rows: list[list[int]] = []
+    for number, line in source.lines():
+        stated = _stated(findings, number, line)
+        if stated is None:
+            continue
+        block, names = stated
+        _check(findings, number, names, (servers, len(rows[0]) if rows else len(names)))
+        blocks.append(block)
+        rows.append([servers.row.get(name, -1) for name in names])
+    if findings.problems:
+        raise findings.error()
+    if not blocks:
+        raise InputError(f"{source.name}: no blocks", hint=f"a line a block: {_LINE}")
+    return tuple(blocks), np.array(rows, np.int32)
+
+
+def _stated(findings: Findings, number: int, line: bytes) -> tuple[str, list[str]] | None:
+    """The block and servers of a line; None for a head, an empty line and what is noted as wrong."""
+    if not line.strip() or findings.full:
+        return None
+    try:
+        stated = parsed(line)
+    except ValueError as error:
+        findings.add(f"line {number}", str(error), _LINE)
+        return None
+    if isinstance(stated, dict) and "format_version" in stated:
+        return None
+    names = stated.get("servers") if isinstance(stated, dict) else None
+    if not isinstance(names, list) or not names or "block" not in stated:
+        findings.add(f"line {number}", shown(line.decode("utf-8", "replace")), _LINE)
+        return None
+    return str(stated["block"]), [str(name) for name in names]
+
+
+def _check(findings: Findings, number: int, names: list[str], wanted: tuple[Servers, int]) -> None:
+    """Note what is wrong with the servers of a block."""
+    servers, copies = wanted
+    for name in names:
+        if name not in servers.row:
+            findings.add(f"line {number}, servers", shown(name), f"a server of {servers.file}")
+    if len(set(names)) < len(names):
+        findings.add(f"line {number}, servers", ", ".join(names), "each server once")
+    if len(names) != copies:
+        findings.add(f"line {number}, servers", f"{len(names)} copies", f"{copies}, as the first block has")
+
+
+def read_blocks(path: Path, servers: Servers) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The blocks of a list, one a line, each with its writer behind a comma where it has one (-1: any server)."""
+    source = open_source(path)
+    findings, names, writers = Findings(source.name), list[str](), list[int]()
+    for number, line in source.lines():
+        block, comma, writer = (part.strip() for part in line.decode("utf-8", "replace").partition(","))
+        if not block or (number == 1 and block == "block"):
+            continue
+        names.append(block)
+        writers.append(servers.row.get(writer, -1))
+        if comma and writer not in servers.row:
+            findings.add(f"line {number}, writer", shown(writer), f"a server of {servers.file}")
+    if findings.problems:
+        raise findings.error()
+    return tuple(names), np.array(writers, np.int64)

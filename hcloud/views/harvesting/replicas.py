@@ -1,0 +1,141 @@
+"""Replicas on a terminal and as Markdown: systems side by side, the grid, and what an audit found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hcloud.harvest.outcomes import PlacementAudit, ReplicaStudy, SharedGroups, SystemOutcome
+from hcloud.units import counted, format_span
+from hcloud.views.console import Terminal
+from hcloud.views.escaped import Written
+from hcloud.views.lines import point
+from hcloud.views.markdown import markdown
+from hcloud.views.page.parts import PageSection
+from hcloud.views.tables import Figures
+
+_UNKNOWN = "unknown"
+_DAY = 86_400
+
+
+def show_replicas(found: ReplicaStudy, terminal: Terminal) -> None:
+    """What was placed, the systems, the grid, and what stands behind the figures."""
+    terminal.show(headline(found), "", systems_table(found), "", grid_table(found), "", *map(point, notes(found)))
+
+
+def replicas_markdown(found: ReplicaStudy) -> Written:
+    """The same for a ticket."""
+    return markdown(
+        [
+            PageSection("Replicas", (headline(found),), tables=(systems_table(found),)),
+            PageSection("The grid", tables=(grid_table(found),), notes=tuple(notes(found))),
+        ]
+    )
+
+
+def headline(found: ReplicaStudy) -> str:
+    """How many blocks on what."""
+    return (
+        f"{counted(found.blocks, 'block')} in {found.copies} copies on {counted(found.servers, 'server')} of"
+        f" {counted(found.tenants, 'tenant')} in {counted(found.environments, 'environment')},"
+        f" {counted(found.seeds, 'seed')} each."
+    )
+
+
+def systems_table(found: ReplicaStudy) -> Figures:
+    """A line a system."""
+    names = ("system", "placed", "refused", "lost a year", "from-to", "failed of 1M", "copies made", "full: S / M / L")
+    rows = [[*_figures(one, found)] for one in found.systems]
+    title = "Expected blocks lost in a year, and accesses that fail because every server of the block is busy"
+    return Figures(names, rows, frozenset(range(1, 7)), title)
+
+
+def _figures(one: SystemOutcome, found: ReplicaStudy) -> Iterator[str]:
+    every = found.seeds
+    yield one.system
+    yield f"{one.placed / every:,.0f}"
+    yield f"{sum(one.refused.values()) / every:,.0f}"
+    yield _mean(one.lost)
+    yield f"{min(one.lost):,}-{max(one.lost):,}" if one.lost else "-"
+    yield _mean(one.failed)
+    yield f"{one.copied / every:,.0f}" if one.lost else _UNKNOWN
+    yield " / ".join(f"{share:.0%}" for share in one.fill)
+
+
+def _mean(counts: Sequence[int]) -> str:
+    return f"{sum(counts) / len(counts):,.1f}" if counts else _UNKNOWN
+
+
+def grid_table(found: ReplicaStudy) -> Figures:
+    """The cells of the grid, a row of it a line."""
+    side = 1 + max(cell.column for cell in found.grid)
+    columns = ["least reimaged", *(f"column {at + 1}" for at in range(1, side - 1)), "most reimaged"]
+    rows = []
+    for at in range(side):
+        cells = [cell for cell in found.grid if cell.row == at]
+        name = {0: "lowest peak", side - 1: "highest peak"}.get(at, f"row {at + 1}")
+        rows.append([name, *(f"{counted(c.tenants, 'tenant')}, {c.space:.1%}{_markets(c.by_market)}" for c in cells)])
+    return Figures(("", *columns), rows, title="The grid: tenants and their share of the space")
+
+
+def _markets(by_market: dict[str, float]) -> str:
+    several = {name: share for name, share in by_market.items() if share > 0}
+    if len(several) < 2:
+        return ""
+    return " (" + ", ".join(f"{name} {share:.1%}" for name, share in several.items()) + ")"
+
+
+def notes(found: ReplicaStudy) -> Iterator[str]:
+    """Refusals, what was relaxed, and what the figures rest on."""
+    for one in found.systems:
+        for why, count in one.refused.items():
+            yield f"{one.system}: {count / found.seeds:,.0f} blocks refused a seed: {why}."
+        for what, count in one.relaxed.items():
+            yield f"{one.system}: {count / found.seeds:,.0f} sets a seed share a {what}."
+        if one.stuck:
+            yield f"{one.system}: for {one.stuck / found.seeds:,.0f} lost copies a seed there was no server."
+    if found.log_days:
+        yield (
+            f"Years are drawn from {format_span(found.log_days * _DAY)} of reimages; a server copies"
+            f" {found.copies_an_hour:.2g} blocks an hour. Expected, not guaranteed."
+        )
+    else:
+        yield "Blocks lost are unknown: --reimages names a log of reimages."
+    if not found.accesses:
+        yield "Accesses that fail are unknown, and rows say nothing: --util names the use of the servers."
+
+
+def show_audit(found: PlacementAudit, terminal: Terminal) -> None:
+    """What copies share, and what that is expected to cost."""
+    terminal.show(audit_headline(found), "", shared_table(found.shared, found.blocks), "")
+    terminal.show(*map(point, audit_notes(found)))
+
+
+def audit_markdown(found: PlacementAudit) -> Written:
+    """The same for a ticket."""
+    words, table = (audit_headline(found),), shared_table(found.shared, found.blocks)
+    return markdown([PageSection("Audit of a placement", words, notes=tuple(audit_notes(found)), tables=(table,))])
+
+
+def audit_headline(found: PlacementAudit) -> str:
+    """How much of what."""
+    return f"{found.name}: {counted(found.blocks, 'block')} in {counted(found.copies, 'copy', 'copies')}."
+
+
+def shared_table(shared: Sequence[SharedGroups], blocks: int) -> Figures:
+    """A line a key."""
+    rows = [[one.key, f"{one.blocks:,}", f"{one.blocks / blocks:.1%}"] for one in shared]
+    return Figures(("key", "blocks", "share"), rows, frozenset((1, 2)), "Blocks with two copies or more in one group")
+
+
+def audit_notes(found: PlacementAudit) -> Iterator[str]:
+    """Losses that are expected, and copies on reserved servers."""
+    if found.lost:
+        mean = sum(found.lost) / len(found.lost)
+        yield (
+            f"Expected losses: {mean:,.1f} blocks a year ({min(found.lost):,} to {max(found.lost):,} over"
+            f" {counted(len(found.lost), 'seed')}), if lost copies are made again by history."
+        )
+    else:
+        yield "Expected losses are unknown: --reimages names a log of reimages."
+    if found.unreserved is not None:
+        yield f"{counted(found.unreserved, 'block')} without a copy on a reserved server."

@@ -1,0 +1,152 @@
+"""``hcloud harvest replicas`` and ``audit``: what they print and write, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from harvesting import MONDAY, daily, util_csv
+from jsonschema import Draft202012Validator
+
+from hcloud.cli.main import run
+from hcloud.views.document import schema_of
+from hcloud.views.harvesting.documents import HarvestAuditDocument, HarvestReplicasDocument
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+FEW = ("--blocks", "60", "--seeds", "2", *NOW)
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """27 tenants of two servers, their reimages of 70 days and their use of two weeks, in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    lines = ["server,tenant,environment,rack,cores,harvest_gib,market"]
+    for at in range(54):
+        market = ("reserved", "spot")[at % 2]
+        lines.append(f"s{at},t{at // 2},e{at // 4},r{at // 6},16,20,{market}")
+    Path("servers.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    chance = np.random.default_rng(3)
+    log = ["server,time,kind"]
+    for at in range(300):
+        server = int(54 * chance.random() ** 3)
+        log.append(f"s{server},{MONDAY + int(chance.random() * 70 * 86_400)},{('rebuild', 'interruption')[at % 2]}")
+    Path("reimages.csv").write_text("\n".join(log) + "\n", encoding="utf-8")
+    util_csv(Path("util.csv"), {f"t{at}": daily(14, mean=0.45 + 0.01 * at, phase=at / 27) for at in range(27)})
+    return tmp_path
+
+
+KNOWN = ("--servers", "servers.csv", "--reimages", "reimages.csv")
+
+
+def document(capsys: Capture, *words: str) -> dict[str, Any]:
+    assert run(["harvest", *words, "--json"]) == 0, capsys.readouterr().err
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+def test_systems_stand_side_by_side_with_losses_and_failed_accesses(pool: Path, capsys: Capture) -> None:
+    told = document(capsys, "replicas", *KNOWN, "--util", "util.csv", "--system", "history,random", *FEW)
+    Draft202012Validator(schema_of(HarvestReplicasDocument)).validate(told)
+    history, random = told["systems"]
+    assert (history["system"], random["system"]) == ("history", "random")
+    assert history["placed"] + sum(r["count"] for r in history["refused"]) == 120
+    assert len(history["lost_by_year"]) == len(history["accesses_failed_by_seed"]) == 2
+    assert {s["key"]: s["blocks"] for s in history["shared"]}["environment"] == 0
+    assert {s["key"]: s["blocks"] for s in random["shared"]}["row"] > 0
+    assert sum(random["accesses_failed_by_seed"]) > 0
+    assert sum(c["space"] for c in told["grid"]) == pytest.approx(1.0)
+    assert {m["market"] for m in told["grid"][0]["space_by_market"]} == {"reserved", "on-demand", "spot"}
+    assert document(capsys, "replicas", *KNOWN, "--util", "util.csv", "--system", "history,random", *FEW) == told
+
+
+def test_the_screen_says_what_is_unknown(pool: Path, capsys: Capture) -> None:
+    assert run(["harvest", "replicas", "--servers", "servers.csv", *FEW]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "60 blocks in 3 copies on 54 servers of 27 tenants in 14 environments, 2 seeds each." in told
+    assert "Blocks lost are unknown: --reimages names a log of reimages." in told
+    assert "Accesses that fail are unknown" in told
+    assert run(["harvest", "replicas", *KNOWN, *FEW, "-o", "md"]) == 0
+    assert "| history |" in capsys.readouterr().out
+
+
+def test_sets_that_are_written_are_audited(pool: Path, capsys: Capture) -> None:
+    Path("blocks.csv").write_text("block,writer\nx,s5\ny,s9\nz\n", encoding="utf-8")
+    words = ("--blocks", "blocks.csv", "--seeds", "1", "--group", "rack", "--out", "placement.jsonl", *NOW)
+    document(capsys, "replicas", "--servers", "servers.csv", *words)
+    head, *lines = [json.loads(line) for line in Path("placement.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert head == {"format_version": "1.0", "copies": 3}
+    assert [line["block"] for line in lines] == ["x", "y", "z"]
+    assert [line["servers"][0] for line in lines[:2]] == ["s5", "s9"]
+    told = document(capsys, "audit", "placement.jsonl", *KNOWN, "--seeds", "2", *NOW)
+    Draft202012Validator(schema_of(HarvestAuditDocument)).validate(told)
+    assert (told["blocks"], told["copies"], told["without_reserved_copy"]) == (3, 3, 0)
+    assert {s["key"]: s["blocks"] for s in told["shared"]}["rack"] == 0
+    assert len(told["lost_by_year"]) == 2
+    assert run(["harvest", "audit", "placement.jsonl", "--servers", "servers.csv"]) == 0
+    assert "Expected losses are unknown" in capsys.readouterr().out
+
+
+def test_an_audit_names_what_copies_share_and_every_line_that_cannot_be(pool: Path, capsys: Capture) -> None:
+    bad = ['{"block": "a", "servers": ["s0", "s1", "s2"]}', '{"block": "b", "servers": ["s0", "s99", "s3"]}']
+    bad += ['{"block": "c", "servers": ["s0", "s0", "s3"]}', '{"block": "d", "servers": ["s0"]}', "{"]
+    Path("bad.jsonl").write_text("\n".join(bad) + "\n", encoding="utf-8")
+    assert run(["harvest", "audit", "bad.jsonl", "--servers", "servers.csv"]) == 1
+    said = capsys.readouterr().err
+    for words in ("line 2, servers: 's99'", "line 3, servers: s0, s0, s3", "line 4, servers: 1 copies", "line 5:"):
+        assert words in said
+    Path("good.jsonl").write_text(bad[0] + "\n", encoding="utf-8")
+    told = document(capsys, "audit", "good.jsonl", "--servers", "servers.csv", *NOW)
+    assert {s["key"]: s["blocks"] for s in told["shared"]}["tenant"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--replicas", "10", "--blocks", "5"), 0, ""),
+        (("--system", "histroy"), 64, "did you mean history?"),
+        (("--group", "racks"), 64, "did you mean rack?"),
+        (("--blocks", "0"), 64, "1 to 50,000,000"),
+        (("--blocks", "1200"), 0, ""),
+        (("--blocks", "2000"), 1, "need 6,000 places, and there are 4,320"),
+        (("--blocks", "none.csv"), 1, "none.csv"),
+    ],
+)
+def test_what_is_asked_has_to_be_possible(
+    words: tuple[str, ...], code: int, said: str, pool: Path, capsys: Capture
+) -> None:
+    assert (
+        run(["harvest", "replicas", "--servers", "servers.csv", "--seeds", "1", "--system", "spread", *words]) == code
+    )
+    assert said in capsys.readouterr().err
+
+
+def test_reimages_of_unknown_servers_are_all_named_and_a_short_log_is_no_evidence(pool: Path, capsys: Capture) -> None:
+    rows = [f"s{at},{MONDAY + at * 86_400}" for at in (0, 90, 1, 91)]
+    Path("reimages.csv").write_text("\n".join(["server,time", *rows]) + "\n", encoding="utf-8")
+    assert run(["harvest", "replicas", *KNOWN, *FEW]) == 1
+    said = capsys.readouterr().err
+    assert "line 3, column server: 's90' (a server of servers.csv)" in said
+    assert "line 5, column server: 's91'" in said
+    Path("reimages.csv").write_text(f"server,time\ns0,{MONDAY}\ns1,{MONDAY + 86_400}\n", encoding="utf-8")
+    assert run(["harvest", "replicas", *KNOWN, *FEW]) == 9
+    assert "a year is drawn from weeks of them" in capsys.readouterr().err
+
+
+def test_two_tenants_are_too_few_for_replicas(pool: Path, capsys: Capture) -> None:
+    text = Path("servers.csv").read_text(encoding="utf-8").splitlines()
+    Path("servers.csv").write_text("\n".join(text[:5]) + "\n", encoding="utf-8")
+    assert run(["harvest", "replicas", "--servers", "servers.csv", *FEW]) == 9
+    assert "2 tenants with space; replicas need 3" in capsys.readouterr().err
+
+
+def test_scenarios_are_centres_by_name_with_use_and_reimages_of_their_own(pool: Path, capsys: Capture) -> None:
+    assert run(["harvest", "replicas", "--servers", "scenario:centre-99", *FEW]) == 64
+    assert "scenario:NAME of centre-0" in capsys.readouterr().err
+    assert run(["harvest", "replicas", "--servers", "scenario:centre-9", "--util", "util.csv", *FEW]) == 64
+    told = document(capsys, "types", "scenario:centre-0", *NOW)
+    assert told["trust"]["alike"] >= 0.8
+    assert {c["pattern"] for c in told["classes"]} == {"periodic", "constant", "unpredictable"}

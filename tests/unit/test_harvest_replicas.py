@@ -1,0 +1,340 @@
+"""Replicas on idle space: the grid, the rules of Algorithm 2, its rivals, and what a year of reimages does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hcloud.errors import EvidenceError, InputError
+from hcloud.harvest.centre import CENTRES, Reimages, centre, reimages_of, scaled, self_check
+from hcloud.harvest.grid import grid_of, space_by_cell
+from hcloud.harvest.kernels import compiled
+from hcloud.harvest.kernels.pool import is_open
+from hcloud.harvest.replicas import (
+    SYSTEMS,
+    ReplicaPool,
+    ServerEvents,
+    a_year_of,
+    check_replicas,
+    failed_accesses,
+    last_a_year,
+    place_blocks,
+    pool_of,
+)
+from hcloud.harvest.servers import ServerGroup, Servers
+from hcloud.readers.harvest.policy import load_harvest
+
+POLICY = load_harvest()
+QUIET = Reimages(np.zeros(0), np.zeros(0, np.int64))
+
+
+@pytest.fixture(autouse=True)
+def plain() -> Iterator[None]:
+    """Few blocks a test: plain Python places them."""
+    compiled.SET.spent = -(10**9)
+    yield
+    compiled.SET.spent = 0
+
+
+def pool(
+    tenants: int = 36,
+    servers: int = 5,
+    *,
+    environment: int = 2,
+    market: tuple[str, ...] = ("reserved",),
+    space: float = 50.0,
+    **policy: Any,
+) -> ReplicaPool:
+    """Tenants of some servers with space for 200 blocks each, two tenants an environment; racks of four servers."""
+    owner = np.repeat(np.arange(tenants), servers)
+    count = len(owner)
+    groups = {
+        "tenant": ServerGroup(tuple(f"t{at}" for at in range(tenants)), owner),
+        "environment": ServerGroup(tuple(f"e{at}" for at in range(tenants)), owner // environment),
+        "rack": ServerGroup(tuple(f"r{at}" for at in range(count)), np.arange(count) // 4),
+        "market": ServerGroup(market, np.arange(count) % len(market)),
+    }
+    cores, memory, disk = np.full(count, 16.0), np.full(count, 64.0), np.full(count, space)
+    found = Servers("servers.csv", tuple(f"s{at}" for at in range(count)), cores, memory, disk, groups)
+    chance = np.random.default_rng(tenants)
+    rate, peak = chance.random(tenants), chance.random(tenants)
+    return ReplicaPool(found, replace(POLICY, **policy), rate, peak, np.zeros((0, tenants), np.bool_))
+
+
+def groups_of(found: ReplicaPool, sets: Any, key: str) -> list[list[int]]:
+    """The group of every copy of every block."""
+    cell = found.cell[found.servers.tenants.of]
+    side = found.policy.grid_side
+    codes = {"row": cell // side, "column": cell % side}.get(key)
+    groups: list[list[int]] = np.asarray(found.servers.groups[key].of if codes is None else codes)[sets].tolist()
+    return groups
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_tenant_has_one_cell_and_cells_are_alike_within_half_the_largest(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    space = np.exp(chance.normal(3.0, 1.0, 60))
+    cell = grid_of(space, chance.random(60), chance.random(60), 3)
+    assert cell.shape == (60,)
+    columns = np.bincount(cell % 3, space, 3)
+    assert np.all(np.abs(columns - space.sum() / 3) <= space.max())
+    each = space_by_cell(space, cell, 3).reshape(3, 3)
+    assert np.all(np.abs(each - columns / 3) <= space.max())
+
+
+def test_columns_go_by_reimages_and_rows_within_them_by_peaks() -> None:
+    chance = np.random.default_rng(1)
+    rate, peak = chance.random(90), chance.random(90)
+    cell = grid_of(np.ones(90), rate, peak, 3)
+    for left, right in combinations(range(3), 2):
+        assert rate[cell % 3 == left].max() <= rate[cell % 3 == right].min()
+    for column in range(3):
+        rows = [peak[(cell % 3 == column) & (cell // 3 == row)] for row in range(3)]
+        assert rows[0].max() <= rows[1].min()
+        assert rows[1].max() <= rows[2].min()
+    assert np.all(np.bincount(cell) == 10)
+
+
+def test_three_copies_are_in_three_rows_columns_and_environments() -> None:
+    found = pool()
+    sets = place_blocks(found, "history", 600, 1).sets
+    for key in ("row", "column", "environment", "tenant"):
+        assert {len(set(groups)) for groups in groups_of(found, sets, key)} == {3}
+
+
+@pytest.mark.parametrize("copies", [4, 5, 6])
+def test_more_copies_are_all_in_environments_of_their_own(copies: int) -> None:
+    found = replace(pool(), copies=copies)
+    sets = place_blocks(found, "history", 300, 1).sets
+    assert {len(set(groups)) for groups in groups_of(found, sets, "environment")} == {copies}
+    assert {len(set(groups)) for groups in groups_of(found, sets[:, :3], "row")} == {3}
+    assert {len(set(row)) for row in sets.tolist()} == {copies}
+
+
+def test_the_writer_keeps_its_copy_and_a_full_one_gives_it_to_its_tenant() -> None:
+    found = pool(space=0.75)  # three blocks a server
+    writers = np.zeros(10, np.int64)
+    sets = place_blocks(found, "history", 10, 1, writers).sets
+    assert sets[:3, 0].tolist() == [0, 0, 0]
+    assert set((sets[3:, 0] // 5).tolist()) == {0}
+
+
+def test_hard_never_relaxes_and_soft_says_what_it_did() -> None:
+    """All tenants of two of the three columns share an environment."""
+    crowded = pool(9, environment=9)
+    with pytest.raises(EvidenceError, match="environments that differ"):
+        check_replicas(crowded, 10)
+    hard = place_blocks(crowded, "history", 50, 1)
+    assert hard.refused == {"no legal server": 50}
+    assert np.all(hard.sets == -1)
+    soft = place_blocks(pool(9, environment=9, replica_rules="soft"), "history", 50, 1)
+    assert (soft.refused, soft.relaxed["environment"]) == ({}, 50)
+    assert {len(set(row)) for row in soft.sets.tolist()} == {3}
+
+
+def test_a_refused_block_leaves_no_copy_behind() -> None:
+    found = pool(9, environment=9)
+    made = place_blocks(found, "history", 50, 1).pool
+    assert np.array_equal(made.left, found.blocks)
+    assert made.space.sum() == found.blocks.sum()
+
+
+def test_space_is_never_exceeded_and_counts_stay_true() -> None:
+    found = pool(18, 3, environment=1, space=2.5, replica_rules="soft")  # 10 blocks a server
+    placed = place_blocks(found, "history", 170, 3)
+    held = np.bincount(placed.sets[placed.sets >= 0], minlength=54)
+    assert np.array_equal(placed.pool.left, 10 - held)
+    for server in range(54):
+        assert is_open(placed.pool, server) == (placed.pool.left[server] > 0)
+    assert np.array_equal(placed.pool.space, np.bincount(found.servers.tenants.of, placed.pool.left))
+    assert placed.told[0] > 160
+
+
+def test_tenants_are_drawn_by_their_space_or_alike() -> None:
+    sizes = np.repeat([1, 9], 18)
+    base = pool()
+    owner = np.repeat(np.arange(36), sizes)
+    group = ServerGroup(tuple(f"t{at}" for at in range(36)), owner)
+    groups = {"tenant": group, "environment": group}
+    same = np.full(len(owner), 50.0)
+    servers = Servers("servers.csv", tuple(map(str, range(len(owner)))), same, same, same, groups)
+    share = {}
+    for weight in ("space", "uniform"):
+        policy = replace(POLICY, tenant_weight=weight)
+        mixed = ReplicaPool(servers, policy, base.rate, base.peak, base.busy)
+        sets = place_blocks(mixed, "history", 600, 1).sets[:, 1:]
+        share[weight] = float((owner[sets] < 18).mean())
+    assert share["space"] == pytest.approx(0.1, abs=0.04)
+    assert share["uniform"] > 0.3
+
+
+@pytest.mark.parametrize("rule", ["hadoop", "paper"])
+def test_stock_uses_two_racks_and_keeps_the_first_copy_with_the_writer(rule: str) -> None:
+    found = pool(stock_rule=rule)
+    sets = place_blocks(found, "stock", 400, 1, np.arange(400) % 180).sets
+    racks = groups_of(found, sets, "rack")
+    assert {len(set(row)) for row in racks} == {2}
+    assert np.array_equal(sets[:, 0], np.arange(400) % 180)
+    together = (1, 2) if rule == "hadoop" else (0, 1)
+    assert all(row[together[0]] == row[together[1]] for row in racks)
+
+
+def test_rivals_keep_what_they_promise_and_nothing_else() -> None:
+    found = pool()
+    environments = {s: groups_of(found, place_blocks(found, s, 400, 1).sets, "environment") for s in SYSTEMS}
+    distinct = {s: np.mean([len(set(row)) == 3 for row in rows]) for s, rows in environments.items()}
+    assert distinct["history"] == distinct["spread"] == 1.0
+    assert max(distinct["random"], distinct["stock"], distinct["best-first"]) < 1.0
+    rows = groups_of(found, place_blocks(found, "balanced", 400, 1).sets, "row")
+    assert {len(set(row)) for row in rows} == {3}
+    best = place_blocks(found, "best-first", 60, 1).sets[:, 1:]
+    assert set(found.servers.tenants.of[best].reshape(-1).tolist()) <= set(np.argsort(found.rate)[:2].tolist())
+
+
+def test_further_groups_are_never_shared() -> None:
+    found = replace(pool(), groups=("rack",))
+    assert {len(set(row)) for row in groups_of(found, place_blocks(found, "history", 400, 1).sets, "rack")} == {3}
+
+
+def test_a_copy_is_always_on_a_reserved_server() -> None:
+    found = pool(market=("spot", "spot", "reserved", "spot", "on-demand"))
+    sets = place_blocks(found, "history", 500, 2).sets
+    assert found.servers.on_reserved[sets].any(axis=1).all()
+    assert {len(set(row)) for row in groups_of(found, sets, "row")} == {3}
+    alone = place_blocks(found, "random", 500, 2).sets
+    assert not found.servers.on_reserved[alone].any(axis=1).all()
+
+
+def test_busy_tenants_take_no_blocks_and_all_busy_is_no_access() -> None:
+    quiet = pool()
+    busy = np.zeros((4, 36), np.bool_)
+    busy[:, ::5] = True
+    found = ReplicaPool(quiet.servers, POLICY, quiet.rate, quiet.peak, busy)
+    sets = place_blocks(found, "history", 300, 1).sets
+    assert not busy[0][found.servers.tenants.of[sets]].any()
+    assert failed_accesses(found, sets, 5000, 1) == 0
+    all_busy = ReplicaPool(quiet.servers, POLICY, quiet.rate, quiet.peak, np.ones((4, 36), np.bool_))
+    assert failed_accesses(all_busy, sets, 5000, 1) == 5000
+
+
+def lasting(found: ReplicaPool, times: list[float], servers: list[int], **more: Any) -> tuple[Any, Any]:
+    placed = place_blocks(found, "history", 150, 1)
+    log = Reimages(np.array(times, np.float64), np.array(servers, np.int64))
+    announced = np.full(len(times), more.pop("announced", False))
+    return last_a_year(found, placed, ServerEvents(log, announced, **more), rate=more.pop("rate", 30.0)), placed
+
+
+def test_losing_one_server_of_every_set_loses_no_block_and_all_are_mended() -> None:
+    found = pool()
+    first = place_blocks(found, "history", 150, 1).sets[:, 0]
+    servers = sorted(set(first.tolist()))
+    year, placed = lasting(
+        found, [86_400.0 * at for at in range(len(servers))] + [86_400.0 * 400], [*servers, servers[0]]
+    )
+    assert (year.lost, year.stuck, year.reimaged) == (0, 0, len(servers) + 1)
+    assert year.copied >= 150
+    for key in ("environment", "row", "column"):
+        whole = [row for row in placed.sets.tolist() if min(row) >= 0]
+        assert len(whole) > 100
+        assert {len(set(groups)) for groups in groups_of(found, whole, key)} == {3}
+
+
+def test_all_servers_at_once_lose_all_blocks_and_one_after_the_other_none() -> None:
+    found = pool()
+    year, _ = lasting(found, [0.0] * 180, list(range(180)))
+    assert (year.lost, year.copied) == (150, 0)
+    slowly, _ = lasting(found, [86_400.0 * at for at in range(180)], list(range(180)))
+    assert slowly.lost == 0
+
+
+def test_a_late_heartbeat_repairs_nothing() -> None:
+    late = Reimages(np.array([10.0, 20.0]), np.array([3, 4]))
+    year, placed = lasting(pool(), [], [], late=late)
+    assert (year.lost, year.copied, year.late) == (0, 0, 2)
+    assert np.array_equal(placed.sets, place_blocks(pool(), "history", 150, 1).sets)
+
+
+def test_an_announced_reimage_is_drained_first() -> None:
+    """All servers but three go at once: what is announced two minutes before is copied to those that stay."""
+    found = pool(notice=86_400, replica_rules="soft")
+    goes = [at for at in range(180) if at % 60]
+    announced, _ = lasting(found, [200_000.0] * len(goes), goes, announced=True)
+    sudden, _ = lasting(found, [200_000.0] * len(goes), goes)
+    assert sudden.lost > 100
+    assert announced.lost < sudden.lost / 10
+
+
+def test_a_year_is_of_whole_weeks_of_the_log() -> None:
+    log = Reimages(np.sort(np.random.default_rng(1).random(500)) * 60 * 86_400, np.arange(500))
+    year, rows = a_year_of(log, 60, 3)
+    assert np.all(np.diff(year.times) >= 0)
+    assert np.allclose((year.times - log.times[rows]) % (7 * 86_400) % (7 * 86_400 - 1e-6), 0, atol=1e-4)
+    assert np.array_equal(year.servers, log.servers[rows])
+
+
+@pytest.mark.parametrize(
+    ("found", "blocks", "error", "said"),
+    [
+        (pool(2, environment=1), 10, EvidenceError, "2 tenants with space; replicas need 3"),
+        (pool(8, environment=4), 10, EvidenceError, "2 environments with space; 3 copies"),
+        (pool(space=0.0), 10, InputError, "no server has space"),
+        (pool(), 20_000, InputError, "need 60,000 places, and there are 36,000"),
+    ],
+)
+def test_what_cannot_be_is_refused(found: ReplicaPool, blocks: int, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        check_replicas(found, blocks)
+
+
+def test_all_space_in_one_tenant_is_refused() -> None:
+    found = pool()
+    space = np.where(found.servers.tenants.of == 4, 900.0, 1.0)
+    crowded = ReplicaPool(replace(found.servers, space=space), POLICY, found.rate, found.peak, found.busy)
+    with pytest.raises(EvidenceError, match="tenant 't4' has 9"):
+        check_replicas(crowded, 10)
+
+
+@pytest.mark.parametrize("name", CENTRES)
+def test_every_synthetic_centre_is_as_the_study_describes_centres(name: str) -> None:
+    found = self_check(centre(CENTRES[name], 0))
+    assert found.predictable_servers == pytest.approx(0.75, abs=0.02)
+    assert found.constant_tenants > 0.5
+    assert found.calm_servers >= 0.9
+    assert min(found.calm_tenants, found.steady_tenants) >= 0.8
+
+
+def test_the_same_seed_gives_the_same_centre_reimages_and_sets() -> None:
+    shape = scaled(CENTRES["centre-0"], 300, 40)
+    twice = [centre(shape, 5) for _ in range(2)]
+    assert np.array_equal(twice[0].rate, twice[1].rate)
+    logs = [reimages_of(made, 60, 1) for made in twice]
+    assert np.array_equal(logs[0].times, logs[1].times)
+    assert not np.array_equal(logs[0].times[:20], reimages_of(twice[0], 60, 2).times[:20])
+    sets = [place_blocks(pool(), "history", 100, 7).sets for _ in range(2)]
+    assert np.array_equal(sets[0], sets[1])
+
+
+OTHERS: dict[str, Any] = {
+    "grid_side": 4, "replica_rules": "soft", "tenant_weight": "uniform", "stock_rule": "paper", "block_mib": 128,
+    "copies_an_hour": 0.001, "full_server": 1_000_000_000, "missed_heartbeats": 86_400, "notice": 86_400,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", OTHERS)
+def test_every_number_changes_what_comes_of_it(key: str) -> None:
+    told = []
+    for policy in (POLICY, replace(POLICY, **{key: OTHERS[key]})):
+        base = pool(12, environment=3, space=10.0)
+        servers = replace(base.servers, space=base.servers.space * (1 + base.servers.tenants.of % 3))
+        found = ReplicaPool(servers, policy, base.rate, base.peak, base.busy)
+        placed = place_blocks(found, "stock" if key == "stock_rule" else "history", 150, 1)
+        sets = placed.sets.copy()
+        log = Reimages(np.repeat(np.arange(20) * 40_000.0, 20) + 1e5, np.arange(400) * 7 % 60)
+        year = last_a_year(found, placed, ServerEvents(log, log.servers % 2 == 0))
+        told.append((sets.tobytes(), year, pool_of(found, "history", 1).left.tobytes()))
+    assert told[0] != told[1]
