@@ -41,13 +41,16 @@ class JobTarget:
         """As a row of a workload states it."""
         match self.kind:
             case GoalKind.SERVICE:
-                return f"qps={self.amount:g} tail_ms={self.limit:g}"
+                told = f"qps={self.amount:.12g} tail_ms={self.limit:.12g}"
             case GoalKind.DEADLINE:
-                return f"deadline={self.limit:g}s work={self.amount:g}"
+                told = f"deadline={self.limit:.12g}s work={self.amount:.12g}"
             case GoalKind.RATE:
-                return f"rate={self.amount:g}"
+                return f"rate={self.amount:.12g}"
             case _:
                 return GoalKind.NONE.value
+        told += f" own_ms={self.own_ms:.12g}" if self.own_ms else ""
+        told += f" per_run={self.per_run:.12g}" if self.per_run != 1 else ""
+        return told + (" scale_out=linear" if self.linear else "")
 
     @property
     def kept_share(self) -> float:

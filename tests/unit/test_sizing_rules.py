@@ -22,6 +22,7 @@ from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import tasks_of
 from hcloud.sim.setup.variation import parse_axis, varied_strategy
 from hcloud.usecases.studies.simulation import Study, pool_for
+from hcloud.usecases.workloads.workload import convert
 
 LARGE = Room(16_000, 64 * 1024)
 NEED = ApplicationNeed(
@@ -112,6 +113,27 @@ def test_targets_stay_with_their_jobs_in_any_order(tmp_path: Path) -> None:
     rows = ["x,0,60,a,,qps=55 tail_ms=10\n", "y,1,60,a,3,\n", "z,2,60,a,,rate=0.5\n"]
     there, back = (fit_targets(read(tmp_path, "".join(r)), [NEED]) for r in (rows, rows[::-1]))
     assert asks(there, "SR+target") == asks(back, "SR+target")
+
+
+def test_targets_are_converted_with_their_jobs(tmp_path: Path) -> None:
+    cells = (
+        "qps=1.5M tail_ms=10 own_ms=2 per_run=3", "deadline=2h work=500 scale_out=linear", "rate=95%", "none", "",
+    )  # fmt: skip
+    jobs = read(tmp_path, "".join(f"{n},{n},60,a,{'' if cell else 2},{cell}\n" for n, cell in enumerate(cells)))
+    target = tmp_path / "made.csv"
+    convert(jobs, target)
+    again = read_workload(target)
+    assert isinstance(again, Jobs)
+    assert again.targets == jobs.targets
+    assert again.target is not None
+    assert jobs.target is not None
+    assert again.target.tolist() == jobs.target.tolist()
+    assert (again.cores.tolist(), again.duration.tolist()) == (jobs.cores.tolist(), jobs.duration.tolist())
+
+
+def test_a_live_controller_gives_jobs_what_they_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decide", "--strategy", "SR+target", "--pool", "2", "--plain"]) == 64
+    assert "SR+target: a rule of sizing is for simulations" in capsys.readouterr().err
 
 
 def test_a_target_without_parts_is_no_size() -> None:

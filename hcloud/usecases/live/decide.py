@@ -17,7 +17,7 @@ from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.facts import Setup
-from hcloud.policy.registry import compose, rents_whole_servers
+from hcloud.policy.registry import compose, rents_whole_servers, sizing_of
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import many_at_a_time
 from hcloud.store.events import decision_document, from_line, parse_event, to_line
@@ -49,9 +49,20 @@ class StreamMarket:
     large: int | None = None
 
 
+def live_strategy(name: str) -> Strategy:
+    """The strategy of a name; UsageError for one that states how much jobs are given: live ones get what they ask."""
+    strategy = load_strategy(name)
+    if sizing_of(strategy) is not None:
+        raise UsageError(
+            f"{strategy.name}: a rule of sizing is for simulations; live jobs get the size that they ask for",
+            hint="'hcloud size app.yaml' says what a target takes",
+        )
+    return strategy
+
+
 def make_setup(name: str, pool: int, market: StreamMarket, start: float | None = None) -> Setup:
     """What the controller is told before the first event. Raises UsageError where strategy and pool do not fit."""
-    strategy = load_strategy(name)
+    strategy = live_strategy(name)
     reserves = strategy.follows("reserved")
     if reserves != (pool > 0):
         raise UsageError(

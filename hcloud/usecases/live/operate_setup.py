@@ -11,8 +11,7 @@ from hcloud.model.catalog import Provider
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.registry import compose, rents_whole_servers
-from hcloud.readers.strategies import load_strategy
-from hcloud.usecases.live.decide import StreamMarket, make_setup
+from hcloud.usecases.live.decide import StreamMarket, live_strategy, make_setup
 
 if TYPE_CHECKING:
     from hcloud.usecases.live.ground import LiveGround
@@ -46,7 +45,7 @@ def setup_for(here: LiveGround, policy: Policy) -> Setup:
         return _planned(here, policy, policy.plan)
     if here.is_local:
         return _own_machine(here, policy)
-    if policy.pool is None and load_strategy(policy.strategy or STRATEGY).follows("reserved"):
+    if policy.pool is None and live_strategy(policy.strategy or STRATEGY).follows("reserved"):
         raise UsageError("how many servers are reserved is not said", hint="--plan plan.json, or --pool N")
     market = StreamMarket(Provider(here.place.provider), here.place.region, policy.families)
     return make_setup(policy.strategy or STRATEGY, policy.pool or 0, market)
@@ -80,7 +79,7 @@ def _own_machine(here: LiveGround, policy: Policy) -> Setup:
     if not names:
         raise UsageError(f"this machine has {cores:g} cores and {memory:.1f} GiB: not one machine fits")
     large = max((at for at, n in enumerate(names) if fitting[n] > 1), default=0)
-    strategy = load_strategy(policy.strategy or STRATEGY)
+    strategy = live_strategy(policy.strategy or STRATEGY)
     reserves = strategy.follows("reserved")
     rules = compose(strategy, large)
     rents = rules.mapping != MAP_RESERVED

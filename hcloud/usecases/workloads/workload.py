@@ -168,7 +168,11 @@ def _jobs_table(jobs: Jobs) -> pa.Table:
         "kind": kinds.cast(pa.string()),
         "gpus": pa.array(jobs.gpus),
     }
-    for name, codes, labels in (("app", jobs.app, jobs.apps), ("qos", jobs.qos, jobs.qos_classes)):
+    named = [("app", jobs.app, jobs.apps), ("qos", jobs.qos, jobs.qos_classes)]
+    if jobs.target is not None:
+        columns |= {name: pa.array(getattr(jobs, name), mask=jobs.target >= 0) for name in ("cores", "memory")}
+        named.append(("target", jobs.target, tuple(str(one.target) for one in jobs.targets)))
+    for name, codes, labels in named:
         if labels:
             places = pa.array(codes, pa.int32(), mask=codes < 0)
             columns[name] = pa.DictionaryArray.from_arrays(places, pa.array(labels, pa.string())).cast(pa.string())
