@@ -63,6 +63,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b20_plan_jobs
 	$(BIN)/python -m benchmarks.b21_placement
 	$(BIN)/python -m benchmarks.b22_size
+	$(BIN)/python -m benchmarks.b23_harvest
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -2,16 +2,19 @@
 
 ``python -m benchmarks.b21_placement`` prints a line each. Decisions are timed through a session, event in, decisions
 out, at 80 % busy; the pool is filled by the same session. The peer is a model of power-of-two in SimPy on the same
-tasks and terms (``benchmarks.peer_power_of_two``), whose mean response stands beside ours. Published figures of
+tasks and terms (``benchmarks.peer_power_of_two``), whose mean response stands beside ours. Slurm's scheduler is a peer
+where it is installed (``benchmarks.b21_slurm``): it starts jobs on nodes that never run. Published figures of
 Sparrow and Omega are of their own clusters and stand here as reported, never as measured by us.
 """
 
 from __future__ import annotations
 
 import random
+import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from importlib.util import find_spec
@@ -19,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import b21_slurm as slurm
 from benchmarks.peer_power_of_two import UNITS, PowerOfTwo, Terms
 from benchmarks.queueing import quiet_cloud
 from hcloud.control.candidates import draws_for
@@ -84,14 +88,40 @@ def decisions(placement: str, servers: int) -> np.ndarray:
 
 
 def pool_of_10_000() -> None:
-    """A million tasks on 10,000 servers in a process of its own: seconds of processor and memory."""
-    command = [sys.executable, "-m", "hcloud", "simulate", "scenario:fleet-10000", "--strategy", "SR+tarcil", "--json"]
-    for round_ in ("first", "compiled"):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-        print(f"b21.fleet-10000 {round_} {seconds:.1f} s, {after.ru_maxrss / 1024:,.0f} MiB | limit 90 s, 2,048 MiB")
+    """A million tasks on 10,000 servers, ten agents, in a process of its own: seconds of processor and memory, with
+    what neighbours do to each other and without."""
+    stated = (ROOT / "policies" / "placements" / "tarcil.yaml").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        ten = Path(folder) / "ten.yaml"
+        ten.write_text(re.sub(r"(agents:\n +value: )\d+", r"\g<1>10", stated), encoding="utf-8")
+        words = ["simulate", "scenario:fleet-10000", "--strategy", f"SR+{ten}", "--json", "--interference"]
+        for what, switch, limit in (("first", "on", 90), ("compiled", "on", 90), ("without interference", "off", 20)):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, "-m", "hcloud", *words, switch], cwd=ROOT, check=True, capture_output=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            seconds = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+            room = f"{after.ru_maxrss / 1024:,.0f} MiB"
+            print(f"b21.fleet-10000 {what} {seconds:.1f} s, {room} | limit {limit} s, 2,048 MiB", flush=True)
+
+
+def beside_slurm(nodes: int, jobs: int) -> None:
+    """Jobs started a second and their waiting in Slurm's scheduler, and the same jobs at once through ours."""
+    if lacks := slurm.missing():
+        print(f"b21.slurm: {lacks} not installed; passed over")
+        return
+    theirs = slurm.started_by_slurm(nodes, jobs)
+    session, chance = session_of("least-loaded", nodes), random.Random(1)
+    coming = [arrival(f"j{at}", 0.0, chance) for at in range(jobs)]
+    session.handle(coming[0])
+    begin = time.perf_counter()
+    for one in coming[1:]:
+        session.handle(one)
+    rate = (jobs - 1) / (time.perf_counter() - begin)
+    print(
+        f"b21.slurm {nodes:,} nodes: {theirs.jobs:,} of {jobs:,} jobs started in {theirs.seconds:.0f} s,"
+        f" {theirs.jobs / theirs.seconds:,.0f} a second, waiting {theirs.waited:.1f} s in the mean"
+        f" | ours, least-loaded: {rate:,.0f} decisions a second"
+    )
 
 
 def world_of(tasks: int, servers: int, placement: str, cloud: CloudModel) -> SimulatedWorld:
@@ -172,6 +202,7 @@ def main() -> int:
                 f"b21.{placement} {servers:,} servers p50 {p50:,.0f} us, p99 {p99:,.0f} us | limit 20,000", flush=True
             )
     pool_of_10_000()
+    beside_slurm(1_000, 4_000)
     print(f"b21 {REPORTED}")
     if find_spec("simpy") is None:
         print("b21.power-of-two: SimPy is not installed; its model is passed over")

@@ -40,7 +40,12 @@ def has_capacity(c: Control, server: Server, job: Job, cores: int) -> bool:
     kind = c.kinds[server.kind]
     left = kind.memory - server.memory
     room = cores <= kind.cores - server.used and (job.memory <= left or c.rules.overcommit == 1)
-    return room and may_join(c, server)
+    return room and may_join(c, server) and may_run_on(c, job, server.kind)
+
+
+def may_run_on(c: Control, job: Job, kind: int) -> bool:
+    """Whether a job may run on a type: it has a speed there."""
+    return bool(c.speeds[job.platform, kind] > 0)
 
 
 def may_join(c: Control, server: Server) -> bool:
@@ -108,7 +113,7 @@ def _first_of_probes(c: Control, job: Job, wanted: Wanted) -> int:
         server = c.servers[number]
         looks += 1
         kind = c.kinds[server.kind]
-        holds = job.memory <= kind.memory and wanted[1] <= kind.cores
+        holds = job.memory <= kind.memory and wanted[1] <= kind.cores and may_run_on(c, job, server.kind)
         if number == wanted[2] or not holds or _is_candidate(c, number):
             continue
         one = c.candidates[desk.found]
@@ -187,7 +192,8 @@ def sample(c: Control, job: Job, wanted: Wanted) -> int:
             continue
         server = c.servers[number]
         left = c.kinds[server.kind].memory - (memory if memory >= 0 else server.memory)
-        if job.memory <= left and number != wanted[2] and may_join(c, server):
+        fits = job.memory <= left and may_run_on(c, job, server.kind)
+        if fits and number != wanted[2] and may_join(c, server):
             _rank(c, job, wanted[1], number, found)
             found += 1
     c.desk.looks += looks

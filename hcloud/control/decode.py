@@ -108,7 +108,10 @@ _RELEASES = {
     codes.LAUNCH_FAILED: ("launch-failed", "it could not be launched"),
     codes.LOST: ("lost", "it no longer exists"),
     codes.POOL_SHRUNK: ("pool-shrunk", "the reserve has one server less"),
-    codes.TAKEN_AWAY: ("taken-away-soon", "its cloud is going to take it away, and no job is on it"),
+    codes.TAKEN_AWAY: (
+        "closed",
+        "its cloud takes it away or its node drains, and it has no job left",
+    ),
     codes.CANCELLED: ("cancelled", "its only job was cancelled before it had started"),
 }
 Words = tuple[str, float | None, str, str]

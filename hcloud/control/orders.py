@@ -48,7 +48,7 @@ def booked(setup: Setup, book: InstanceBook, order: Order, facts: DecisionFacts,
 def _wanted(setup: Setup, action: int, facts: DecisionFacts) -> int:
     """The type that a job is launched where nothing keeps it from that."""
     large = setup.large
-    holds = facts.ask <= large.cores and facts.memory <= large.memory
+    holds = facts.ask <= large.cores and facts.memory <= large.memory and facts.may_be_large
     return setup.rules.large if action == codes.LARGE and holds else facts.kind
 
 

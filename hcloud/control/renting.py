@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hcloud.control.candidates import may_run_on
 from hcloud.control.search import find, find_idle
 from hcloud.control.servers import open_server, seat
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, Control, Job
@@ -63,7 +64,8 @@ def _instead(c: Control, job: Job, kind: int, now: float) -> int:
     """The smallest type that holds a job and may be launched; the same type again where there is none."""
     for other in range(len(c.kinds)):
         its = c.kinds[other]
-        if job.ask <= its.cores and job.memory <= its.memory and its.shut <= now:
+        holds = job.ask <= its.cores and job.memory <= its.memory and may_run_on(c, job, other)
+        if holds and its.shut <= now:
             return other
     return kind
 
@@ -81,4 +83,4 @@ def _launch(c: Control, number: int, kind: int, cores: int, verdict: tuple[int, 
 def _fits_large(c: Control, number: int) -> bool:
     """Whether an empty instance of the large type holds what the job asks for."""
     job, large = c.jobs[number], c.kinds[c.rules.large]
-    return job.ask <= large.cores and job.memory <= large.memory
+    return bool(job.ask <= large.cores and job.memory <= large.memory) and may_run_on(c, job, c.rules.large)

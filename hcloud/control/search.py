@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcloud.control.brief import best_for_brief, is_brief
-from hcloud.control.candidates import audit, best_by_ranking, has_capacity, may_join
+from hcloud.control.candidates import audit, best_by_ranking, has_capacity, may_join, may_run_on
 from hcloud.control.filters import best_by_filters
 from hcloud.control.servers import weight_on
 from hcloud.control.state import GRAINS, OWN, SHELF, Control, Job, Server
@@ -125,7 +125,7 @@ def _harmless_in(c: Control, block: int, job: Job, wanted: Wanted) -> int:
         kind = c.kinds[server.kind]
         left, free = kind.memory - server.memory, kind.cores - server.used
         fits = server.worth >= need and left >= job.memory and free >= cores and number != avoid
-        if fits and may_join(c, server) and excess(c, server, job, cores) <= 0:
+        if fits and may_join(c, server) and may_run_on(c, job, server.kind) and excess(c, server, job, cores) <= 0:
             return number
         worth, memory, most = max(worth, server.worth), max(memory, left), max(most, free)
         number = server.after

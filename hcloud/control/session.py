@@ -200,7 +200,8 @@ class ControlSession:
             return DecisionFacts(*around, 0, 0, 0, 0.0, -1, False)
         ask, memory, high, _, kind, _, coin = self.tables.given[row]
         measured = kind >= 0 and bool(self.tables.samples[kind])
-        return DecisionFacts(*around, leading(high), ask, memory, coin, kind, measured)
+        large = not self.setup.speeds or self.tables.may_be_large(row)
+        return DecisionFacts(*around, leading(high), ask, memory, coin, kind, measured, large)
 
     def _arrival(self, event: Arrival) -> list[Decision]:
         if event.platform >= len(self.tables.control.speeds):

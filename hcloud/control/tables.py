@@ -121,7 +121,7 @@ class ControlTables:
             self.names.append("")
             self.given.append((0, 0, 0, 0, 0, 0, 0.0))
         high, low = quality_needed(nature[1])
-        kind = self.kind_for(event.ask, event.memory)
+        kind = self.kind_for(event.ask, event.memory, event.platform)
         restartable = int(event.restartable and self._setup.rules.spot)
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
         word = int(event.movable), int(event.restartable)
@@ -149,15 +149,23 @@ class ControlTables:
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
 
-    def kind_for(self, ask: int, memory: int) -> int:
+    def kind_for(self, ask: int, memory: int, platform: int = 0) -> int:
         """The type a job is rented: the large one where servers are rented whole and it fits; -1 where none is."""
         setup = self._setup
         only_reserved = setup.rules.mapping == MAP_RESERVED
         kinds = {kind for kind, _ in setup.lots} if only_reserved else {setup.rules.large}
-        if setup.whole_servers and any(ask <= setup.types[k].cores and memory <= setup.types[k].memory for k in kinds):
+        fits = [ask <= t.cores and memory <= t.memory and self._runs_on(platform, i) for i, t in enumerate(setup.types)]
+        if setup.whole_servers and any(fits[k] for k in kinds):
             return setup.rules.large
-        fitting = (i for i, t in enumerate(setup.types) if ask <= t.cores and memory <= t.memory)
-        return -1 if only_reserved else next(fitting, -1)
+        return fits.index(True) if True in fits and not only_reserved else -1
+
+    def may_be_large(self, row: int) -> bool:
+        """Whether a job may run on the large type."""
+        return self._runs_on(int(self.control.jobs[row].platform), self._setup.rules.large)
+
+    def _runs_on(self, platform: int, kind: int) -> bool:
+        """Whether jobs of a row of the speeds may run on a type: they have a speed there."""
+        return not self._setup.speeds or self._setup.speeds[platform][kind] > 0
 
     def correct(self, row: int, high: int, low: int) -> None:
         """A job needs another quality than was estimated when it came."""

@@ -8,6 +8,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from hcloud.fake.execute import Image
+
 OWN = ("/run", "/etc/munge", "/var/lib/munge", "/var/log/munge", "/etc/slurm", "/var/spool", "/var/log/slurm")
 """What a machine does not share with this one, where this one has it: empty when the machine starts."""
 MUNGE = "/etc/munge /var/lib/munge /var/log/munge"
@@ -34,7 +36,7 @@ exec ./user-data
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class Box(Image):
     """``secrets`` is the folder of the store, a file for each secret under the name that its cloud gives it; ``bin`` is
     where the commands are put. ``own`` are more folders that machines do not share with this one, ``boot`` is what
     their image does before it runs user data."""
@@ -51,12 +53,24 @@ class Box:
         path.touch(mode=0o600)
         path.write_text(value, encoding="utf-8")
 
+    def warn(self, machine: str) -> None:
+        """Tell a machine, by the name that it runs under, that its cloud takes it back."""
+        self._told.mkdir(parents=True, exist_ok=True)
+        (self._told / machine).touch()
+
+    @property
+    def _told(self) -> Path:
+        return self.bin.with_name(f"{self.bin.name}-told")
+
     def install(self) -> None:
         """Put the commands where machines find them."""
         self.bin.mkdir(parents=True, exist_ok=True)
         for name, text in _COMMANDS.items():
             path = self.bin / name
-            path.write_text(text.replace("{secrets}", shlex.quote(str(self.secrets.absolute()))), encoding="utf-8")
+            answers = text
+            for what, folder in (("{secrets}", self.secrets), ("{told}", self._told)):
+                answers = answers.replace(what, shlex.quote(str(folder.absolute())))
+            path.write_text(answers, encoding="utf-8")
             path.chmod(0o755)
 
     def dress(self, script: str) -> str:
@@ -110,6 +124,39 @@ cat "./$6" 2>/dev/null || { echo "ERROR: (gcloud.secrets.versions.access) NOT_FO
 [ "${10} ${11}" = "--output tsv" ] || { echo '{"value": ""}'; exit 0; }
 cat "./$5/$7" 2>/dev/null || { echo "ERROR: (SecretNotFound) A secret with (name) $7 was not found" >&2; exit 3; }
 echo
+""",
+    "curl": """\
+#!/bin/sh
+# Answers as the metadata servers of Google and Azure do; there is no other host.
+machine=${HYC_MACHINE##*/}
+for word; do
+  case $word in http*) url=$word ;; *[Mm]etadata*:*) header=$word ;; esac
+done
+case $url in
+  http://metadata.google.internal/computeMetadata/v1/instance/*)
+    [ "$header" = "Metadata-Flavor: Google" ] || exit 22
+    case $url in
+      */preempted) [ -e {told}/"$machine" ] && echo TRUE || echo FALSE ;;
+      */maintenance-event) echo NONE ;;
+      *) exit 22 ;;
+    esac ;;
+  http://169.254.169.254/metadata/*api-version=*)
+    [ "$header" = Metadata:true ] || exit 22
+    case $url in
+      */instance/compute/name*format=text) printf %s "$machine" ;;
+      */scheduledevents*)
+        printf '{"DocumentIncarnation": 1, "Events": ['
+        for told in {told}/*; do
+          [ -e "$told" ] || continue
+          printf '%s{"EventId": "e", "EventType": "Preempt", "ResourceType": "VirtualMachine", ' "$comma"
+          printf '"Resources": ["%s"], "EventStatus": "Scheduled"}' "${told##*/}"
+          comma=", "
+        done
+        printf ']}' ;;
+      *) exit 22 ;;
+    esac ;;
+  *) echo "curl: (6) Could not resolve host" >&2; exit 6 ;;
+esac
 """,
     "systemctl": """\
 #!/bin/sh

@@ -39,12 +39,26 @@ def usual_size(instance_type: str) -> Size:
     return SIZES.get(instance_type, USUAL_SIZE)
 
 
+class Image:
+    """What machines of a fake start with: nothing but their user data, and nobody there who hears of notices."""
+
+    def dress(self, script: str) -> str:
+        """The script that starts a machine whose user data is ``script``."""
+        return script
+
+    def warn(self, machine: str) -> None:
+        """Tell a machine, by the name that it runs under, that its cloud takes it back."""
+
+
+_BARE = Image()
+
+
 class Executor:
     """Watches a ledger: runs the script of each machine that has one once it is to run, puts what it prints into
     ``detail["console"]``, and ends what is asked to end. Use as a context; at its end nothing runs any more.
 
     No script is given more cores than this machine has; where this machine cannot limit, neither can a script be.
-    ``dress`` makes of user data the script that runs.
+    ``image`` is what machines start with.
     """
 
     def __init__(
@@ -53,15 +67,16 @@ class Executor:
         clock: Clock,
         host: Host,
         size_of: Callable[[str], Size] = usual_size,
-        dress: Callable[[str], str] = str,
+        image: Image = _BARE,
     ) -> None:
-        self._ledger, self._clock, self._host, self._size_of, self._dress = ledger, clock, host, size_of, dress
+        self._ledger, self._clock, self._host, self._size_of, self._image = ledger, clock, host, size_of, image
+        self._warned = set[str]()
         self._begun: dict[str, str] = {}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def __enter__(self) -> Executor:
-        self._begun = self._known({m.id: _name_of(m) for m in self._ledger.live(self._clock.now())})
+        self._begun = self._known({m.id: name_of(m) for m in self._ledger.live(self._clock.now())})
         self._thread.start()
         return self
 
@@ -96,6 +111,9 @@ class Executor:
                         over.append(identity)
                     else:
                         found.detail["console"] = self._host.console(name)
+                    if "notice_at" in found.detail and name not in self._warned:
+                        self._warned.add(name)
+                        self._image.warn(name)
         if over:
             self._host.end([self._begun[identity] for identity in over])
             for identity in over:
@@ -103,14 +121,14 @@ class Executor:
 
     def _begin(self, machine: Rented) -> None:
         script = str(machine.detail.get("start_up", ""))
-        name = _name_of(machine) if script else ""
+        name = name_of(machine) if script else ""
         self._begun[machine.id] = name
         if not script:
             return
         size, there = self._size_of(machine.instance_type), self._host.size()
         try:
             fits = Size(min(size.vcpus, there.vcpus), min(size.memory_gib, there.memory_gib))
-            self._host.start([name], self._dress(script), fits)
+            self._host.start([name], self._image.dress(script), fits)
         except HcloudError as error:
             with self._ledger.held():
                 machine.detail["console"] = f"the fake could not start it: {error}\n"
@@ -129,6 +147,6 @@ class LastingExecutor(Executor):
         self.settle()
 
 
-def _name_of(machine: Rented) -> str:
+def name_of(machine: Rented) -> str:
     """A name for a folder; an id may have slashes."""
     return re.sub(r"[^A-Za-z0-9.-]", "-", machine.id)

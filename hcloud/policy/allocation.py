@@ -22,6 +22,8 @@ _EDGE = 1e-9
 
 
 _UNREACHABLE = 1e300
+_FEW_ROWS, _FEW_SIZES = 64, 32
+"""In pools up to these prefixes are also tried with two servers more: in larger ones a share matters less."""
 _RESIZED = 64
 """Prefixes up to this length are also tried with one server at another size: in longer ones a share matters less."""
 
@@ -117,35 +119,38 @@ def _ranked(choices: Choices, cap: int, target: float) -> _Walk:
 
 
 def _walked(choices: Choices, cap: int, target: float) -> Allocation:
-    """The cheapest end of one walk: a prefix of its ranking alone, with one server more, or with one resized."""
+    """The cheapest end of one walk: a prefix of its ranking alone, with one or two servers more, or one resized."""
     walk = _ranked(choices, cap, target)
-    found = [*_complete(choices, walk, target), *_more(choices, walk, target), *_resized(choices, walk, target)]
+    ends = (_complete, _more, _two_more, _resized)
+    found = [end for tried in ends for end in tried(choices, walk, target)]
     if not found:
         return Allocation(walk.rows[:0], walk.rows[:0], 0.0, 0.0, met=False)
     end = min(found)
-    places, sizes = np.arange(end.prefix), walk.sizes[: end.prefix].copy()
-    if end.place >= end.prefix:
-        places, sizes = np.append(places, end.place), np.append(sizes, end.size)
-    elif end.place >= 0:
-        sizes[end.place] = end.size
-    return _together(choices, walk.rows[places], sizes, met=True)
+    places, sizes = list(range(end.prefix)), walk.sizes[: end.prefix].tolist()
+    for place, size in end.changes:
+        if place < end.prefix:
+            sizes[place] = size
+        else:
+            places.append(place)
+            sizes.append(size)
+    return _together(choices, walk.rows[places], np.array(sizes, np.int64), met=True)
 
 
 class _End(NamedTuple):
-    """How a walk may end: what that costs, how long a prefix of its ranking is taken, and which place of the ranking
-    has a size of its own (-1: none), within the prefix or beyond it."""
+    """How a walk may end: what that costs, on how many servers, how long a prefix of its ranking is taken, and the
+    places of the ranking with sizes of their own, within the prefix or beyond it."""
 
     cost: float
+    servers: int
     prefix: int
-    place: int = -1
-    size: int = -1
+    changes: tuple[tuple[int, int], ...] = ()
 
 
 def _complete(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
     """The prefix that reaches the target by itself."""
     servers = len(walk.done) - 1
     if servers and _reaches(walk.done[servers] * choices.efficiency[servers - 1], target):
-        yield _End(round(float(walk.cost[servers]), 9), servers)
+        yield _End(round(float(walk.cost[servers]), 9), servers, servers)
 
 
 def _more(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
@@ -161,7 +166,43 @@ def _more(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
     if end is not None:
         prefix, size = int(possible[end[0]]), end[1]
         able = _reaches(choices.performance[walk.rows[prefix:], size], needed[prefix])
-        yield _End(end[2], prefix, prefix + int(np.argmax(able)), size)
+        yield _End(end[2], prefix + 1, prefix, ((prefix + int(np.argmax(able)), size),))
+
+
+def _two_more(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
+    """Prefixes that two servers from further down complete, each the best there is at its size."""
+    rows, sizes = choices.performance.shape
+    if rows > _FEW_ROWS or sizes > _FEW_SIZES:
+        return
+    most = 2 * float(choices.performance.max(initial=0.0))
+    for prefix in range(min(len(walk.done), len(choices.efficiency) - 1, len(walk.rows) - 1, _RESIZED)):
+        needed = target / choices.efficiency[prefix + 1] - walk.done[prefix]
+        if needed <= most:
+            yield from _best_two(choices, walk, prefix, float(needed))
+
+
+def _best_two(choices: Choices, walk: _Walk, prefix: int, needed: float) -> Iterator[_End]:
+    """The cheapest two sizes whose best servers beyond a prefix add what is needed."""
+    left = np.bincount(walk.rows[prefix:], minlength=len(choices.performance))
+    there = np.where(left[:, None] > 0, choices.performance, 0.0)
+    first = there.argmax(axis=0)
+    is_taken = (np.arange(len(left)) == first[:, None]) & (left < 2)
+    beside = np.where(is_taken[:, :, None], 0.0, there)
+    other = beside.argmax(axis=1)
+    done, second = there.max(axis=0), beside.max(axis=1)
+    cost = np.round(walk.cost[prefix] + choices.cost[:, None] + choices.cost, 9)
+    told = np.where(_reaches(done[:, None] + second, needed) & (second > 0), cost, np.inf)
+    one, two = divmod(int(np.argmin(told)), told.shape[1])
+    if np.isfinite(told[one, two]):
+        places = _places(walk.rows, prefix, (int(first[one]), int(other[one, two])))
+        yield _End(float(told[one, two]), prefix + 2, prefix, ((places[0], one), (places[1], two)))
+
+
+def _places(rows: Ints, prefix: int, wanted: tuple[int, int]) -> tuple[int, int]:
+    """Where two rows stand in a ranking beyond a prefix, at two places."""
+    one = prefix + int(np.argmax(rows[prefix:] == wanted[0]))
+    beyond = one + 1 if wanted[0] == wanted[1] else prefix
+    return one, beyond + int(np.argmax(rows[beyond:] == wanted[1]))
 
 
 def _resized(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
@@ -179,7 +220,7 @@ def _resized(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
     cost = walk.cost[1 : longest + 1][:, None] - choices.cost[walk.sizes[chosen]] + choices.cost
     end = _cheapest(most, needed, cost)
     if end is not None:
-        yield _End(end[2], end[0] + 1, int(chosen[end[0], end[1]]), end[1])
+        yield _End(end[2], end[0] + 1, end[0] + 1, ((int(chosen[end[0], end[1]]), end[1]),))
 
 
 def _cheapest(able: NDArray[np.float64], needed: Reals, cost: NDArray[np.float64]) -> tuple[int, int, float] | None:

@@ -63,7 +63,8 @@ class Setup:
 
 
 class DecisionFacts(NamedTuple):
-    """What stood around a command: the pool before the event, the job (its row of numbers) and the type that fits."""
+    """What stood around a command: the pool before the event, the job (its row of numbers), the type that fits, and
+    whether the job may run on the large one."""
 
     at: float
     utilisation: float
@@ -74,6 +75,7 @@ class DecisionFacts(NamedTuple):
     coin: float
     kind: int
     measured: bool
+    may_be_large: bool = True
 
 
 class DecodedCommand(NamedTuple):

@@ -90,6 +90,14 @@ def test_sets_that_are_written_are_audited(pool: Path, capsys: Capture) -> None:
     assert "Expected losses are unknown" in capsys.readouterr().out
 
 
+def test_the_grid_is_drawn_with_what_lies_on_each_market(pool: Path, capsys: Capture) -> None:
+    assert run(["harvest", "replicas", "--servers", "servers.csv", *FEW, "--picture", "grid.svg"]) == 0
+    drawn = Path("grid.svg").read_text(encoding="utf-8")
+    words = ("lowest peak", "highest peak", ">least<", ">most<", "reserved", "spot")
+    assert [word for word in words if word not in drawn] == []
+    assert "on-demand" not in drawn
+
+
 def test_an_audit_names_what_copies_share_and_every_line_that_cannot_be(pool: Path, capsys: Capture) -> None:
     bad = ['{"block": "a", "servers": ["s0", "s1", "s2"]}', '{"block": "b", "servers": ["s0", "s99", "s3"]}']
     bad += ['{"block": "c", "servers": ["s0", "s0", "s3"]}', '{"block": "d", "servers": ["s0"]}', "{"]

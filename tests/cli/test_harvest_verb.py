@@ -102,6 +102,7 @@ def test_vcpus_in_use_need_the_size_of_the_servers(pool: Path, capsys: Capture) 
         (["a1,web,,,0,reserved"], ["column cores: '0' (a number above 0"]),
         (["a1,,,,4,reserved", "a2,web,,,4,rented"], ["column tenant: ''", "one of reserved, on-demand, spot"]),
         (["a1,web,,,4,spot", "a1,web,,,4,spot"], ["line 3, column server: 'a1' (each server once)"]),
+        (["a1,web,shop,,4,spot", "a2,web,lab,,4,spot"], ["line 3, column environment: 'lab' ('shop', as the first"]),
         ([], ["no rows"]),
     ],
 )

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
-from hcloud.model.running.event import UNKNOWN, Arrival
+from hcloud.model.running.event import UNKNOWN, Arrival, Closing
 from hcloud.profiling.machines import ProcessHost
 from hcloud.readers.bundle import bundled
 from hcloud.sim.kernels.compiled import plain
@@ -84,6 +84,10 @@ def test_jobs_run_where_it_is_decided_and_nothing_is_left(here: Path, capsys: py
     assert {j["id"]: j["code"] for j in document["jobs"]} == {"a": 0, "b": 0, "c": 0, "d": 127, "e": 3}
     assert main.run(["operate", "explain", "--job", "a"]) == 0
     assert "reserved server 0" in capsys.readouterr().out
+    kept = read_journal(here / ".hcloud" / "operate" / "journal.jsonl")
+    assert not any(isinstance(event, Closing) for event in kept.events), (
+        "what the loop itself ends is not closed before"
+    )
 
 
 def test_lines_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

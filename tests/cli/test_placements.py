@@ -197,12 +197,12 @@ def test_a_job_is_explained_with_what_filters_left_and_what_was_relaxed(
     words = ("simulate", *LOCAL, "--load", "0.95", "--placement", "paragon", "--journal", str(journal))
     assert run([*words]) == 0
     told = []
-    for job in range(120, 178):
+    for job in (140, 144, 148):
         capsys.readouterr()
-        assert run(["explain", "--job", str(job), str(journal)]) == 0
+        assert run(["explain", "--job", str(job), str(journal), "-o", "md"]) == 0
         told.append(" ".join(capsys.readouterr().out.split()))
     assert any("with room, " in t and " after what its neighbours tolerate of " in t for t in told)
-    assert any("taken: " in t and "predicted to be the best of those left" in t for t in told)
+    assert all(" taken" in t and "predicted to be the best" in t for t in told)
     assert any("relaxed: what " in t for t in told)
 
 

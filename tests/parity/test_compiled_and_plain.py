@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from simulating import changed, crashing, excerpt, hasty, setting_of, tasks_in, with_spot, world_of
 
 from hcloud.control.session import ControlSession
 from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import Failed
+from hcloud.model.running.strategy import Value
 from hcloud.readers.strategies import load_strategy, placement_names
 from hcloud.sim.kernels.compiled import ENTRIES, SIMULATE, compiled, is_first_use, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.run import run
-from hcloud.usecases.studies.journal import JournalReader, setup_of_run
+from hcloud.usecases.studies.journal import JournalReader, journal_entries, setup_of_run
 
+KEYS: tuple[tuple[str, dict[str, Value]], ...] = (
+    ("paragon-sampled", {"draw": "hash", "candidates": 2}),
+    ("paragon-sampled", {"profile_above": 10_000.0}),
+    ("paragon", {"profile_above": 10_000.0}),
+    ("tarcil", {"quality": 0.6, "miss": 0.05, "over": "all"}),
+    ("least-loaded", {"overcommit_memory": True}),
+)
+"""Keys that are off by default, by placement."""
 STRATEGIES = {
     "SR": (load_strategy("SR"), 15),
     "OdF": (load_strategy("OdF"), 0),
@@ -25,6 +37,10 @@ STRATEGIES = {
     "SR first fit, short of servers": (changed(load_strategy("SR"), "placement", order="first-fit"), 4),
     **{f"SR+{name}": (load_strategy(f"SR+{name}"), 5) for name in placement_names()[1:]},
     "SR+tarcil, late": (hasty(load_strategy("SR+tarcil")), 5),
+    **{
+        f"SR+{name}, {', '.join(keys)}": (changed(load_strategy(f"SR+{name}"), "placement", **keys), 4)
+        for name, keys in KEYS
+    },
     **{f"HM+{name}": (load_strategy(f"HM+{name}"), 2) for name in ("paragon", "tarcil", "no-heterogeneity")},
 }
 
@@ -36,6 +52,7 @@ def contents(world: SimulatedWorld) -> dict[str, bytes]:
         "servers": control.servers, "jobs": control.jobs, "windows": control.windows, "waits": control.waits,
         "events": world.events, "followed": control.followed, "shelves": control.shelves, "blocks": control.blocks,
         "commands": control.commands, "rosters": control.rosters, "candidates": control.candidates,
+        "ring": control.ring, "ringed": control.ringed,
     }  # fmt: skip
     arrays = {name: np.asarray(rows).tobytes() for name, rows in tables.items()}
     return {
@@ -110,3 +127,15 @@ def test_entries_are_loaded_with_all_that_they_call() -> None:
     assert not any(missed.values()), missed
     used = {name for name, kernel in kernels.items() if kernel.signatures}
     assert used <= {name for names in ENTRIES.values() for name in names}
+
+
+@pytest.mark.parametrize(("name", "keys"), KEYS)
+def test_a_journal_repeats_a_run_with_keys_that_are_off_by_default(name: str, keys: dict[str, Value]) -> None:
+    setting = setting_of(changed(load_strategy(f"SR+{name}"), "placement", **keys), 4)
+    tasks = tasks_in(setting, excerpt(60))
+    borne = (99 - tasks.vector // 2, 99 - tasks.truth // 2)
+    outcome = run(setting, replace(tasks, memory=tasks.memory * 3, borne=borne), journal=True)
+    told = list(journal_entries(outcome, setup_of_run(outcome)))  # raises where a controller decides otherwise
+    ended = sum(isinstance(entry, Failed) for entry in told)
+    assert ended == int(outcome.world.tally.ended)
+    assert (ended > 0) == (name == "least-loaded")

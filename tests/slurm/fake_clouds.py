@@ -133,5 +133,5 @@ def ground(home: Path, name: str, join: int = 15, *, probe: bool = False, **plan
         box = Box(home / "secrets", home / "commands", (ctl,), boot)
         box.install()
         cloud = made(name, FaultPlan.model_validate(plan))
-        with executing(cloud, box.dress) as host, FakeServer(cloud) as running:
+        with executing(cloud, box) as host, FakeServer(cloud) as running:
             yield Ground(slurm, cloud, running.url, box, host, shared)

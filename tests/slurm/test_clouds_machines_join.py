@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from slurm_cluster import wait_for
 
+from hcloud.fake.execute import name_of
 from hcloud.fake.faults import FaultPlan, Faults
 from slurm.fake_clouds import STRATEGY, Ground, ground
 
@@ -58,6 +59,26 @@ def test_a_refused_launch_and_user_data_that_fails_keep_no_job_from_its_end(home
         assert here.slurm.job(jobs[0]).state == "COMPLETED"
         assert len(here.machines()) >= 2
         assert '"event":"quality"' in here.journal()
+        _check_end(here, said)
+
+
+def test_a_machine_that_hears_of_its_end_drains_its_own_node(home: Path) -> None:
+    """Google tells the machine alone: its start-up script asks the metadata server. What comes next runs elsewhere."""
+    with ground(home, "gcp") as here:
+        here.fill_store()
+        first = here.submit(0, until="heard")
+        running = here.controller(*RUN, "--cloud", "gcp")
+        wait_for(lambda: here.ledger()[f"begin {first}"] or running.poll(), "it does not begin", PATIENCE)
+        (machine,) = here.live()
+        here.box.warn(name_of(machine))
+        wait_for(lambda: "DRAIN" in here.flags_of(first), "the node does not drain", PATIENCE)
+        wait_for(lambda: '"event":"closing"' in here.journal(), "hcloud does not see it", PATIENCE)
+        second = here.submit(0)
+        wait_for(lambda: here.ledger()[f"end {second}"] or running.poll(), "the next one does not end", PATIENCE)
+        assert here.slurm.job(second).nodes != here.slurm.job(first).nodes
+        (here.shared / "heard").touch()
+        said = here.drain(running)
+        assert here.ledger() == _once([first, second]), said
         _check_end(here, said)
 
 

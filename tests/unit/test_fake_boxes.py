@@ -11,6 +11,7 @@ import pytest
 
 from hcloud.fake.boxes import Box
 from hcloud.providers.slurm.joining import CONTROLLER, MUNGE_KEY, reading
+from hcloud.providers.slurm.notices import listening
 
 KEPT = {"aws": "hcloud/slurm/{}", "gcp": "hcloud-slurm-{}", "azure": "vault/slurm-{}"}
 STORES = {"aws": "aws:hcloud/slurm", "gcp": "gcp:hcloud-slurm", "azure": "azure:vault"}
@@ -54,6 +55,17 @@ def test_what_the_real_command_refuses_is_refused(box: Box, command: str) -> Non
         box.put(kept.format(CONTROLLER), "there")
     told, code = _ask(box, command)
     assert (told, code != 0) == ("", True)
+
+
+@pytest.mark.parametrize("cloud", ["gcp", "azure"])
+def test_a_machine_hears_that_it_is_taken_back_and_not_that_another_is(box: Box, cloud: str) -> None:
+    def heard(machine: str) -> str:
+        return _ask(box, f"HYC_MACHINE=x/{machine}; export HYC_MACHINE\n{listening(cloud)}taken")[0]
+
+    assert (heard("m-1"), heard("m-11")) == ("", "")
+    box.warn("m-1")
+    assert heard("m-1").startswith(("Google takes", "Azure tells of: Preempt"))
+    assert heard("m-11") == ""
 
 
 def test_secrets_are_for_their_owner_only(box: Box) -> None:

@@ -200,6 +200,7 @@ def replicas(
     ] = None,
     scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR,
     out: Annotated[Path | None, typer.Option(help="Write the sets of the first system to FILE.jsonl.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw the grid to FILE.png, .svg or .html.")] = None,
     policy: PolicyFile = None,
     seeds: Years = 5,
     seed: Seed = 0,
@@ -213,7 +214,10 @@ def replicas(
     from hcloud.usecases.harvesting.replicas import ReplicaRequest, study_replicas
     from hcloud.views.harvesting.documents import HarvestReplicasDocument
     from hcloud.views.harvesting.replicas import replicas_markdown, show_replicas
+    from hcloud.views.pictures import check_picture
 
+    if picture is not None:
+        check_picture(picture)
     terminal, at = session(ctx).terminal, shown.at
     systems = tuple(name.strip() for name in system.split(","))
     asked = ReplicaRequest(
@@ -224,6 +228,11 @@ def replicas(
     if out is not None:
         count = write_placement(out, found.blocks, found.servers.names, found.sets)
         terminal.note(f"{count:,} sets of {systems[0]} written to {out}")
+    if picture is not None:
+        from hcloud.views.harvesting.grid_picture import save_grid
+
+        save_grid(found.study, picture)
+        terminal.note(f"drawn to {picture}")
     shown.tell(
         terminal,
         lambda: HarvestReplicasDocument.of(found.study, at),

@@ -43,8 +43,11 @@ def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None
         heed(desk, machine, now)
     elif ready and node is NodePhase.READY and machine.released is None and desk.session.is_closed(machine.instance):
         desk.happen(Closing(now, machine.instance, over=True))
-    elif ready and node is NodePhase.LEAVING and machine.option is PurchaseOption.SPOT and machine.released is None:
-        desk.happen(Interruption(now, machine.instance))
+    elif ready and node is NodePhase.LEAVING and machine.released is None:
+        if machine.option is PurchaseOption.SPOT:
+            desk.happen(Interruption(now, machine.instance))
+        elif not (desk.finishing or desk.session.is_closed(machine.instance)):  # at the end the loop lets go of all
+            desk.happen(Closing(now, machine.instance))
 
 
 def _is_overdue(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:

@@ -175,8 +175,8 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """Its cloud is going to take an instance away, or to work on what it runs on: no job is placed there from now on,
-    those that are there go on. ``over``: that is not so any more."""
+    """The cloud of an instance is going to take it away or to work on what it runs on, or its node drains: no job is
+    placed there from now on, those that are there go on. ``over``: that is not so any more."""
 
     at: float
     instance: int

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hcloud.errors import UsageError
 from hcloud.providers.slurm.client import SEARCHED
+from hcloud.providers.slurm.notices import heeding, listening
 from hcloud.providers.slurm.site import SlurmSite
 
 REGISTER_AGAIN_SECONDS = 5
@@ -41,11 +42,11 @@ join() {{ slurmd -D -b -N {node} --conf-server "$controller" & slurmd=$!; }}
 """
 _KEEP = """\
 trap 'kill $slurmd; exit 0' TERM
-join
+{listen}join
 {tell}# A slurmctld that was killed may have forgotten that this node is up, and does not ask; and one that expects the
 # node takes no slurmd that began before it did. A slurmd that begins anew registers; jobs run on meanwhile.
 while sleep {every}; do
-  if kill -0 $slurmd 2>/dev/null; then
+{heed}  if kill -0 $slurmd 2>/dev/null; then
     case "$(scontrol -o show node {node} 2>/dev/null)" in
       *DRAIN*) continue ;;
       *POWERED_DOWN*|*POWERING_UP*) kill $slurmd; wait $slurmd ;;
@@ -89,7 +90,9 @@ def script(site: SlurmSite, node: str, conf: Path | None, probing: Probing | Non
     cloud reads munge's key and slurmctld's address by itself."""
     probing = probing or Probing()
     head = _HEAD.format(node=node, path=SEARCHED) + probing.measure
-    keep = _KEEP.format(node=node, every=REGISTER_AGAIN_SECONDS, tell=probing.tell)
+    cloud = site.store.partition(":")[0]
+    told = {"tell": probing.tell, "listen": listening(cloud), "heed": heeding(cloud, node)}
+    keep = _KEEP.format(node=node, every=REGISTER_AGAIN_SECONDS, **told)
     if not site.store:
         where = str(conf) if conf is not None else "/etc/slurm/slurm.conf"
         return head + _HERE.format(node=node, conf=shlex.quote(where), marks=shlex.quote(f"{site.folder}/marks")) + keep
@@ -112,6 +115,7 @@ def needs(store: str, version: str) -> tuple[str, ...]:
     return (
         f"the machines' role may do one thing: {_RIGHTS[cloud].format(name=name.strip('/'))}",
         f"{_IDENTITIES[cloud]} of hcloud.yaml gives machines that role",
-        f"the image holds slurmd and scontrol {version}, munged with the user munge, setpriv, base64, {_TOOLS[cloud]}",
+        f"the image holds slurmd and scontrol {version}, munged with the user munge, setpriv, base64, {_TOOLS[cloud]}"
+        f"{', curl' if listening(cloud) else ''}",
         "ports 6817 (slurmctld) and 6818 (slurmd), or those of slurm.conf, are open between slurmctld and machines",
     )

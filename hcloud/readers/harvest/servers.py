@@ -13,8 +13,8 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column, Sink
 from hcloud.readers.workloads.delimited import header_layout, read_table
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.locate import lines_of
-from hcloud.readers.workloads.source import open_source
+from hcloud.readers.workloads.locate import TableLayout, lines_of
+from hcloud.readers.workloads.source import TraceFile, open_source
 
 _MOST = 1_000_000
 _COLUMNS = (
@@ -52,8 +52,25 @@ def read_servers(path: Path) -> Servers:
         raise InputError(f"{source.name}: no servers")
     groups = {name: group for name in GROUPS if (group := _group(sink, name)) is not None}
     groups.setdefault("environment", groups["tenant"])
+    _refuse_split(source, layout, groups)
     memory, space = (_numbers(sink, name) for name in ("mem_gib", "harvest_gib"))
     return Servers(source.name, names, sink.numbers("cores"), memory, space, groups)
+
+
+def _refuse_split(source: TraceFile, layout: TableLayout, groups: dict[str, ServerGroup]) -> None:
+    """Refuse a tenant that is in two environments: what is lost together has to be one."""
+    tenant, environment = groups["tenant"], groups["environment"]
+    first = np.zeros(len(tenant.names), np.int64)
+    rows, at = np.unique(tenant.of, return_index=True)
+    first[rows] = environment.of[at]
+    split = np.flatnonzero(environment.of != first[tenant.of]).tolist()
+    findings = Findings(source.name)
+    for row, line in zip(split, lines_of(source, layout, split) if split else (), strict=True):
+        name, mine = tenant.names[tenant.of[row]], environment.names[first[tenant.of[row]]]
+        told = shown(environment.names[environment.of[row]])
+        findings.add(f"line {line}, column environment", told, f"{mine!r}, as the first server of tenant {name!r} has")
+    if findings.problems:
+        raise findings.error()
 
 
 def _group(sink: Sink, name: str) -> ServerGroup | None:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from hcloud.errors import InputError
 from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.requirement import ALLOWED, requirement_of
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 
@@ -52,7 +53,7 @@ class Column:
     A ``required`` column must be there, and its cells filled unless it is ``sparse``; an empty cell of another column
     becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
     ``told`` is what is allowed in words, where that is more than its bounds. Labels with ``points`` are one whole
-    number for each shared resource.
+    number for each shared resource, those that are ``requires`` what a job requires of a machine.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Column:
     told: str = ""
     choices: tuple[str, ...] = ()
     points: bool = False
+    requires: bool = False
     stored: str = ""
 
     @property
@@ -96,6 +98,8 @@ class Column:
         """What the column may hold, for an error."""
         if self.points:
             return f"{len(RESOURCES)} whole numbers from 0 to {MOST_POINTS}, apart by spaces"
+        if self.requires:
+            return ALLOWED
         if self.sort == "label":
             return f"one of {', '.join(self.choices)}" if self.choices else "text"
         if self.told or self.sort == "time":
@@ -116,7 +120,9 @@ class Column:
         """Whether a cell may hold a label."""
         if len(label) > limits.TEXT_BYTES or (self.choices and label not in self.choices):
             return False
-        return not (self.points and label) or points_of(label) is not None
+        if not label or not (self.points or self.requires):
+            return True
+        return (points_of(label) if self.points else requirement_of(label)) is not None
 
     def holds(self, values: Floats) -> bool:
         """Whether every value is within bounds; NaN and infinities are not."""

@@ -232,9 +232,10 @@ def _cancelled(tasks: Tasks, setting: Setting) -> Reals:
 def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Table[Job]:
     """What the controller is told about the jobs."""
     made = table(Job, len(tasks))
-    size = smallest_fitting(tasks, kinds)
+    allowed = allowed_types(setting, tasks)
+    size = smallest_fitting(tasks, kinds, allowed)
     column(made, "high")[:], column(made, "low")[:] = encoded(MOST - tasks.tolerates)
-    column(made, "kind")[:] = _rented_as(setting, tasks, kinds, size)
+    column(made, "kind")[:] = _rented_as(setting, tasks, kinds, (size, allowed))
     if setting.strategy.follows("spot"):
         column(made, "restartable")[:] = 1 - tasks.service
     column(made, "movable")[:] = 1
@@ -258,33 +259,49 @@ def encoded(vector: Ints) -> tuple[Ints, Ints]:
 def unplaceable(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
     """Which tasks no server holds that the strategy may use: reserved ones, or any type where it rents on demand."""
     kinds = rental_kinds(setting)
-    held = _reservable(setting, tasks, kinds)
+    allowed = allowed_types(setting, tasks)
+    held = _reservable(setting, tasks, kinds, allowed)
     if setting.strategy.follows("on_demand"):
-        held |= smallest_fitting(tasks, kinds) >= 0
+        held |= smallest_fitting(tasks, kinds, allowed) >= 0
     return ~held
 
 
-def _rented_as(setting: Setting, tasks: Tasks, kinds: Table[RentableKind], size: Ints) -> Ints:
+def allowed_types(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
+    """Which types [task or the one row of all, type] each task may run on: those of which it has a speed."""
+    if setting.speeds is None:
+        return np.ones((1, len(setting.shop.types)), np.bool_)
+    rows = np.zeros(len(tasks), np.int64) if tasks.platform is None else tasks.platform
+    return setting.speeds[rows] > 0
+
+
+def _rented_as(
+    setting: Setting, tasks: Tasks, kinds: Table[RentableKind], fitting: tuple[Ints, NDArray[np.bool_]]
+) -> Ints:
     """The type that each task is rented: the large one where servers are rented whole, else the smallest; where nothing
     is rented the large one stands for the reserve. -1 where none holds it."""
-    strategy, large = setting.strategy, setting.shop.large
+    strategy, large, (size, allowed) = setting.strategy, setting.shop.large, fitting
     if not strategy.follows("on_demand"):
-        return np.where(_reservable(setting, tasks, kinds), large, -1)
-    in_large = (tasks.ask <= kinds[large].cores) & (tasks.memory <= kinds[large].memory)
+        return np.where(_reservable(setting, tasks, kinds, allowed), large, -1)
+    in_large = (tasks.ask <= kinds[large].cores) & (tasks.memory <= kinds[large].memory) & allowed[:, large]
     return np.where(in_large, large, size) if rents_whole_servers(strategy) else size
 
 
-def _reservable(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> NDArray[np.bool_]:
+def _reservable(
+    setting: Setting, tasks: Tasks, kinds: Table[RentableKind], allowed: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Which tasks an empty server of a reserved type holds."""
     held = np.zeros(len(tasks), np.bool_)
     for lot in setting.lots:
-        held |= (tasks.ask <= kinds[lot.kind].cores) & (tasks.memory <= kinds[lot.kind].memory)
+        its = kinds[lot.kind]
+        held |= (tasks.ask <= its.cores) & (tasks.memory <= its.memory) & allowed[:, lot.kind]
     return held
 
 
-def smallest_fitting(tasks: Tasks, kinds: Table[RentableKind]) -> Ints:
-    """The first type (they stand by size, then price) that holds each task; -1 where none does."""
+def smallest_fitting(tasks: Tasks, kinds: Table[RentableKind], allowed: NDArray[np.bool_]) -> Ints:
+    """The first type (they stand by size, then price) that holds each task and that it may run on; -1 where none
+    does."""
     size = np.full(len(tasks), -1, np.int64)
     for kind in range(len(kinds) - 1, -1, -1):
-        size[(tasks.ask <= kinds[kind].cores) & (tasks.memory <= kinds[kind].memory)] = kind
+        its = kinds[kind]
+        size[(tasks.ask <= its.cores) & (tasks.memory <= its.memory) & allowed[:, kind]] = kind
     return size

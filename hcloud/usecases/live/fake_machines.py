@@ -40,5 +40,5 @@ def executed(here: LiveGround, *, joins: bool) -> Iterator[None]:
     box = Box(beside / SECRETS, beside / COMMANDS)
     box.install()
     host = ProcessHost(beside / MACHINES)
-    with LastingExecutor(memory.ledger, memory.clock, host, here.size_of, box.dress):
+    with LastingExecutor(memory.ledger, memory.clock, host, here.size_of, box):
         yield

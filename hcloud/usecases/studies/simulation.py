@@ -10,6 +10,7 @@ import numpy as np
 
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.clouds.known import CLOUDS
+from hcloud.model.requirement import Requirement, requirement_of
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Parameter, ParameterOrigin, Strategy
 from hcloud.model.workload import Jobs, Window, Workload
@@ -17,6 +18,7 @@ from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.policy.placements import Ideal
+from hcloud.policy.records import Reals
 from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.requests import RequestedSizes
 from hcloud.policy.sizing import Reservation, reserved_servers
@@ -40,6 +42,8 @@ LARGE_VCPUS = 16
 PAPER_SHAPES = ("n1-standard*", "n1-highmem*")
 """What a simulation chooses from in the study's own cloud, which rented the former."""
 _STEP = 60
+_NAMED = 8
+"""Types that a hint lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +175,24 @@ def _held(jobs: Jobs, shop: Shop, *, drop: bool) -> tuple[Jobs, Dropped]:
     return jobs.at(np.flatnonzero(held)), Dropped(len(lost), float(work[lost].sum() / work.sum()))
 
 
-def _unplaceable(name: str, size: tuple[float, float], count: int) -> EvidenceError:
+def _unplaceable(name: str, size: tuple[float, float], count: int, wanted: str = "", there: str = "") -> EvidenceError:
     more = f", nor do {counted(count - 1, 'other job')}" if count > 1 else ""
+    asked = f"{size[0]:g} vCPU, {size[1]:g} GiB{f', {wanted}' if wanted else ''}"
+    hint = "allow larger types (--family, --vcpus), allow splitting (planning.divisible), or use --drop-unplaceable"
     return EvidenceError(
-        f"job {name} ({size[0]:g} vCPU, {size[1]:g} GiB) fits no type that may be rented{more}",
-        hint="allow larger types (--family, --vcpus), allow splitting (planning.divisible), or use --drop-unplaceable",
+        f"job {name} ({asked}) fits no type that may be rented{more}",
+        hint=f"there are {there}; {hint}" if wanted else hint,
     )
+
+
+def _types_of(setting: Setting) -> str:
+    """The types that a strategy may use."""
+    rents = setting.strategy.follows("on_demand")
+    kinds = range(len(setting.shop.types)) if rents else sorted({lot.kind for lot in setting.lots})
+    shapes = [setting.shop.types[kind].shape for kind in kinds]
+    named = [f"{s.name} ({float(s.vcpus):g} vCPU, {float(s.memory_gib):g} GiB)" for s in shapes]
+    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    return f"{', '.join(named[:_NAMED])}{more}"
 
 
 def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -> tuple[Shop, CloudModel]:
@@ -268,7 +284,7 @@ def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Se
     servers = pool_for(study, informed) if pool is None else pool
     beside = study.beside if servers else ()
     shop = shop_for(study.shop, informed, beside)
-    speeds = None if study.cluster is None else study.cluster.speeds_of([t.shape.name for t in shop.types])
+    speeds = _speeds(study, shop)
     return Setting(
         informed, study.cloud, shop, servers, study.seed, window=_counted(study), beside=beside, speeds=speeds,
         audit=study.audit,
@@ -290,7 +306,26 @@ def tasks_for(study: Study, strategy: Strategy) -> Tasks:
     tasks = tasks_of(study.jobs, study.cloud, strategy_for(study, strategy), largest, study.seed)
     if isinstance(rule_of(strategy, "placement"), Ideal):
         tasks = tasks.fully_known()
-    return tasks if study.cluster is None else replace(tasks, platform=study.cluster.platform_row[tasks.job])
+    rows = None if study.cluster is None else study.cluster.platform_row[tasks.job]
+    if study.jobs.requires is not None:
+        wanted = study.jobs.requires[tasks.job].astype(np.int64) + 1
+        rows = wanted + (0 if rows is None else rows * (len(study.jobs.requirements) + 1))
+    return tasks if rows is None else replace(tasks, platform=rows)
+
+
+def _speeds(study: Study, shop: Shop) -> Reals | None:
+    """The speeds of types for jobs, 0 on those that jobs of a row may not run on: a row for each requirement of every
+    row of a cluster, the first without any; None where all are alike."""
+    names = [t.shape.name for t in shop.types]
+    known = None if study.cluster is None else study.cluster.speeds_of(names)
+    if study.jobs.requires is None:
+        return known
+    sizes = [(t.shape.name, float(t.shape.vcpus), float(t.shape.memory_gib)) for t in shop.types]
+    wanted = [Requirement(), *(requirement_of(text) or Requirement() for text in study.jobs.requirements)]
+    met = np.array([[float(one.is_met(*size)) for size in sizes] for one in wanted])
+    base = np.ones((1, len(names))) if known is None else known
+    made: Reals = (base[:, None, :] * met[None, :, :]).reshape(-1, len(names))
+    return made
 
 
 def check_placeable(study: Study, setting: Setting, tasks: Tasks) -> None:
@@ -302,7 +337,9 @@ def check_placeable(study: Study, setting: Setting, tasks: Tasks) -> None:
         return
     worst = int(lost[np.argmax(tasks.memory[lost])])
     size = tasks.ask[worst] / 1000, tasks.memory[worst] / 1024
-    raise _unplaceable(tasks.name(worst), size, len(np.unique(tasks.job[lost])))
+    code = -1 if study.jobs.requires is None else int(study.jobs.requires[tasks.job[worst]])
+    wanted = study.jobs.requirements[code] if code >= 0 else ""
+    raise _unplaceable(tasks.name(worst), size, len(np.unique(tasks.job[lost])), wanted, _types_of(setting))
 
 
 def able_strategies(study: Study, strategies: Sequence[Strategy]) -> tuple[Strategy, ...]:

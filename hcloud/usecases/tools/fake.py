@@ -18,6 +18,7 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.safe_yaml import load_yaml
 
 if TYPE_CHECKING:
+    from hcloud.fake.execute import Image
     from hcloud.profiling.machines import ProcessHost
 
 OURS = "HYC_LIVE__"
@@ -73,13 +74,14 @@ def up(
 
 
 @contextmanager
-def executing(cloud: SizedCloud, dress: Callable[[str], str] = str) -> Iterator[ProcessHost]:
-    """The start-up scripts of a fake's machines run as processes of this machine, in the size of their type; ``dress``
-    makes of user data the script that runs."""
+def executing(cloud: SizedCloud, image: Image | None = None) -> Iterator[ProcessHost]:
+    """The start-up scripts of a fake's machines run as processes of this machine, in the size of their type; ``image``
+    is what they start with."""
     from hcloud.fake.execute import Executor
+    from hcloud.fake.execute import Image as Bare
     from hcloud.profiling.machines import passing_host
 
-    with passing_host() as host, Executor(cloud.ledger, cloud.clock, host, size_of(cloud), dress):
+    with passing_host() as host, Executor(cloud.ledger, cloud.clock, host, size_of(cloud), image or Bare()):
         yield host
 
 

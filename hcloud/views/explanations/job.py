@@ -100,6 +100,11 @@ def _looked_at(story: Story) -> Iterator[str]:
 
 def _filtered(story: Story, search: FilteredSearch) -> Iterator[str]:
     """What each filter left where it left fewer, what was relaxed, and the type that was taken beside the best."""
+    reserve, types = story.setup.reserve, story.setup.types
+    if search.best_type >= 0 and story.instance is not None and story.instance < len(reserve):
+        taken, best = types[reserve[story.instance]].name, types[search.best_type].name
+        beside = ", predicted to be the best" if taken == best else f"; predicted to be the best: {best}"
+        yield f"type {taken} taken{beside} of those left"
     before, fewer = search.with_room, []
     for step in search.steps:
         if step.left < before:
@@ -109,14 +114,6 @@ def _filtered(story: Story, search: FilteredSearch) -> Iterator[str]:
     relaxed = [f"{_condition(s)} by {counted(s.relaxed, 'point')}" for s in search.steps if s.relaxed]
     if relaxed:
         yield f"relaxed: {', '.join(relaxed)}"
-    reserve, types = story.setup.reserve, story.setup.types
-    if search.best_type >= 0 and story.instance is not None and story.instance < len(reserve):
-        taken, best = types[reserve[story.instance]].name, types[search.best_type].name
-        yield (
-            f"taken: {taken}, predicted to be the best of those left"
-            if taken == best
-            else (f"taken: {taken}; predicted to be the best of those left: {best}")
-        )
 
 
 def _condition(step: FilterStep) -> str:

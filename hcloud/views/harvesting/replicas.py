@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hcloud.harvest.outcomes import PlacementAudit, ReplicaStudy, SharedGroups, SystemOutcome
+from hcloud.harvest.outcomes import GridCell, PlacementAudit, ReplicaStudy, SharedGroups, SystemOutcome
 from hcloud.units import counted, format_span
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written
@@ -68,20 +68,28 @@ def _mean(counts: Sequence[int]) -> str:
 def grid_table(found: ReplicaStudy) -> Figures:
     """The cells of the grid, a row of it a line."""
     side = 1 + max(cell.column for cell in found.grid)
-    columns = ["least reimaged", *(f"column {at + 1}" for at in range(1, side - 1)), "most reimaged"]
+    on = {name for cell in found.grid for name, share in cell.by_market.items() if share > 0}
     rows = []
     for at in range(side):
         cells = [cell for cell in found.grid if cell.row == at]
-        name = {0: "lowest peak", side - 1: "highest peak"}.get(at, f"row {at + 1}")
-        rows.append([name, *(f"{counted(c.tenants, 'tenant')}, {c.space:.1%}{_markets(c.by_market)}" for c in cells)])
-    return Figures(("", *columns), rows, title="The grid: tenants and their share of the space")
+        rows.append([row_name(at, side), *(_cell(cell, mixed=len(on) > 1) for cell in cells)])
+    return Figures(("", *column_names(side)), rows, title="The grid: tenants and their share of the space")
 
 
-def _markets(by_market: dict[str, float]) -> str:
-    several = {name: share for name, share in by_market.items() if share > 0}
-    if len(several) < 2:
-        return ""
-    return " (" + ", ".join(f"{name} {share:.1%}" for name, share in several.items()) + ")"
+def _cell(cell: GridCell, *, mixed: bool) -> str:
+    told = f"{counted(cell.tenants, 'tenant')}, {cell.space:.1%}"
+    several = [f"{name} {share:.1%}" for name, share in cell.by_market.items() if share > 0]
+    return f"{told} ({', '.join(several)})" if mixed else told
+
+
+def column_names(side: int) -> tuple[str, ...]:
+    """What the columns of a grid are called."""
+    return ("least reimaged", *(f"column {at + 1}" for at in range(1, side - 1)), "most reimaged")
+
+
+def row_name(row: int, side: int) -> str:
+    """What a row of a grid is called."""
+    return {0: "lowest peak", side - 1: "highest peak"}.get(row, f"row {row + 1}")
 
 
 def notes(found: ReplicaStudy) -> Iterator[str]:

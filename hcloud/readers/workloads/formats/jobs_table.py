@@ -38,6 +38,7 @@ SCHEMA = (
     Column("target", "label", required=False),
     Column("causes", "label", required=False, points=True),
     Column("tolerates", "label", required=False, points=True),
+    Column("requires", "label", required=False, requires=True),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -104,6 +105,8 @@ class Draft:
     divisible: Kinds | None = None
     causes: Kinds | None = None
     bears: Kinds | None = None
+    requires: Codes | None = None
+    requirements: tuple[str, ...] = ()
     start: Floats | None = None
     target: Codes | None = None
     targets: tuple[TargetedSize, ...] = ()
@@ -140,6 +143,7 @@ class Draft:
             "divisible",
             "causes",
             "bears",
+            "requires",
             "start",
             "target",
         ):
@@ -165,6 +169,12 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
         draft.app, draft.apps = sink.codes("app"), sink.labels("app")
     if sink.has("qos"):
         draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
+    _more_stated(sink, draft)
+    return finish(draft, options)
+
+
+def _more_stated(sink: Sink, draft: Draft) -> None:
+    """What jobs state beside their size and time."""
     if sink.has("divisible"):
         said = [int(label == "yes") for label in sink.labels("divisible")]
         draft.divisible = np.array([*said, -1], np.int8)[sink.codes("divisible")]
@@ -172,9 +182,10 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
         draft.target, draft.targets = sink.codes("target"), read_targets(sink.labels("target"), draft.name)
         _instead_of_sizes(draft)
     draft.causes, draft.bears = _points(sink, "causes"), _points(sink, "tolerates")
+    if sink.has("requires"):
+        draft.requires, draft.requirements = sink.codes("requires"), sink.labels("requires")
     if draft.causes is not None and draft.bears is None:
         draft.modelled.append(Modelled("tolerates", "99 points less than what each job causes", "fixed"))
-    return finish(draft, options)
 
 
 def _instead_of_sizes(draft: Draft) -> None:
@@ -233,6 +244,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
         divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears, target=draft.target,
         targets=draft.targets,
+        requires=draft.requires, requirements=draft.requirements,
     )  # fmt: skip
 
 

@@ -1,0 +1,180 @@
+"""B23: harvesting from history: types of use, sets of replicas and a year of reimages, against their limits and peers.
+
+``OMP_NUM_THREADS=1 python -m benchmarks.b23_harvest`` prints a line each, in processor time (``quick``: of a tenth).
+Peers are taken where they are installed, and said to be absent where not: scikit-learn's KMeans on the same features,
+and Ceph's ``crushtool --test`` with a rule of racks. Compiled and plain kernels are held to the same answers.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hcloud.harvest.centre import CENTRES, Centre, centre, reimages_of, scaled, use_of
+from hcloud.harvest.classes import use_types
+from hcloud.harvest.histories import DAY, TenantHistories
+from hcloud.harvest.kernels import compiled
+from hcloud.harvest.kmeans import clustered
+from hcloud.harvest.replicas import (
+    ReplicaPool,
+    ServerEvents,
+    busy_times,
+    failed_accesses,
+    last_a_year,
+    place_blocks,
+)
+from hcloud.readers.harvest.policy import load_harvest
+
+POLICY = load_harvest()
+TYPES_SECONDS, TYPES_MIB = 20.0, 1024
+SET_MICROSECONDS = 15.0
+YEAR_SECONDS, YEAR_MIB = 120.0, 2048
+SERVERS, TENANTS, BLOCKS = 10_000, 600, 4_000_000
+
+
+def memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def day_of_classes(tenants: int) -> bool:
+    """Types and classes of a month of two-minute samples."""
+    made = centre(scaled(CENTRES["centre-0"], 10 * tenants, tenants), 1)
+    use = use_of(made, 30, 120)
+    histories = TenantHistories(use.tenants, use.use, 0.0, 120, use.servers, use.cores)
+    begun = time.process_time()
+    found = use_types(histories, POLICY)
+    seconds, mib = time.process_time() - begun, memory()
+    print(
+        f"b23.types {tenants:,} tenants x {30 * DAY // 120:,} samples: {seconds:.1f} s, {mib:,.0f} MiB,"
+        f" {len(found.classes)} classes | limit {TYPES_SECONDS:g} s, {TYPES_MIB:,} MiB",
+        flush=True,
+    )
+    k_means(found.typed.features)
+    return seconds <= TYPES_SECONDS and mib <= TYPES_MIB
+
+
+def k_means(features: Any) -> None:
+    """Our inertia and scikit-learn's, on the same points."""
+    if find_spec("sklearn") is None:
+        print("b23.k-means: scikit-learn is not installed; its KMeans is passed over")
+        return
+    points = (features - features.mean(axis=0)) / features.std(axis=0)
+    begun = time.process_time()
+    ours = clustered(points, 13, 10, 0).inertia
+    mine = time.process_time() - begun
+    begun = time.process_time()
+    peer = import_module("sklearn.cluster").KMeans(13, n_init=10, random_state=0).fit(points).inertia_
+    theirs = time.process_time() - begun
+    print(
+        f"b23.k-means 13 of {len(points):,}: inertia {ours:,.2f} in {mine:.2f} s | scikit-learn {peer:,.2f} in"
+        f" {theirs:.2f} s | {ours / peer - 1:+.2%}"
+    )
+
+
+def pool_of_centre(servers: int, tenants: int) -> tuple[Centre, ReplicaPool]:
+    made = centre(scaled(CENTRES["centre-0"], servers, tenants), 0)
+    use = use_of(made, 31, 900).use
+    peak = np.quantile(use, POLICY.peak_quantile, axis=1).astype(np.float64)
+    return made, ReplicaPool(made.servers, POLICY, made.rate, peak, busy_times(use, POLICY))
+
+
+def sets_and_year(blocks: int) -> bool:
+    """Sets of three, and what becomes of them; beside the speed what other systems' sets suffer in the same year."""
+    made, found = pool_of_centre(SERVERS, TENANTS)
+    log = reimages_of(made, 365, 0)
+    happens = ServerEvents(log, np.zeros(len(log.times), np.bool_))
+    compiled.SET.spent = compiled.PLAIN_BLOCKS
+    last_a_year(found, place_blocks(found, "history", 100, 9), happens)  # compiles
+    met = True
+    for system in ("history", "stock", "spread"):
+        begun = time.process_time()
+        placed = place_blocks(found, system, blocks, 0)
+        each = 1e6 * (time.process_time() - begun) / blocks
+        failed = failed_accesses(found, placed.sets, 1_000_000, 0)
+        begun = time.process_time()
+        year = last_a_year(found, placed, happens)
+        seconds = each * blocks / 1e6 + time.process_time() - begun
+        print(
+            f"b23.{system} {blocks:,} blocks on {SERVERS:,} servers of {TENANTS} tenants: {each:.1f} us a set | limit"
+            f" {SET_MICROSECONDS:g}; a year {seconds:.0f} s, {memory():,.0f} MiB | limit {YEAR_SECONDS:g} s,"
+            f" {YEAR_MIB:,} MiB; {year.lost:,} blocks lost, {year.copied:,} copies made, {failed:,} of 1,000,000"
+            " accesses failed",
+            flush=True,
+        )
+        if system == "history":
+            met = each <= SET_MICROSECONDS and seconds <= YEAR_SECONDS and memory() <= YEAR_MIB
+    return met
+
+
+def agreement() -> bool:
+    """Compiled and plain kernels on a small pool with every rule."""
+    made, found = pool_of_centre(300, 40)
+    log = reimages_of(made, 365, 0)
+    told = []
+    for spent in (-(10**9), compiled.PLAIN_BLOCKS):
+        compiled.SET.spent = spent
+        placed = place_blocks(found, "history", 500, 3)
+        first = placed.sets.copy()
+        year = last_a_year(found, placed, ServerEvents(log, log.servers % 3 == 0))
+        told.append((first.tobytes(), year, placed.sets.tobytes()))
+    print(f"b23.kernels compiled and plain {'agree' if told[0] == told[1] else 'DIFFER'}: {told[0][1]}")
+    return told[0] == told[1]
+
+
+def crush(sets: int) -> None:
+    """Ceph's own engine: three copies in three racks of 40 servers."""
+    tool = shutil.which("crushtool")
+    if tool is None:
+        print("b23.crush: crushtool is not installed (Debian: ceph-base); it is passed over")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        made, text = str(Path(folder) / "map"), Path(folder) / "map.txt"
+        layers = ["host", "straw2", "1", "rack", "straw2", "40", "root", "straw2", "0"]
+        for words in (
+            ["-o", made, "--build", "--num_osds", str(SERVERS), *layers],
+            ["-d", made, "-o", str(text)],
+        ):
+            subprocess.run([tool, *words], check=True, capture_output=True)
+        text.write_text(text.read_text(encoding="utf-8").replace("type host\n\tstep", "type rack\n\tstep"))
+        subprocess.run([tool, "-c", str(text), "-o", made], check=True, capture_output=True)
+        test = [
+            tool,
+            "-i",
+            made,
+            "--test",
+            "--num-rep",
+            "3",
+            "--rule",
+            "0",
+            "--min-x",
+            "0",
+            "--max-x",
+            str(sets - 1),
+            "--show-statistics",
+        ]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(test, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(f"b23.crush {sets:,} sets on {SERVERS:,} servers in racks of 40: {1e6 * seconds / sets:.1f} us a set")
+
+
+def main() -> int:
+    part = 10 if "quick" in sys.argv[1:] else 1
+    met = [agreement(), day_of_classes(3000 // part), sets_and_year(BLOCKS // part)]
+    crush(100_000 // part)
+    return 0 if all(met) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""The grid of tenants as a picture: nine cells, and what of each lies on reserved, on-demand and spot machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hcloud.harvest.outcomes import ReplicaStudy
+from hcloud.views.harvesting.replicas import row_name
+from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, SeriesMark, panels
+from hcloud.views.pictures import save_drawn
+
+SPACE, TITLE = "space", "The grid of tenants"
+
+
+def save_grid(found: ReplicaStudy, path: Path) -> None:
+    """As PNG, SVG or HTML by the suffix."""
+    save_drawn(grid_drawn(found), path, TITLE)
+
+
+def grid_drawn(found: ReplicaStudy) -> Drawn:
+    """A panel a row of the grid, a bar a column."""
+    side = 1 + max(cell.column for cell in found.grid)
+    markets = [m for m in found.grid[0].by_market if any(cell.by_market[m] > 0 for cell in found.grid)]
+    names = ("least", *(str(at + 1) for at in range(1, side - 1)), "most")
+    rows = []
+    for at in range(side):
+        cells = [cell for cell in found.grid if cell.row == at]
+        marks = [
+            SeriesMark(name, float(cell.column), (100 * (cell.by_market[name] if markets else cell.space),))
+            for name in markets or [SPACE]
+            for cell in cells
+        ]
+        rows.append(Panel(row_name(at, side), "stacked", "reimaged", "% of the space", marks, names=names))
+    said = (
+        f"{found.tenants:,} tenants: panels by the peak of their use, bars by how often they are reimaged; the copies"
+        " of a block share neither."
+    )
+    group = PanelGroup(rows, columns=side)
+    return Drawn(TITLE, lambda width: panels([group], width, said), f"{TITLE}. {said}", "", WIDTH)
