@@ -283,7 +283,7 @@ def test_two_agents_as_processes_place_jobs_and_may_die(here: Path, monkeypatch:
     Path("two.yaml").write_text(re.sub(r"(agents:\n +value: )\d+", r"\g<1>2", text))
     jobs({f"j{n}": (n / 20, 0.1) for n in range(12)})
     monkeypatch.setenv("HYC_CRASH_AT", "agent.proposed|4")
-    assert main.run(["operate", *RUN, "--strategy", "SR+two.yaml"]) == 0
+    assert main.run(["operate", *RUN, "--strategy", "SR", "--placement", "two.yaml"]) == 0
     assert ledger() == Counter({f"{what} j{n}": 1 for what in ("begin", "end") for n in range(12)})
     told = read_journal(here / ".hcloud" / "operate" / "journal.jsonl")
     assert {e.agent for e in told.events if isinstance(e, Arrival) and e.ranked} == {0, 1}

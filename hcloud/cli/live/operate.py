@@ -70,6 +70,9 @@ def run(
     ] = None,
     engine: Annotated[str, typer.Option(help="What runs jobs: local, slurm, or none.")] = "local",
     strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM or a file.")] = None,
+    placement: Annotated[
+        str | None, typer.Option(help="Which server of a pool: greedy, least-loaded, tarcil ... or a file.")
+    ] = None,
     pool: Annotated[int | None, typer.Option(min=0, help="Reserved machines.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Strategy and reserve of a plan.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
@@ -93,11 +96,12 @@ def run(
     command goes on."""
     from hcloud.control.operating.wanted import SpendingLimits
     from hcloud.usecases.live.operate import OperateRequest, operating
-    from hcloud.usecases.live.operate_setup import Policy
+    from hcloud.usecases.live.operate_setup import STRATEGY, Policy
 
     terminal = session(ctx).terminal
     limits = SpendingLimits(_dollars(max_hourly), _dollars(max_total), max_machines)
-    policy = Policy(strategy, pool, plan, tuple(family or ()))
+    chosen = strategy if placement is None else f"{strategy or STRATEGY}+{placement}"
+    policy = Policy(chosen, pool, plan, tuple(family or ()))
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
     asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe), replan_window)
