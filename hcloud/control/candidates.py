@@ -205,6 +205,38 @@ def _drawn_place(c: Control, job: Job, which: int, turn: int) -> int:
     return hashed_place(c, job, which, turn) if c.rules.hash_draw else draw(c, c.desk.listed[which])
 
 
+def best_of_busy(c: Control, job: Job) -> int:
+    """Draw reserved units, busy ones too; of the servers of the best of them the first with room, -1 where none has:
+    those servers are then the candidates."""
+    desk, rules, servers = c.desk, c.rules, c.desk.listed[OWN]
+    most = min(rules.late_candidates * max((job.ask + _UNIT - 1) // _UNIT, 1), len(c.candidates))
+    largest, found = c.kinds[rules.large].cores, 0
+    begin_draws(c, job)
+    for _ in range(most if servers > 0 else 0):
+        number = c.rosters[draw(c, servers)].server[OWN]
+        kind = c.kinds[c.servers[number].kind]
+        desk.looks += 1
+        if draw(c, largest) < kind.cores and job.ask <= kind.cores and job.memory <= kind.memory:
+            _rank(c, job, job.ask, number, found)
+            found += 1
+    chosen = 0
+    while chosen < rules.late_queues:
+        at = _best_candidate(c, found)
+        if at < 0:
+            break
+        number = c.candidates[at].server
+        for other in range(found):
+            c.candidates[other].taken = 1 if c.candidates[other].server == number else c.candidates[other].taken
+        if has_capacity(c, c.servers[number], job, job.ask):
+            return int(number)
+        desk.asked[chosen] = number
+        chosen += 1
+    desk.found = chosen
+    for at in range(chosen):
+        c.candidates[at].server = desk.asked[at]
+    return -1
+
+
 def draws_for(c: Control, cores: int) -> int:
     """How many units are looked at for so many thousandths of a vCPU: candidates, or all that are reserved."""
     if c.rules.candidates == 0:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from hcloud.control.admission import has_local_queues, hold_back, is_held, wait_in_queue
+from hcloud.control.buckets import count_server
 from hcloud.control.candidates import has_capacity
-from hcloud.control.local import serve, wait_at
+from hcloud.control.local import serve
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
 from hcloud.control.search import could_take, find_idle, ranked_for_queued, reserved_for
@@ -23,7 +25,6 @@ from hcloud.control.servers import (
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
-    BY_PROBES,
     ENLARGE,
     FROM_QUEUE,
     GREEDY,
@@ -81,6 +82,7 @@ def enlist(c: Control, kind: int) -> int:
     c.desk.pool += cores
     c.desk.vacated += 1
     c.desk.narrowest = min(c.desk.narrowest, cores)
+    count_server(c, number)
     reshelve(c, number)
     return number
 
@@ -101,7 +103,7 @@ def decide_on(c: Control, number: int, now: float) -> bool:
     job.server, job.asked, job.tried, job.ticket, job.agent = -1, now, 0, 0, desk.agent
     if job.kind < 0:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
-    else:
+    elif c.rules.buckets == 0 or not hold_back(c, number, now):
         searches, cold_starts = desk.searches, desk.cold_starts
         server, verdict = _map(c, number, now, -1)
         if not desk.lost:
@@ -184,11 +186,7 @@ def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, fl
         sit_down(c, number, server, c.jobs[number].ask)
         command(c, PLACE, number, server, verdict)
     elif verdict[0] == QUEUE:
-        if c.rules.ranking == BY_PROBES and c.desk.found > 0:
-            wait_at(c, number)
-        else:
-            append(c, number)
-        command(c, WAIT, number, -1, verdict)
+        wait_in_queue(c, number, verdict)
     else:
         rent(c, number, verdict, -1, now)
         if verdict[0] == LARGE and not c.desk.lost:
@@ -226,7 +224,7 @@ def leave(c: Control, number: int, performance: float, now: float) -> None:
         c.desk.used -= c.jobs[number].cores
         c.desk.left += 1.0
         c.desk.stayed += now - c.jobs[number].seated
-        if c.rules.ranking == BY_PROBES:
+        if has_local_queues(c):
             serve(c, place, now)
         drain(c, place, now)
         notice(c, place, utilisation(c) >= c.rules.hard, now)
@@ -276,6 +274,8 @@ def drain(c: Control, freed: int, now: float) -> None:
 
 
 def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -> bool:
+    if is_held(c, number):
+        return False
     dynamic = c.rules.mapping == MAP_DYNAMIC
     if not dynamic or utilisation(c) < c.rules.hard:
         server = _place_for_queued(c, number, freed)

@@ -84,6 +84,18 @@ _OF_JOBS: dict[int, Reason] = {
         SECONDS,
         lambda s, o, f: f"a reserved server has room for it after {seconds(o.margin)} in the queue",
     ),
+    codes.HELD_BACK: Reason(
+        "held-back",
+        "",
+        lambda s, o, f: (
+            f"hardly any unit that suits it is free; it waits for one for {seconds(o.margin - f.at)} at most"
+        ),
+    ),
+    codes.AT_SERVERS: Reason(
+        "waits-at-servers",
+        "",
+        lambda s, o, f: "the servers that suit it best have no room; the first that gets it does",
+    ),
     codes.NO_SPOT: Reason("no-spot-capacity", SECONDS, _no_spot_capacity),
     codes.POOL_GROWN: Reason("pool-grown", "", lambda s, o, f: "the reserve has one server more"),
 }

@@ -3,23 +3,15 @@ shrinks."""
 
 from __future__ import annotations
 
+from hcloud.control.admission import has_local_queues
+from hcloud.control.buckets import recount
 from hcloud.control.controller import begin_anew, drain, enlist, leave, release, utilisation
 from hcloud.control.local import first_left, no_longer
 from hcloud.control.queue import give_up, notice
 from hcloud.control.renting import command
 from hcloud.control.servers import reshelve, runs_jobs, unseat
 from hcloud.control.state import CLOSED, FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
-from hcloud.policy.codes import (
-    BY_PROBES,
-    CANCELLED,
-    END,
-    LAUNCH,
-    LAUNCH_FAILED,
-    LOST,
-    POOL_GROWN,
-    RESERVED,
-    TAKEN_AWAY,
-)
+from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED, TAKEN_AWAY
 
 
 def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
@@ -38,7 +30,7 @@ def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
         c.desk.pool -= kind.cores
         c.desk.freed = FREED + 1  # one of those that are remembered may be this one
     release(c, number, why, now)
-    if c.rules.ranking == BY_PROBES:
+    if has_local_queues(c):
         _send_on(c, number, now)
     while job >= 0:
         following = c.jobs[job].behind
@@ -100,6 +92,8 @@ def shut(c: Control, number: int, over: int, now: float) -> None:
     c.desk.now = now
     server = c.servers[number]
     server.status = UP if over else CLOSED
+    if c.rules.buckets > 0:
+        recount(c, number, False)
     reshelve(c, number)
     if over:
         c.desk.vacated += 1

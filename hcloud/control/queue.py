@@ -48,7 +48,7 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
         c.desk.head = job.behind
     if job.behind < 0:
         c.desk.tail = ahead
-    job.behind = -1
+    job.behind, job.held = -1, 0
     c.desk.blocked = 0
     c.desk.queued -= 1
     c.desk.last_queued = now

@@ -33,16 +33,18 @@ from hcloud.model.running.event import (
     CANCEL,
     REPLACE,
     EXPIRE,
+    BOUND,
     LOOK,
     CHECK,
     CONTROL,
     SAMPLE,
     ARRIVAL,
     PASSED,
-) = range(14)
+) = range(15)
 """A job ends, an instance has started, a launch came to nothing, spot capacity is taken back, an instance is lost, a
-job is cancelled, a reserved server is replaced, a retention ends, neighbours are looked at anew, a suffering job is
-looked after, a control period passes, the record is sampled, a job arrives, the clock alone moves."""
+job is cancelled, a reserved server is replaced, a retention ends, a job was held back long enough, neighbours are
+looked at anew, a suffering job is looked after, a control period passes, the record is sampled, a job arrives, the
+clock alone moves."""
 
 _RANKS = {
     Completion: FINISH,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hcloud.control.buckets import discount, recount
 from hcloud.control.copies import note_change
 from hcloud.control.hashed import put_anew
 from hcloud.control.rosters import enrol, strike
@@ -78,7 +79,7 @@ def open_server(c: Control, kind: int, paid: int, spin_up: float) -> int:
     for i in range(RESOURCES):
         server.pressure[i] = 0
         server.room[i] = UNTOUCHED
-    server.high, server.low = -1, -1
+    server.high, server.low, server.bucket, server.units = -1, -1, 0, 0
     server.spin_up, server.deadline = spin_up, -1.0
     server.serial = c.desk.serial
     c.desk.serial += 1
@@ -92,6 +93,7 @@ def close_server(c: Control, number: int) -> None:
     take_off_shelf(c, number)
     if c.rules.ranking != GREEDY:
         strike(c, number)
+    discount(c, c.servers[number])
     c.servers[number].status = DEAD
     c.servers[number].after = c.desk.free + 1
     c.desk.free = number
@@ -119,6 +121,8 @@ def seat(c: Control, number: int, place: int) -> None:
     for i in range(RESOURCES):
         pressure[i] += vector[i] * weight
         room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
+    if c.rules.buckets > 0:
+        recount(c, place, False)
     reshelve(c, place)
 
 
@@ -146,6 +150,8 @@ def unseat(c: Control, number: int) -> int:
     terms = (c.kinds[server.kind].cores, c.rules.tolerance)
     if bears_least((vector, job.tolerates), server.room, weight, terms):
         _measure_room(c, server)
+    if c.rules.buckets > 0:
+        recount(c, place, True)
     reshelve(c, place)
     return place
 
@@ -175,5 +181,7 @@ def resize(c: Control, number: int, cores: int) -> None:
     job.cores = cores
     for i in range(RESOURCES):
         server.pressure[i] += job.vector[i] * change
+    if c.rules.buckets > 0:
+        recount(c, job.server, False)
     _measure_room(c, server)
     reshelve(c, job.server)

@@ -11,10 +11,11 @@ from typing import Any, Self, get_type_hints
 import numpy as np
 
 from hcloud.control.batches import LONGEST_GAP, EventBatch
+from hcloud.control.held import HeldJobs
 from hcloud.control.instances import Instance, InstanceBook
 from hcloud.control.orders import Order, booked
 from hcloud.control.proposals import proposal, put_forward
-from hcloud.control.ranks import CONTROL, EXPIRE, rank_of
+from hcloud.control.ranks import BOUND, CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded, quality_needed
@@ -52,7 +53,7 @@ from hcloud.policy.mapping import MAP_ON_DEMAND, Situation
 from hcloud.policy.quality import complement, leading
 
 _KINDS = tuple(get_type_hints(Situation).values())
-_ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose")
+_ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose", "control.admission.overdue")
 
 _RUNS = (UP, CLOSED)
 
@@ -74,6 +75,7 @@ class ControlSession:
         self.now = setup.start if setup.start is not None else math.nan
         self._control = self.now
         self._due: list[Decision] = []
+        self._held = HeldJobs()
         self._direct: set[str] = set()
         self._do = {name.rpartition(".")[2]: f for name, f in kernels.items() if name.startswith(_ENTRIES)}
         for kind, servers in setup.lots:
@@ -147,14 +149,15 @@ class ControlSession:
         made: list[Decision] = []
         while True:
             control = self._control + self.setup.rules.period
-            deadline = self._book.deadline
-            due, order = (deadline, EXPIRE) if deadline <= control else (control, CONTROL)
+            due, order = min((self._book.deadline, EXPIRE), (self._held.due, BOUND), (control, CONTROL))
             if due > at or (due == at and order >= rank):
                 return made
             self.now = due
             if order == CONTROL:
                 self._control = control
                 made += self._call("tick", due)
+            elif order == BOUND:
+                made += self._call("overdue", self._held.next(), due)
             else:
                 instance = self._book.due()
                 made += self._call("expire", instance.slot, due) if instance else []
@@ -356,6 +359,8 @@ class ControlSession:
     def follow(self, batch: EventBatch, until: int) -> list[Decided]:
         """What is decided because of the events of a batch before a number, or before the first that only
         :meth:`handle` takes."""
+        if self.setup.rules.buckets:  # bounds end between events
+            return []
         self.now, self._control = batch.follow(self.tables, until, self.now, self._control, self._book.deadline)
         made = [astuple(due) for due in self._due]
         made += [booked(self.setup, self._book, *told) for told in batch.told(self.tables)]
@@ -370,8 +375,8 @@ class ControlSession:
 
     def next_due(self) -> float:
         """When a control period or a retention ends next; infinite before the first event of a clock not set."""
-        control = self._control + self.setup.rules.period
-        return self._book.deadline if math.isnan(control) else min(self._book.deadline, control)
+        control, soonest = self._control + self.setup.rules.period, min(self._book.deadline, self._held.due)
+        return soonest if math.isnan(control) else min(soonest, control)
 
     def snapshot(self) -> bytes:
         """All that is needed to go on, as one JSON object without a line's end."""
@@ -387,6 +392,7 @@ class ControlSession:
         made.now, made._control, made._due = image.now, image.control, image.due
         made._book.adopt(image.book)
         made.tables.adopt(image.tables)
+        made._held.adopt(made.tables)
         return made
 
     def situation(self, row: int, now: float) -> Situation:

@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from hcloud.control.waiting import LocalEntry, UnitBucket, UnitRelease
 from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
@@ -27,6 +28,8 @@ POINTS = 1 << 14
 """Points of a ring that servers lie on by a hash (Paragon §3.3)."""
 FOLLOWED = 64
 """Jobs that went elsewhere and are followed at a time."""
+MOST_QUEUES = 16
+"""Servers that a job waits at, at most."""
 FREED = 16
 """Servers remembered that a job left since somebody looked for those who are followed."""
 
@@ -34,7 +37,7 @@ FREED = 16
 class RentableKind:
     """What can be rented: thousandths of a vCPU, MiB, expected seconds to start, the quality (0..9999) that is assumed
     before the first sample, and until when it is not launched because a launch of it failed: on demand (``shut``) and
-    as spot capacity."""
+    as spot capacity; whether any is ``reserved`` (where units are counted)."""
 
     cores: int
     memory: int
@@ -42,6 +45,7 @@ class RentableKind:
     prior: int
     shut: float
     spot_shut: float
+    reserved: int
 
 
 class Job:
@@ -57,8 +61,9 @@ class Job:
     after so long (-1: not yet), also where it went elsewhere. It has been on its server since it was ``seated``.
     ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's
     ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
-    ``waiting`` in so many; the ``agent`` that decided on it (-1: none). It is ``expected`` to run for so many seconds
-    (-1: nobody knows).
+    ``waiting`` in so many; the ``agent`` that decided on it (-1: none). It is ``held`` back with that ticket
+    (0: not), ``until`` then, and is to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1:
+    nobody knows).
     """
 
     ask: int
@@ -92,6 +97,9 @@ class Job:
     ticket: int
     waiting: int
     agent: int
+    held: int
+    until: float
+    usual: float
     expected: float
 
 
@@ -99,7 +107,8 @@ class Server:
     """An instance. ``used`` and ``pressure`` are sums over its tenants, ``room`` the least of what they bear; ``high``
     and ``low`` the last quality sample (-1: none); ``shelf``, ``block``, ``before`` and ``after`` say where it is
     listed, ``worth`` by what a search may pass it over, ``place`` its place on its roster; ``deadline`` is when an idle
-    one goes (-1: not idle); ``serial`` numbers the instances ever obtained."""
+    one goes (-1: not idle); ``serial`` numbers the instances ever obtained. It has so many free ``units`` in a
+    ``bucket`` (plus one, 0: counted nowhere)."""
 
     status: int
     paid: int
@@ -119,6 +128,8 @@ class Server:
     serial: int
     spin_up: float
     deadline: float
+    bucket: int
+    units: int
     pressure: Annotated[Ints, RESOURCES]
     room: Annotated[Ints, RESOURCES]
 
@@ -170,15 +181,6 @@ class RoomChange:
     cores: int
     memory: int
     at: float
-
-
-class LocalEntry:
-    """A job in the queue of a server, void where the job has another ticket by now; the entry ``after`` it (plus one,
-    0: none), in those that are free the next free one."""
-
-    job: int
-    ticket: int
-    after: int
 
 
 class RingPoint:
@@ -238,10 +240,11 @@ class Desk:
     ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age, how often
     all that it chose was ``refused`` before, and whether it ``lost`` all to others just now; how many changes of room
     were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
-    (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how many tickets were given
-    to jobs that wait at servers, and the next free entry there. Then the state of the draws and the ``salt`` of those
-    by hash, how many servers each roster lists, by how many points each condition of a filter is relaxed, and which
-    resource it is about; and servers with room by bands of what is free on them, and of the pressure on them.
+    (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how often units were
+    ``released``, of how many reserved ``platforms``; how many tickets were given to jobs that wait at servers, and the
+    next free entry there. Then the state of the draws and the ``salt`` of those by hash, how many servers each roster
+    lists, those that were ``asked`` before a job waits there, by how many points each condition of a filter is relaxed,
+    and which resource it is about; and servers with room by bands of what is free on them, and of the pressure on them.
     """
 
     own: int
@@ -278,6 +281,8 @@ class Desk:
     conflicts: int
     resampled: int
     proposed: int
+    released: int
+    platforms: int
     tickets: int
     free_entry: int
     agent: int
@@ -290,6 +295,7 @@ class Desk:
     second_stream: int
     salt: int
     listed: Annotated[Ints, 2]
+    asked: Annotated[Ints, MOST_QUEUES]
     scratch: Annotated[Ints, RESOURCES]
     relaxed: Annotated[Ints, 2 * RESOURCES]
     resource: Annotated[Ints, 2 * RESOURCES]
@@ -327,6 +333,8 @@ class Control(NamedTuple):
     audits: Table[AuditedChoice]
     changes: Table[RoomChange]
     local: Table[LocalEntry]
+    buckets: Table[UnitBucket]
+    releases: Table[UnitRelease]
     ring: Table[RingPoint]
     ringed: Table[RingedServer]
     speeds: Ints
@@ -341,6 +349,10 @@ CHANGES = 1 << 16
 """Changes of room that are remembered: of the last five seconds where 800 vCPUs run tasks of 100 ms."""
 _LONG = 1.0
 """Seconds of a copy's age from which on four times as many are."""
+RELEASES = 128
+"""Releases of units that are remembered."""
+_LATE = 1024
+"""Candidates among which a job that has waited long enough chooses, at most."""
 COMMANDS = 4096
 """Commands between two reads that there is room for at first."""
 
@@ -358,6 +370,7 @@ def new_control(
     """A controller that has seen nothing, with room for so many servers at a time and commands an event; all types are
     as fast for all jobs."""
     count = len(kinds)
+    entries = rules.most_candidates if rules.ranking == BY_PROBES else rules.late_queues
     made = Control(
         record(rules),
         kinds,
@@ -369,10 +382,12 @@ def new_control(
         table(Shelf, 2 * SHELF + count),
         table(ShelfBlock, servers),
         table(RosterRow, servers),
-        table(Candidate, rules.most_candidates + 2),
+        table(Candidate, max(rules.most_candidates, _LATE if rules.buckets else 0) + 2),
         table(AuditedChoice, len(jobs) if rules.audit else 0),
         table(RoomChange, _changes_kept(rules)),
-        table(LocalEntry, len(jobs) * rules.most_candidates if rules.ranking == BY_PROBES else 1),
+        table(LocalEntry, len(jobs) * entries if entries else 1),
+        table(UnitBucket, count * rules.buckets),
+        table(UnitRelease, RELEASES if rules.buckets else 0),
         table(RingPoint, POINTS if rules.hash_draw else 1),
         table(RingedServer, servers if rules.hash_draw else 1),
         np.full((1, count), FULL_SPEED, np.int64),

@@ -19,8 +19,9 @@ _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
 _OF_SETUP = ("rules", "speeds", "desk")
 """What no image holds: the setup has the first two, and the desk is held by its row."""
-_UNTRIED = (0, 0, 0, -1)
-"""Of a job that came: when it last fitted nowhere, its place in the queues of servers, and who decided on it."""
+_UNTRIED = (0, 0, 0, -1, 0, 0.0, 0.0)
+"""Of a job that came: when it last fitted nowhere, its place in the queues of servers, who decided on it, and for how
+long it is held back."""
 R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
@@ -76,6 +77,7 @@ class ControlTables:
             self.handed = control
         self.kind, self.server = column(control.jobs, "kind"), column(control.jobs, "server")
         self.cores, self.again = column(control.jobs, "cores"), column(control.jobs, "again")
+        self.held, self.until = column(control.jobs, "held"), column(control.jobs, "until")
         servers = control.servers
         self.status, self.tenants = column(servers, "status"), column(servers, "tenants")
         self.type_of, self.paid = column(servers, "kind"), column(servers, "paid")

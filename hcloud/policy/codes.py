@@ -23,7 +23,9 @@ the reserved pool, spot capacity, nowhere."""
     FROM_QUEUE,
     NO_SPOT,
     POOL_GROWN,
-) = range(18)
+    HELD_BACK,
+    AT_SERVERS,
+) = range(20)
 """Why it goes there."""
 
 PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)

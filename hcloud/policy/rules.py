@@ -40,6 +40,14 @@ class Rules(NamedTuple):
     assumes_waits: int = 0
     count_ahead: int = 0
     count_ages: int = 0
+    buckets: int = 0
+    closeness: float = 0.0
+    bucket_slack: float = 0.0
+    release_history: float = 0.0
+    release_quantile: float = 0.0
+    bound_deviations: float = 0.0
+    late_candidates: int = 0
+    late_queues: int = 0
     order: int = 0
     tolerance: int = 0
     full_pressure: int = 0

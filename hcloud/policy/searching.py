@@ -40,3 +40,17 @@ class LateBinding(ArrivalOrder, of="queueing", name="late-binding"):
     cold_start: str = choice("assumed", "unbounded", feeds="assumes_waits", on="assumed")
     ahead: str = choice("counted", "ignore", feeds="count_ahead", on="counted")
     still_waiting: str = choice("age", "ignore", feeds="count_ages", on="age")
+
+
+class BucketCounters(Rule, of="queueing", name="bucket-counters", overtaking=1):
+    """Jobs wait for a unit that suits them while hardly any is free, not beyond a bound; then at the servers with the
+    best units of a larger sample (Tarcil §7.4)."""
+
+    buckets: int = count("buckets of free units", 1, 1000, "buckets")
+    closeness: float = number("times the units asked for", 0, 100, "closeness")
+    bucket_slack: float = share("share below the best platform", "bucket_slack")
+    history_seconds: float = number(SECONDS, 1, _WEEK, "release_history")
+    release_quantile: float = share("quantile of intervals between releases", "release_quantile")
+    bound_deviations: float = number("standard deviations above the mean", 0, 100, "bound_deviations")
+    late_candidates: int = count("candidates a vCPU", 1, 1024, "late_candidates")
+    late_queues: int = count("servers waited at", 1, 16, "late_queues")

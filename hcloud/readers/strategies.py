@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from hcloud.policy.mapping import MappingRule
 from hcloud.policy.placements import Sparrow
 from hcloud.policy.registry import RULES, rule_of
 from hcloud.policy.rule import OPTIONAL
+from hcloud.policy.searching import BucketCounters
 from hcloud.readers.bundle import bundled
 from hcloud.readers.harvest.policy import HARVEST
 from hcloud.readers.stated import Stated, find_file, read_document
@@ -86,9 +87,9 @@ def _folder(mechanism: str) -> Path:
 def _with_part(strategy: Strategy, mechanism: str, path: Path) -> Strategy:
     """The strategy with one mechanism as a document of its own states it."""
     reading = _StrategyReading(str(path))
-    chosen = reading.part(read_document(path, mechanism), mechanism)
+    chosen = reading.parts(read_document(path, mechanism), mechanism)
     reading.refuse(mechanism)
-    others = {m.name: m for m in strategy.mechanisms} | {mechanism: chosen}
+    others = {m.name: m for m in strategy.mechanisms} | chosen
     made = replace(strategy, name=f"{strategy.name}{WITH}{path.stem}", mechanisms=tuple(others.values()))
     found = list(misfits(made))
     own = f"mechanisms.{mechanism}.parameters."
@@ -137,15 +138,23 @@ def misfits(strategy: Strategy) -> Iterable[tuple[str, str, str]]:
     for needed, (rules, words) in mapping.needs.items():
         if rule[needed] not in rules:
             yield f"mechanisms.{needed}.rule", rule[needed], words
-    if isinstance(rule_of(strategy, "placement"), Sparrow) and rule["mapping"] != "reserved-only":
-        yield (
-            "mechanisms.placement.rule",
-            "sparrow",
-            "jobs wait at reserved servers, and mapping has to be reserved-only, as in SR",
-        )
+    yield from _unfit_queues(strategy, rule)
     for name in rule:
         for key, value, why in rule_of(strategy, name).misfits():
             yield f"mechanisms.{name}.parameters.{key}", value, why
+
+
+def _unfit_queues(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
+    """Queues at servers that the mapping or the placement has no use for."""
+    only, counted = rule["mapping"] == "reserved-only", isinstance(rule_of(strategy, "queueing"), BucketCounters)
+    if isinstance(rule_of(strategy, "placement"), Sparrow) and not only:
+        words = "jobs wait at reserved servers, and mapping has to be reserved-only, as in SR"
+        yield "mechanisms.placement.rule", "sparrow", words
+    if counted and not only:
+        words = "jobs wait for units of the reserve, and mapping has to be reserved-only, as in SR"
+        yield "mechanisms.queueing.rule", "bucket-counters", words
+    if counted and rule["placement"] in (GREEDY, "sparrow"):
+        yield "mechanisms.queueing.rule", "bucket-counters", f"{rule['placement']} ranks no servers to wait at"
 
 
 _DROPPED = {"examined": "leave it out: the search finds what a look at every server would find"}
@@ -170,12 +179,15 @@ class _StrategyReading(Stated):
             tuple(self._mechanism(name, mechanisms[name]) for name in RULES if name in mechanisms),
         )
 
-    def part(self, content: object, mechanism: str) -> Mechanism:
-        """The one mechanism that a document of its own states."""
-        head = self.head(content, ("format_version", "name", "title", mechanism))
+    def parts(self, content: object, mechanism: str) -> dict[str, Mechanism]:
+        """The one mechanism that a document of its own states, by name; also how jobs queue for a placement, where it
+        says so."""
+        beside = ("queueing",) if mechanism == "placement" else ()
+        head = self.head(content, ("format_version", "name", "title", mechanism, *beside), beside)
         for key in ("name", "title"):
             self.text(head, key)
-        return self._mechanism(mechanism, head.get(mechanism, {}), mechanism)
+        stated = (mechanism, *(name for name in beside if name in head))
+        return {name: self._mechanism(name, head.get(name, {}), name) for name in stated}
 
     def _mechanism(self, name: str, content: object, where: str = "") -> Mechanism:
         where = where or f"mechanisms.{name}"

@@ -4,17 +4,22 @@ forgotten, and what is counted is what there is."""
 from __future__ import annotations
 
 import random
+from heapq import heappop, heappush
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulating import crashing, excerpt, hasty, setting_of, tasks_in, world_of
 
+from hcloud.control.admission import overdue
+from hcloud.control.buckets import recount
 from hcloud.control.controller import arrive, leave, open_pool
 from hcloud.control.losses import cancel, lose
 from hcloud.control.ranks import ARRIVAL
 from hcloud.control.state import DEAD, OWN, Control, Job, RentableKind, new_control
-from hcloud.policy.codes import BY_PROBES, LOST, PLACE, WAIT
+from hcloud.policy.codes import BY_PROBES, HELD_BACK, LOST, PLACE, WAIT
+from hcloud.policy.quality import HALF
 from hcloud.policy.records import table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
@@ -46,6 +51,7 @@ class Crowd:
         self.servers = set(range(servers))
         self.state: dict[int, int] = {}
         self.starts = [0] * JOBS
+        self.bounds: list[tuple[float, int]] = []
 
     def obey(self) -> None:
         desk = self.control.desk
@@ -57,13 +63,25 @@ class Crowd:
                 self.starts[order.job] += 1
             elif order.what == WAIT:
                 self.state[order.job] = QUEUED
+                if order.reason == HELD_BACK:
+                    heappush(self.bounds, (order.margin, order.job))
         desk.commands = 0
+
+    def pass_time(self, seconds: float) -> None:
+        """Whoever was held back long enough by then is told so."""
+        until = self.now + seconds
+        while self.bounds and self.bounds[0][0] <= until:
+            at, job = heappop(self.bounds)
+            self.now = max(self.now, at)
+            overdue(self.control, job, at)
+            self.obey()
+        self.now = until
 
     def of(self, state: int) -> list[int]:
         return [job for job, at in self.state.items() if at == state]
 
     def step(self) -> None:
-        self.now += self.chance.expovariate(20.0)
+        self.pass_time(self.chance.expovariate(20.0))
         what, control = self.chance.random(), self.control
         running, waiting = self.of(STARTED), self.of(QUEUED)
         if what < 0.55 and self.next < JOBS:
@@ -94,9 +112,19 @@ class Crowd:
             assert used == control.servers[place].used <= CORES
         assert control.desk.used == sum(control.servers[p].used for p in self.servers)
         assert control.desk.queued == len(self.of(QUEUED))
+        for job in self.of(QUEUED):
+            assert control.jobs[job].held == 0 or control.jobs[job].until > self.now, "held back beyond the bound"
+        if control.rules.buckets:
+            counted = [bucket.free for bucket in (control.buckets[at] for at in range(len(control.buckets)))]
+            for place in self.servers:
+                recount(control, place, False)
+            assert counted == [control.buckets[at].free for at in range(len(control.buckets))]
+            assert sum(counted) == sum((CORES - control.servers[p].used) // 1_000 for p in self.servers)
 
 
-@pytest.mark.parametrize("placement", ["tarcil", "power-of-two", "sparrow", "random", "paragon-sampled"])
+@pytest.mark.parametrize(
+    "placement", ["tarcil", "power-of-two", "sparrow", "random", "paragon-sampled", "tarcil-admission"]
+)
 @settings(max_examples=12)
 @given(seed=st.integers(0, 10**6))
 def test_nothing_is_given_twice_and_nobody_is_forgotten(placement: str, seed: int) -> None:
@@ -106,9 +134,12 @@ def test_nothing_is_given_twice_and_nobody_is_forgotten(placement: str, seed: in
         crowd.check()
     for _ in range(5_000):  # all that is left runs out: whoever waited has begun
         running = crowd.of(STARTED)
-        if not running:
+        if not running and not crowd.bounds:
             break
-        crowd.now += 0.01
+        if not running:
+            crowd.pass_time(crowd.bounds[0][0] - crowd.now)
+            continue
+        crowd.pass_time(0.01)
         crowd.state[running[0]] = GONE
         leave(crowd.control, running[0], 1.0, crowd.now)
         crowd.obey()
@@ -172,3 +203,71 @@ def test_agents_that_crash_forget_nobody(seed: int, placement: str) -> None:
     assert len(came) == len(set(came))
     assert all(world.tasks[job].cancelled >= 0.0 for job in never)
     assert any(line.b != line.a % 3 for line in lines if line.code == ARRIVAL), "nobody took over"
+
+
+def full_pool() -> Crowd:
+    """Two servers full of jobs of one vCPU, of which one ended every now and then and another one took its place."""
+    crowd = Crowd("tarcil-admission", 2, 1)
+    for job in range(JOBS):
+        crowd.control.jobs[job].ask = 1_000
+        crowd.control.jobs[job].high = crowd.control.jobs[job].low = 0
+    for job in range(8):
+        arrive(crowd.control, job, 0.0)
+        crowd.obey()
+    crowd.next, rules = 8, cast("Any", crowd.control.rules)
+    for seconds in (1, 3, 1, 3, 1, 3, 1, 3, 1, 3):
+        crowd.pass_time(seconds)
+        first = crowd.of(STARTED)[0]
+        crowd.state[first] = GONE
+        leave(crowd.control, first, 1.0, crowd.now)
+        crowd.obey()
+        rules.closeness = -1.0  # this one is not held back
+        arrive(crowd.control, crowd.next, crowd.now)
+        crowd.obey()
+        rules.closeness = 1.1
+        crowd.next += 1
+    return crowd
+
+
+def test_a_job_is_held_back_until_enough_units_are_free() -> None:
+    crowd = full_pool()
+    job = crowd.next
+    arrive(crowd.control, job, crowd.now)
+    crowd.obey()
+    waiting = crowd.control.jobs[job]
+    assert waiting.held > 0
+    assert waiting.usual == 3.0  # nine of ten intervals are no longer
+    assert waiting.until == pytest.approx(crowd.now + 2 + 2, abs=0.3)  # their mean and two deviations
+    for first in crowd.of(STARTED)[:2]:  # one free unit is still close to what it asks for
+        assert crowd.starts[job] == 0
+        crowd.state[first] = GONE
+        leave(crowd.control, first, 1.0, crowd.now)
+        crowd.obey()
+    assert crowd.starts[job] == 1
+    crowd.check()
+
+
+def test_after_its_bound_a_job_waits_at_two_servers() -> None:
+    crowd = full_pool()
+    job = crowd.next
+    arrive(crowd.control, job, crowd.now)
+    crowd.obey()
+    crowd.pass_time(10.0)
+    waiting = crowd.control.jobs[job]
+    assert (waiting.held, waiting.waiting, crowd.of(QUEUED)) == (0, 2, [job])
+    for place in range(2):
+        first = next(j for j in crowd.of(STARTED) if crowd.control.jobs[j].server == place and j != job)
+        crowd.state[first] = GONE
+        leave(crowd.control, first, 1.0, crowd.now)
+        crowd.obey()
+    assert crowd.starts[job] == 1
+    crowd.check()
+
+
+def test_a_job_that_no_bucket_could_ever_suit_goes_straight_on() -> None:
+    crowd = full_pool()
+    crowd.control.jobs[crowd.next].high = HALF - 1  # nothing may be pressed at all: above the last band's lower edge
+    arrive(crowd.control, crowd.next, crowd.now)
+    crowd.obey()
+    assert crowd.control.jobs[crowd.next].held == 0
+    assert crowd.control.jobs[crowd.next].waiting == 2

@@ -31,6 +31,7 @@ SETUPS: dict[str, Setup] = {
     "HM with spot": setup_of("HM", 2, spot=1, spot_quality=9_000),
     "SR+tarcil": setup_of("SR+tarcil", 4),
     "SR+sparrow": setup_of("SR+sparrow", 4),
+    "SR+tarcil-admission": setup_of("SR+tarcil-admission", 4),
     "HM+power-of-two": setup_of("HM+power-of-two", 3),
     "SR+centralised": setup_of("SR+centralised", 3),
     "HM, queueing": setup_of("HM", 2, wait_quantile=0.05, assumes_waits=1, overtaking=0),

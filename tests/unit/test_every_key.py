@@ -69,6 +69,7 @@ REQUESTED = ("HM", "information.rule=requested")
 SPOT = ("HM", "spot.rule=tolerant-batch,below_quality=0.9", "cloud.spot.interruptions_per_hour=20")
 PATIENT = ("HM", "queueing.wait_quantile=0.5")
 """Jobs queue where half of them are expected to start in time; hardly any where 99 % have to."""
+ADMISSION = "tarcil-admission"
 STALE = ("SR+tarcil", "placement.notices=none")
 """Agents that know of each other only what a copy says that is seconds old."""
 CRASHING = ("SR+tarcil", "cloud.faults.agent_crashes_per_hour=3600", "placement.decision_seconds=1")
@@ -84,8 +85,9 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "queueing late-binding": PATIENT,
     "queueing arrival-order": ("SR", CROWDED, "queueing.overtaking=false"),
     "spot tolerant-batch": SPOT,
-    **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:] if name != "sparrow"},
+    **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:] if name not in ("sparrow", ADMISSION)},
     "placement sparrow": ("SR+sparrow", CROWDED),
+    "queueing bucket-counters": (f"SR+{ADMISSION}", CROWDED),
     **{f"sizing {name}": (f"HM+{name}",) for name in SIZINGS},
 }
 BY_KEY: dict[str, tuple[str, ...]] = {
@@ -152,6 +154,14 @@ OTHERWISE = {
     "queueing.cold_start": "unbounded",
     "queueing.ahead": "ignore",
     "queueing.still_waiting": "ignore",
+    "queueing.buckets": "3",
+    "queueing.closeness": "5",
+    "queueing.bucket_slack": "0.5",
+    "queueing.history_seconds": "20",
+    "queueing.release_quantile": "0.5",
+    "queueing.bound_deviations": "4",
+    "queueing.late_candidates": "2",
+    "queueing.late_queues": "1",
     "placement.order": "least-loaded",
     "placement.order_unprofiled": "first-fit",
     "placement.violation_tolerance": "30",

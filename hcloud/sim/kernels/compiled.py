@@ -25,6 +25,7 @@ SET = KernelSet(
     "control.hashed",
     "control.rosters",
     "control.copies",
+    "control.buckets",
     "control.servers",
     "control.draws",
     "control.candidates",
@@ -35,6 +36,7 @@ SET = KernelSet(
     "control.queue",
     "control.renting",
     "control.local",
+    "control.admission",
     "control.controller",
     "control.losses",
     "control.batch",
@@ -50,6 +52,7 @@ SET = KernelSet(
 
 OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "_map", "rent"}
+    | {"hold_back", "is_held", "overdue", "queue_up", "recount", "free_for", "expected", "best_of_busy"}
     | {"decide_on", "entrust", "take_over"}
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
     | {
@@ -90,6 +93,7 @@ ENTRIES = {
         *(f"control.controller.{name}" for name in ("tick", "suffer", "reclassify", "interrupt", "look")),
         *(f"control.losses.{name}" for name in ("lose", "cancel", "grow", "shut")),
         "control.candidates.propose",
+        "control.admission.overdue",
     ),
     REPLAY: (FOLLOW,),
 }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+from hcloud.control.admission import overdue
 from hcloud.control.controller import decide_on, expire, interrupt, leave, nominee, ready, sampled, suffer, tick
 from hcloud.control.ranks import (
     ARRIVAL,
+    BOUND,
     CANCEL,
     CHECK,
     CONTROL,
@@ -142,6 +144,10 @@ def _handle(w: SimulatedWorld, event: tuple[float, int, int]) -> None:
         _decided(w, number, tag, now)
     elif kind == REPLACE:
         replace_server(w, now)
+    elif kind == BOUND:
+        advance(w, now)
+        overdue(w.control, number, now)
+        obey(w, now)
     elif kind == CRASHED:
         crash(w, number, now)
     elif kind == TAKEN_OVER:

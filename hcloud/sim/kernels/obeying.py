@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from hcloud.control.ranks import EXPIRE, FAILED_LAUNCH, INTERRUPT, LOOK, LOSS, READY
+from hcloud.control.ranks import BOUND, EXPIRE, FAILED_LAUNCH, INTERRUPT, LOOK, LOSS, READY
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, UP, Command
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     END,
     ENLARGE,
     FROM_QUEUE,
+    HELD_BACK,
     LAUNCH,
     LAUNCH_FAILED,
     MOVE,
@@ -123,8 +124,12 @@ def _remember(w: SimulatedWorld, order: Command) -> None:
 
 
 def _hold(w: SimulatedWorld, order: Command) -> None:
-    """A job joins the queue: the first decision about it, if it just came."""
-    task = w.tasks[order.job]
+    """A job joins a queue: the first decision about it, if it just came."""
+    task, job = w.tasks[order.job], w.control.jobs[order.job]
+    task.locally = 1 if job.ticket > 0 else task.locally
+    if order.reason == HELD_BACK:
+        task.held = job.usual
+        push(w, order.margin, BOUND, order.job, 0)
     if task.action < 0:
         task.action, task.reason, task.margin = order.action, order.reason, order.margin
 

@@ -10,13 +10,13 @@ from hcloud.control.state import Control
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.records import Ints, Reals, Table, table
 
-QUALITY = 17
+QUALITY = 18
 """A quality sample, which is in the journal only, beside the kinds of events of :mod:`hcloud.control.ranks`."""
 
-DECIDED, CRASHED, TAKEN_OVER = range(14, 17)
+DECIDED, CRASHED, TAKEN_OVER = range(15, 18)
 """An agent has decided on a job, has crashed, another takes over: in no journal. A job's arrival there is the first."""
 
-COMMAND = 18
+COMMAND = 19
 """What is added to a command's code in a journal."""
 
 RANK = 1 << 40
@@ -83,7 +83,8 @@ class Task:
     in the queue of the reserve (-1: never there), and the first decision about it with the instance it ended on. With
     agents: whose it is until it is decided (-1: nobody's), the ``turn`` that tells a decision which is void, until when
     that agent has ``known`` what others did, how often what it chose was ``refused``, and the jobs ``ahead`` and
-    ``following`` with that agent (-1: none).
+    ``following`` with that agent (-1: none). Whether it waited at servers (``locally``), and for how long it was
+    expected to be ``held`` back (-1: it was not).
     """
 
     submit: float
@@ -124,6 +125,8 @@ class Task:
     refused: int
     ahead: int
     following: int
+    locally: int
+    held: float
 
 
 class Agent:

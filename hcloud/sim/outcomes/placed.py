@@ -42,11 +42,22 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldBack:
+    """Jobs that were delayed at admission: their ``share`` of all, for how many seconds on average that was
+    ``expected``, and how long it ``took`` on average until those began that did (NaN without any)."""
+
+    share: float
+    expected: float
+    took: float
+
+
+@dataclass(frozen=True, slots=True)
 class PlacementMeasures:
     """What a placement did: seconds from a job's submission until it was decided on (half and 99 % of them took no
     longer), candidates a decision that another agent took in the meantime (``conflicts``), servers looked at a job,
-    jobs by how long they take, the audit where one was made, and whether one vCPU's candidates are as many as the
-    reserve has vCPUs, so that a sample is a look at all."""
+    jobs by how long they take, the audit where one was made, whether one vCPU's candidates are as many as the
+    reserve has vCPUs, so that a sample is a look at all; the share of jobs that waited at servers (``locally``), and
+    those that were ``held`` back where the rules do that."""
 
     decision_p50: float
     decision_p99: float
@@ -55,6 +66,8 @@ class PlacementMeasures:
     classes: tuple[DurationClass, ...]
     audit: Audit | None
     draws_all: bool
+    locally: float
+    held: HeldBack | None
 
 
 def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeasures:
@@ -72,7 +85,17 @@ def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeas
         tuple(_classes(outcome.tasks.work, performance)),
         _audited(outcome) if outcome.setting.audit else None,
         0 < outcome.setting.reserved_cores <= outcome.world.control.rules.candidates * _UNIT,
+        float(outcome.of_tasks("locally").sum()) / jobs,
+        _held_back(outcome) if outcome.world.control.rules.buckets else None,
     )
+
+
+def _held_back(outcome: RunOutcome) -> HeldBack:
+    expected, took = outcome.of_tasks("held"), outcome.of_tasks("queued")
+    held = expected >= 0
+    began = took[held & (took >= 0)]
+    told = float(expected[held].mean()) if held.any() else math.nan
+    return HeldBack(float(held.mean()), told, float(began.mean()) if len(began) else math.nan)
 
 
 def _classes(work: Reals, performance: Reals) -> list[DurationClass]:

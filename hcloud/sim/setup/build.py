@@ -213,7 +213,7 @@ def task_table(tasks: Tasks, setting: Setting) -> Table[world.Task]:
     for field in ("submit", "decide", "work", "service", "need"):
         column(made, field)[:] = getattr(tasks, field)
     column(made, "vector")[:], column(made, "tolerates")[:] = tasks.truth, tasks.true_tolerates
-    for field in ("began", "ended", "queued", "action", "decided", "agent", "ahead", "following"):
+    for field in ("began", "ended", "queued", "action", "decided", "agent", "ahead", "following", "held"):
         column(made, field)[:] = -1
     column(made, "cancelled")[:] = _cancelled(tasks, setting)
     return made

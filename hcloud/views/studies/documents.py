@@ -83,6 +83,12 @@ class _Audit(Part):
     distance: _Known
 
 
+class _HeldBack(Part):
+    share: Number
+    expected_seconds: Annotated[_Known, From("expected")]
+    seconds: Annotated[_Known, From("took")]
+
+
 class _Placed(Part):
     decision_seconds_p50: Annotated[Number, From("decision_p50")]
     decision_seconds_p99: Annotated[Number, From("decision_p99")]
@@ -90,6 +96,8 @@ class _Placed(Part):
     looks_per_job: Annotated[Number, From("looks")]
     by_duration: Annotated[list[_DurationClass], From("classes")]
     audit: _Audit | None
+    queued_locally: Annotated[Number, From("locally")]
+    delayed_at_admission: Annotated[_HeldBack | None, From("held")]
 
 
 class _Given(Part):

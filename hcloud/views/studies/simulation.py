@@ -156,6 +156,12 @@ def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Call
         yield "decided after p99, ms", lambda m: 1000 * m.placed.decision_p99 if m.placed else math.nan, 1
         yield "conflicts a job", lambda m: m.placed.conflicts if m.placed else math.nan, 3
     yield "looks a job", lambda m: m.placed.looks or math.nan if m.placed else math.nan, 1
+    if any(p is not None and p.locally for p in firsts):
+        yield "queued locally, %", lambda m: 100 * m.placed.locally if m.placed else math.nan, 1
+    if any(p is not None and p.held is not None for p in firsts):
+        yield "delayed at admission, %", lambda m: 100 * _held(m, "share"), 1
+        yield "delay expected, s", lambda m: _held(m, "expected"), 3
+        yield "delay in truth, s", lambda m: _held(m, "took"), 3
     if any(p is not None and p.audit is not None for p in firsts):
         yield "rank of choice, %", lambda m: 100 * _audited(m, "mean_rank"), 1
         yield "ranks off the law", lambda m: _audited(m, "distance"), 3
@@ -164,6 +170,10 @@ def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Call
 def _of_class(run: Measures, name: str) -> float:
     found = (d.kept for d in (run.placed.classes if run.placed else ()) if d.name == name)
     return next(found, math.nan)
+
+
+def _held(run: Measures, figure: str) -> float:
+    return getattr(run.placed.held, figure) if run.placed and run.placed.held else math.nan
 
 
 def _audited(run: Measures, figure: str) -> float:

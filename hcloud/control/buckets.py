@@ -1,0 +1,134 @@
+"""Free resource units of the reserve in buckets, by type and by how crowded their servers are, each a single counter;
+and when units became free, so that it can be told how long some that suit a job will take (Tarcil, thesis §7.4)."""
+
+from __future__ import annotations
+
+import math
+
+from hcloud.control.state import OWN, UP, Control, Job, Server
+from hcloud.policy.codes import SCALE
+from hcloud.policy.colocation import contention
+from hcloud.policy.quality import leading
+
+_UNIT = 1000
+"""Thousandths of a vCPU of a resource unit."""
+LEAST_GAPS = 8
+"""Ours: with fewer intervals between releases nobody is kept waiting for the next."""
+
+
+def recount(c: Control, number: int, is_release: bool) -> None:
+    """Count a reserved server's free units where they belong now; ``is_release`` says that a job left them."""
+    server = c.servers[number]
+    before = server.units
+    discount(c, server)
+    if server.paid != OWN or server.status != UP:
+        return
+    cores = c.kinds[server.kind].cores
+    unit = contention(server.pressure, cores, c.rules.full_pressure, c.desk.scratch)
+    band = leading(unit[0]) * bands_of(c) // SCALE
+    server.bucket, server.units = server.kind * c.rules.buckets + band + 1, (cores - server.used) // _UNIT
+    c.buckets[server.bucket - 1].free += server.units
+    if is_release and server.units > before:
+        one = c.releases[c.desk.released % len(c.releases)]
+        one.at, one.bucket, one.units = c.desk.now, server.bucket - 1, server.units - before
+        c.desk.released += 1
+
+
+def discount(c: Control, server: Server) -> None:
+    """A server's units count nowhere."""
+    if server.bucket > 0:
+        c.buckets[server.bucket - 1].free -= server.units
+    server.bucket, server.units = 0, 0
+
+
+def count_server(c: Control, number: int) -> None:
+    """Count a reserved server that is new. With a type more each has fewer bands, and all are counted anew."""
+    if c.rules.buckets == 0:
+        return
+    kind = c.kinds[c.servers[number].kind]
+    if kind.reserved == 0:
+        kind.reserved = 1
+        c.desk.platforms += 1
+        for at in range(c.desk.listed[OWN]):
+            recount(c, c.rosters[at].server[OWN], False)
+    recount(c, number, False)
+
+
+def bands_of(c: Control) -> int:
+    """Bands of each type: all types share the buckets."""
+    return int(max(c.rules.buckets // max(c.desk.platforms, 1), 1))
+
+
+def units_of(job: Job) -> int:
+    """How many resource units a job asks for."""
+    return int(max((job.ask + _UNIT - 1) // _UNIT, 1))
+
+
+def free_for(c: Control, job: Job) -> int:
+    """Free units in the buckets that suit a job: of a type nearly as fast for it as the fastest, not more crowded than
+    it bears. -1 where no bucket ever could."""
+    fastest, lowest, bands, free = _fastest(c, job), _lowest_band(c, job), bands_of(c), 0
+    if fastest < 0 or lowest >= bands:
+        return -1
+    for kind in range(len(c.kinds)):
+        if _suits(c, job, kind, fastest):
+            for band in range(lowest, bands):
+                free += c.buckets[kind * c.rules.buckets + band].free
+    return free
+
+
+def expected(c: Control, job: Job, now: float) -> tuple[float, float]:
+    """Seconds until as many units as a job asks for become free in its buckets: the usual ones, by a quantile of such
+    intervals lately, and the bound, some deviations above their mean. Infinite and 0 where too little is known."""
+    fastest, lowest, asked = _fastest(c, job), _lowest_band(c, job), units_of(job)
+    gaps, units, last, first = 0, 0, now, max(c.desk.released - len(c.releases), 0)
+    total, squares, begun = 0.0, 0.0, False
+    for back in range(c.desk.released - first):
+        one = c.releases[(c.desk.released - 1 - back) % len(c.releases)]
+        if one.at < now - c.rules.release_history:
+            break
+        kind, band = one.bucket // c.rules.buckets, one.bucket % c.rules.buckets
+        if band < lowest or not _suits(c, job, kind, fastest):
+            continue
+        if begun and units >= asked:
+            gap = last - one.at
+            _keep_sorted(c, gaps, gap)
+            gaps, total, squares, units, last = gaps + 1, total + gap, squares + gap * gap, 0, one.at
+        if not begun:
+            begun, last = True, one.at
+        units += one.units
+    if gaps < LEAST_GAPS:
+        return math.inf, 0.0
+    mean = total / gaps
+    deviation = math.sqrt(max(squares / gaps - mean * mean, 0.0))
+    place = min(max(math.ceil(c.rules.release_quantile * gaps) - 1, 0), gaps - 1)
+    return c.releases[place].gap, mean + c.rules.bound_deviations * deviation
+
+
+def _keep_sorted(c: Control, length: int, gap: float) -> None:
+    at = length
+    while at > 0 and c.releases[at - 1].gap > gap:
+        c.releases[at].gap = c.releases[at - 1].gap
+        at -= 1
+    c.releases[at].gap = gap
+
+
+def _fastest(c: Control, job: Job) -> int:
+    """The speed for a job of the fastest reserved type that holds it; -1 where none does."""
+    fastest = -1
+    for at in range(len(c.kinds)):
+        kind = c.kinds[at]
+        if kind.reserved and job.ask <= kind.cores and job.memory <= kind.memory:
+            fastest = max(fastest, c.speeds[job.platform, at])
+    return int(fastest)
+
+
+def _suits(c: Control, job: Job, at: int, fastest: int) -> bool:
+    kind = c.kinds[at]
+    holds = kind.reserved == 1 and job.ask <= kind.cores and job.memory <= kind.memory
+    return bool(holds and c.speeds[job.platform, at] >= fastest * (1.0 - c.rules.bucket_slack))
+
+
+def _lowest_band(c: Control, job: Job) -> int:
+    """The first band whose lower edge reaches the quality that a job needs."""
+    return int(-(-leading(job.high) * bands_of(c) // SCALE)) if c.rules.informed else 0
