@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from hcloud.control.controller import arrive, leave, tick, utilisation
+from hcloud.control.controller import arrive, leave, tick
+from hcloud.control.mapped import utilisation
 from hcloud.control.servers import runs_jobs
 from hcloud.control.state import Control, Job
 from hcloud.model.running.event import HIGHEST

@@ -8,6 +8,7 @@ from hcloud.control.admission import has_local_queues, hold_back, is_held, wait_
 from hcloud.control.buckets import count_server
 from hcloud.control.candidates import has_capacity
 from hcloud.control.local import serve
+from hcloud.control.mapped import map_job, utilisation
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, rent, sit_down
 from hcloud.control.search import could_take, find_idle, ranked_for_queued, reserved_for
@@ -22,7 +23,7 @@ from hcloud.control.servers import (
     seat,
     unseat,
 )
-from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control, Job
+from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,
@@ -51,20 +52,15 @@ from hcloud.policy.codes import (
     WAIT_TOO_LONG,
 )
 from hcloud.policy.limits import next_soft_limit
-from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
+from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES
-from hcloud.policy.quality import encode, leading, observe, quantile, reaches
+from hcloud.policy.quality import encode, leading, observe, reaches
 from hcloud.policy.records import Ints
 from hcloud.policy.repair import enlarged, may_move
 from hcloud.policy.retention import behaved, gap_with, keep_seconds
 
 _DRAINED = 64
 """Queued jobs looked at in one go where later ones may overtake."""
-
-
-def utilisation(c: Control) -> float:
-    """Share of the reserved vCPUs that is allocated; 1 without a pool."""
-    return c.desk.used / c.desk.pool if c.desk.pool > 0 else 1.0
 
 
 def open_pool(c: Control, kind: int, servers: int) -> None:
@@ -105,7 +101,7 @@ def decide_on(c: Control, number: int, now: float) -> bool:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
     elif c.rules.buckets == 0 or not hold_back(c, number, now):
         searches, cold_starts = desk.searches, desk.cold_starts
-        server, verdict = _map(c, number, now, -1)
+        server, verdict = map_job(c, number, now, -1)
         if not desk.lost:
             _carry_out(c, number, server, verdict, now)
         if desk.lost:
@@ -130,54 +126,6 @@ def nominee(c: Control, number: int) -> int:
     if not c.rules.probe_before_reuse or job.kind < 0 or (c.rules.shared and job.kind == c.rules.large):
         return -1
     return find_idle(c, job.kind, job)
-
-
-def look(c: Control, number: int, now: float) -> Situation:
-    """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
-    job = c.jobs[number]
-    searches, looks = c.desk.searches, c.desk.looks  # this look is none of the controller's own
-    room = 1 if _reserved_now(c, job, -1) >= 0 else 0
-    c.desk.searches, c.desk.looks = searches, looks
-    offered = _offered(c, job.kind, now) if job.kind >= 0 else 0
-    cause, pace = cause_of(c, job, room)
-    return _situation(c, job, room, offered, wait_of(c, cause, pace, 0.0))
-
-
-def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
-    """The reserved server that could take the job (-1: none), and the verdict of the mapping policy."""
-    rules, job = c.rules, c.jobs[number]
-    c.desk.found = 0
-    server = _reserved_now(c, job, avoid)
-    dynamic, room = rules.mapping == MAP_DYNAMIC, 1 if server >= 0 else 0
-    offered, wait = 0, 0.0
-    if dynamic:
-        offered = _offered(c, job.kind, now)
-        c.desk.cold_starts += 1 if c.windows[job.kind].length == 0 else 0
-        if offered <= leading(job.high) and (room == 0 or utilisation(c) >= rules.hard):
-            job.cause, job.pace = cause_of(c, job, room)
-            wait = wait_of(c, job.cause, job.pace, 0.0)
-    return server, choose(rules, _situation(c, job, room, offered, wait))
-
-
-def _reserved_now(c: Control, job: Job, avoid: int) -> int:
-    """The reserved server for a job that is mapped (-1: none): it does not overtake unless it may, or is moved."""
-    held_back = c.desk.queued > 0 and not c.rules.overtaking and avoid < 0
-    return reserved_for(c, job, avoid) if c.desk.pool > 0 and not held_back else -1
-
-
-def _situation(c: Control, job: Job, room: int, offered: int, wait: float) -> Situation:
-    start = c.kinds[c.rules.large].spin_up
-    return Situation(
-        utilisation(c), c.desk.soft, room, offered, leading(job.high), wait, start, job.coin, job.restartable
-    )
-
-
-def _offered(c: Control, kind: int, now: float) -> int:
-    """Q90 of a type, or what is assumed of it before its first sample."""
-    quality = quantile(c.windows[kind], now - c.rules.window, c.rules.guarantee)
-    if quality >= 0:
-        return quality
-    return c.kinds[kind].prior if c.rules.prior_first else 0
 
 
 def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, float], now: float) -> None:
@@ -353,7 +301,7 @@ def _move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
     """Map a running job anew, away from its server; False where that would be into the queue. ``why`` is a reason and
     the performance it had."""
     job, place = c.jobs[number], c.jobs[number].server
-    target, verdict = _map(c, number, now, place)
+    target, verdict = map_job(c, number, now, place)
     if verdict[0] == QUEUE:
         return False
     job.moves += 1
@@ -413,6 +361,6 @@ def interrupt(c: Control, number: int, now: float) -> None:
 def begin_anew(c: Control, number: int, paid: int, now: float) -> None:
     """A job that lost its server is mapped anew; one that lost spot capacity goes to capacity that stays."""
     c.jobs[number].asked = now
-    target, verdict = _map(c, number, now, -1)
+    target, verdict = map_job(c, number, now, -1)
     stays = verdict[0] == SPOT and paid == INTERRUPTIBLE
     _carry_out(c, number, target, (ON_DEMAND, verdict[1], verdict[2]) if stays else verdict, now)

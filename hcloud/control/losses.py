@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from hcloud.control.admission import has_local_queues
 from hcloud.control.buckets import recount
-from hcloud.control.controller import begin_anew, drain, enlist, leave, release, utilisation
+from hcloud.control.controller import begin_anew, drain, enlist, leave, release
 from hcloud.control.local import first_left, no_longer
+from hcloud.control.mapped import utilisation
 from hcloud.control.queue import give_up, notice
 from hcloud.control.renting import command
 from hcloud.control.servers import reshelve, runs_jobs, unseat

@@ -53,10 +53,9 @@ from hcloud.policy.mapping import MAP_ON_DEMAND, Situation
 from hcloud.policy.quality import complement, leading
 
 _KINDS = tuple(get_type_hints(Situation).values())
-_ENTRIES = ("control.controller.", "control.losses.", "control.candidates.propose", "control.admission.overdue")
-
+_OF = ("controller.", "losses.", "mapped.", "candidates.propose", "admission.overdue")
+_ENTRIES = tuple(f"control.{kernels}" for kernels in _OF)
 _RUNS = (UP, CLOSED)
-
 Kernels = Mapping[str, Callable[..., Any]]
 
 

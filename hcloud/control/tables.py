@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hcloud.control.state import Control, Desk, Job, RentableKind, new_control
+from hcloud.control.opening import new_control
+from hcloud.control.state import Control, Desk, Job, RentableKind
 from hcloud.model.running.event import HIGHEST, Arrival, Known
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import MAP_RESERVED
@@ -85,7 +86,7 @@ class ControlTables:
         self.vacant.resize(len(self._jobs), refcheck=False)
 
     def utilisation(self) -> float:
-        """As :func:`hcloud.control.controller.utilisation` has it."""
+        """As :func:`hcloud.control.mapped.utilisation` has it."""
         pool = self._pool.item()
         return cast("float", self._used.item() / pool) if pool > 0 else 1.0
 

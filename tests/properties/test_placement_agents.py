@@ -16,8 +16,9 @@ from hcloud.control.admission import overdue
 from hcloud.control.buckets import recount
 from hcloud.control.controller import arrive, leave, open_pool
 from hcloud.control.losses import cancel, lose
+from hcloud.control.opening import new_control
 from hcloud.control.ranks import ARRIVAL
-from hcloud.control.state import DEAD, OWN, Control, Job, RentableKind, new_control
+from hcloud.control.state import DEAD, OWN, Control, Job, RentableKind
 from hcloud.policy.codes import BY_PROBES, HELD_BACK, LOST, PLACE, WAIT
 from hcloud.policy.quality import HALF
 from hcloud.policy.records import table

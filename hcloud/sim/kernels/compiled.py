@@ -37,6 +37,7 @@ SET = KernelSet(
     "control.renting",
     "control.local",
     "control.admission",
+    "control.mapped",
     "control.controller",
     "control.losses",
     "control.batch",
@@ -51,7 +52,7 @@ SET = KernelSet(
 """Modules whose functions are kernels, each after those it calls."""
 
 OUT_OF_LINE = frozenset(
-    {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "_map", "rent"}
+    {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "map_job", "rent"}
     | {"hold_back", "is_held", "overdue", "queue_up", "recount", "free_for", "expected", "best_of_busy"}
     | {"decide_on", "entrust", "take_over"}
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
@@ -90,7 +91,8 @@ ENTRIES = {
     ENGINE: (SIMULATE,),
     SESSION: (
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
-        *(f"control.controller.{name}" for name in ("tick", "suffer", "reclassify", "interrupt", "look")),
+        *(f"control.controller.{name}" for name in ("tick", "suffer", "reclassify", "interrupt")),
+        "control.mapped.look",
         *(f"control.losses.{name}" for name in ("lose", "cancel", "grow", "shut")),
         "control.candidates.propose",
         "control.admission.overdue",

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.controller import open_pool
-from hcloud.control.state import COMMANDS, FULL_SPEED, Job, RentableKind, new_control
+from hcloud.control.opening import COMMANDS, new_control
+from hcloud.control.state import FULL_SPEED, Job, RentableKind
 from hcloud.model.catalog import Offer
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.cloud import CloudModel, Quantiles, SizeModel

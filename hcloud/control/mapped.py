@@ -1,0 +1,62 @@
+"""What a mapping decides on: the reserve's use, a place in it, what types offer, how long a wait would be."""
+
+from __future__ import annotations
+
+from hcloud.control.queue import cause_of, wait_of
+from hcloud.control.search import reserved_for
+from hcloud.control.state import Control, Job
+from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
+from hcloud.policy.quality import leading, quantile
+
+
+def utilisation(c: Control) -> float:
+    """Share of the reserved vCPUs that is allocated; 1 without a pool."""
+    return c.desk.used / c.desk.pool if c.desk.pool > 0 else 1.0
+
+
+def look(c: Control, number: int, now: float) -> Situation:
+    """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
+    job = c.jobs[number]
+    searches, looks = c.desk.searches, c.desk.looks  # this look is none of the controller's own
+    room = 1 if _reserved_now(c, job, -1) >= 0 else 0
+    c.desk.searches, c.desk.looks = searches, looks
+    offered = _offered(c, job.kind, now) if job.kind >= 0 else 0
+    cause, pace = cause_of(c, job, room)
+    return _situation(c, job, room, offered, wait_of(c, cause, pace, 0.0))
+
+
+def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
+    """The reserved server that could take the job (-1: none), and the verdict of the mapping policy."""
+    rules, job = c.rules, c.jobs[number]
+    c.desk.found = 0
+    server = _reserved_now(c, job, avoid)
+    dynamic, room = rules.mapping == MAP_DYNAMIC, 1 if server >= 0 else 0
+    offered, wait = 0, 0.0
+    if dynamic:
+        offered = _offered(c, job.kind, now)
+        c.desk.cold_starts += 1 if c.windows[job.kind].length == 0 else 0
+        if offered <= leading(job.high) and (room == 0 or utilisation(c) >= rules.hard):
+            job.cause, job.pace = cause_of(c, job, room)
+            wait = wait_of(c, job.cause, job.pace, 0.0)
+    return server, choose(rules, _situation(c, job, room, offered, wait))
+
+
+def _reserved_now(c: Control, job: Job, avoid: int) -> int:
+    """The reserved server for a job that is mapped (-1: none): it does not overtake unless it may, or is moved."""
+    held_back = c.desk.queued > 0 and not c.rules.overtaking and avoid < 0
+    return reserved_for(c, job, avoid) if c.desk.pool > 0 and not held_back else -1
+
+
+def _situation(c: Control, job: Job, room: int, offered: int, wait: float) -> Situation:
+    start = c.kinds[c.rules.large].spin_up
+    return Situation(
+        utilisation(c), c.desk.soft, room, offered, leading(job.high), wait, start, job.coin, job.restartable
+    )
+
+
+def _offered(c: Control, kind: int, now: float) -> int:
+    """Q90 of a type, or what is assumed of it before its first sample."""
+    quality = quantile(c.windows[kind], now - c.rules.window, c.rules.guarantee)
+    if quality >= 0:
+        return quality
+    return c.kinds[kind].prior if c.rules.prior_first else 0

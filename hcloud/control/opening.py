@@ -1,0 +1,88 @@
+"""The tables of a controller that has seen nothing yet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hcloud.control.state import (
+    FOLLOWED,
+    FULL_SPEED,
+    POINTS,
+    RELEASES,
+    SHELF,
+    AuditedChoice,
+    Candidate,
+    Command,
+    Control,
+    Desk,
+    Job,
+    RentableKind,
+    RingedServer,
+    RingPoint,
+    RoomChange,
+    RosterRow,
+    Server,
+    Shelf,
+    ShelfBlock,
+)
+from hcloud.control.waiting import LocalEntry, UnitBucket, UnitRelease
+from hcloud.policy.codes import BY_PROBES
+from hcloud.policy.quality import QualityWindow
+from hcloud.policy.queueing import CAUSES, Waits
+from hcloud.policy.records import Table, record, table
+from hcloud.policy.rules import Rules
+
+CHANGES = 1 << 16
+"""Changes of room that are remembered: of the last five seconds where 800 vCPUs run tasks of 100 ms."""
+_LONG = 1.0
+"""Seconds of a copy's age from which on four times as many are."""
+_LATE = 1024
+"""Candidates among which a job that has waited long enough chooses, at most."""
+COMMANDS = 4096
+"""Commands between two reads that there is room for at first."""
+
+
+def _changes_kept(rules: Rules) -> int:
+    """How many changes of room are remembered: as many as the oldest copy may be without, one where there is none."""
+    if rules.agents == 0:
+        return 1
+    return 4 * CHANGES if min(rules.notice, rules.copy_most) > _LONG else CHANGES
+
+
+def new_control(
+    rules: Rules, kinds: Table[RentableKind], jobs: Table[Job], servers: int, commands: int = COMMANDS
+) -> Control:
+    """A controller that has seen nothing, with room for so many servers at a time and commands an event; all types are
+    as fast for all jobs."""
+    count = len(kinds)
+    entries = rules.most_candidates if rules.ranking == BY_PROBES else rules.late_queues
+    made = Control(
+        record(rules),
+        kinds,
+        table(QualityWindow, count),
+        table(Waits, CAUSES),
+        table(Job, FOLLOWED),
+        jobs,
+        table(Server, servers),
+        table(Shelf, 2 * SHELF + count),
+        table(ShelfBlock, servers),
+        table(RosterRow, servers),
+        table(Candidate, max(rules.most_candidates, _LATE if rules.buckets else 0) + 2),
+        table(AuditedChoice, len(jobs) if rules.audit else 0),
+        table(RoomChange, _changes_kept(rules)),
+        table(LocalEntry, len(jobs) * entries if entries else 1),
+        table(UnitBucket, count * rules.buckets),
+        table(UnitRelease, RELEASES if rules.buckets else 0),
+        table(RingPoint, POINTS if rules.hash_draw else 1),
+        table(RingedServer, servers if rules.hash_draw else 1),
+        np.full((1, count), FULL_SPEED, np.int64),
+        table(Desk, 1)[0],
+        table(Command, commands),
+    )
+    for shelf in range(2 * SHELF + count):
+        made.shelves[shelf].head = made.shelves[shelf].tail = -1
+    made.desk.soft, made.desk.last_arrival = rules.soft, -1.0
+    made.desk.head = made.desk.tail = -1
+    made.desk.narrowest = kinds[rules.large].cores
+    made.desk.agent = -1
+    return made
