@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.workload import Jobs
-from hcloud.readers.clouds import CLUSTERS, load_cloud
+from hcloud.readers.clouds import CLUSTERS, PAPER, load_cloud
 from hcloud.readers.clusters import load_clusters
 from hcloud.sim.setup.cluster_jobs import RECIPES as ON_CLUSTERS
 from hcloud.sim.setup.clusters import ClusterScenario, cluster_scenario
@@ -19,9 +19,10 @@ def has_cluster(name: str | None) -> bool:
 
 
 def scenario_on_cluster(name: str, seed: int, load: float | None = None) -> ClusterScenario:
-    """A scenario with its cluster, at a load of its own or another."""
+    """A scenario with its cluster, at a load of its own or another. Jobs press as calibrated on clusters of studies, on
+    one whose types are sold as in the study of the cloud."""
     cluster = load_clusters().clusters[ON_CLUSTERS[name].cluster]
-    return cluster_scenario(name, cluster, load_cloud(CLUSTERS), seed, load)
+    return cluster_scenario(name, cluster, load_cloud(CLUSTERS if cluster.sold_by is None else PAPER), seed, load)
 
 
 def scenario_jobs(name: str, seed: int) -> Jobs:
