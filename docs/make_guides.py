@@ -2,8 +2,8 @@
 
 A block of ``console`` holds commands after ``$``, each followed by what it prints on stdout and, where it is not 0, its
 exit code; a command that ends in a remark shows nothing. A block of ``yaml`` or ``csv`` that begins with ``# NAME`` is
-a file. The commands of a guide run one after the other in a copy of examples/own-trace, which gets a second trace,
-day.csv.
+a file. The commands of a page run one after the other: of one that names examples/own-trace in a copy of that, which
+gets a second trace, day.csv; of any other in an empty folder.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ def day() -> str:
 
 def refreshed(text: str, folder: Path) -> str:
     """A guide with what its commands print now."""
-    shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True)
-    (folder / "day.csv").write_text(day(), encoding="utf-8")
+    folder.mkdir(exist_ok=True)
+    if EXAMPLE.name in text:
+        shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True)
+        (folder / "day.csv").write_text(day(), encoding="utf-8")
 
     def block(found: re.Match[str]) -> str:
         kind, content = found[1], found[2]
