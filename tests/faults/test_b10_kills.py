@@ -1,4 +1,4 @@
-"""A3. A hundred kills of real applies over three fake clouds, by the harness of benchmark B10."""
+"""A3. Fifty kills of real applies over three fake clouds, by the harness of benchmark B10, which does a thousand."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from benchmarks.b10_leaks import BETWEEN_GOAL, leaks
 from benchmarks.children import Forker
 from benchmarks.kills import between
 
-KILLS = 102
-MOST_TRIALS = 300
+KILLS = 51
+MOST_TRIALS = 150
 
 
 @pytest.mark.long
-def test_A3_a_hundred_kills_lose_and_double_nothing(forker: Forker) -> None:
-    tallies, peer = leaks(forker, MOST_TRIALS, seed=11, kills=KILLS, peers=5)
+def test_A3_fifty_kills_lose_and_double_nothing(forker: Forker) -> None:
+    tallies, peer = leaks(forker, MOST_TRIALS, seed=11, kills=KILLS, peers=3)
     assert sum(t.kills for t in tallies) >= KILLS
     for tally in tallies:
         assert tally.clean, (tally.name, tally.orphans, tally.doubles, tally.missing, tally.unfinished)

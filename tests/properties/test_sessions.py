@@ -47,7 +47,7 @@ def lived(live: ControlSession, draws: list[Draw]) -> list[tuple[Event, list[Dec
     return [(event, live.handle(event)) for event in events_of(live, draws)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ANY, DRAWS)
 def test_the_tables_agree_whatever_happens(name: str, draws: list[Draw]) -> None:
     live, numbers = ControlSession(SETUPS[name], plain()), set(range(len(SETUPS[name].reserve)))
@@ -62,7 +62,7 @@ def test_the_tables_agree_whatever_happens(name: str, draws: list[Draw]) -> None
         numbers.update(n for n in launched if n is not None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(ANY, st.lists(st.tuples(st.sampled_from((0, 1, 2, 4, 5, 6, 8, 9, 10)), *_AMOUNTS), min_size=30, max_size=60))
 def test_no_job_is_put_on_an_instance_that_is_closed(name: str, draws: list[Draw]) -> None:
     """Until it is open again; one that is rented goes with its last job, and no other takes it over."""
