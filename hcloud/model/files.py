@@ -116,7 +116,7 @@ def sort_of(head: bytes) -> Sort | None:
         return Sort("UTF-16 text", "save it as UTF-8")
     head = head.removeprefix(b"\xef\xbb\xbf")
     if not head.strip():
-        return Sort("empty", "look at what was to write it")
+        return Sort("empty", "look at the program that should have written it")
     found = next((sort for test, sort in _SORTS if test(head)), None)
     if found is None and b"\0" in head:
         return Sort("a binary file", "look at the name")

@@ -219,7 +219,7 @@ def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
             )
             raise InputError(f"{name} is {_sort_of_file(status.st_mode)}, not a regular file", hint=hint)
         if status.st_size == 0:
-            raise InputError(f"{name} is empty", hint="look at what was to write it")
+            raise InputError(f"{name} is empty", hint="look at the program that should have written it")
         with path.open("rb") as raw:
             raw.seek(-1, io.SEEK_END)
             last = raw.read(1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.errors import EvidenceError, InputError
+from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.harvest.classes import HOURS, UseTypes, use_types
 from hcloud.harvest.jobs import LENGTHS, Length, Thresholds, expected_seconds, lengths, thresholds
 from hcloud.harvest.policy import HarvestPolicy
@@ -47,9 +47,15 @@ def harvest_plan(
 ) -> HarvestPlan:
     """What idle capacity carries of the batch that the configuration names.
 
-    EvidenceError where sizes of servers, batch jobs or prices are missing; else as histories, workloads and plans are
-    refused.
+    UsageError where it names none, EvidenceError where sizes of servers, batch jobs or prices are missing; else as
+    histories, workloads and plans are refused.
     """
+    named = loaded.config.workload
+    if named.path is None and named.scenario is None:
+        raise UsageError(
+            "no batch is named to run in the idle hours",
+            hint="--workload batch.csv or scenario:static, or workload.path in hcloud.yaml",
+        )
     opened = open_use(request, progress)
     if opened.unsized:
         raise EvidenceError(

@@ -119,5 +119,6 @@ def notes(found: HarvestPlan) -> Iterator[str]:
             f"{format_duration(batch.seen * 3600)} of batch stand for the month: weekends, and what differs by the"
             " week, are not in it."
         )
+    yield "Rented machines are counted whole and by the hour: a job of a minute counts as an hour of a machine."
     yield "Not counted: memory, of which histories say nothing, and work lost by jobs that are killed and start over."
     yield from notes_of_types(found.typed)

@@ -308,7 +308,8 @@ def _default_kind(draft: Draft, count: int, options: WorkloadOptions) -> Kinds:
 def _no_job(draft: Draft) -> InputError:
     if not draft.rows:
         return InputError(
-            f"{draft.name}: holds no job: nothing follows its header", hint="look at what was to write it"
+            f"{draft.name}: holds no job: nothing follows its header",
+            hint="look at the program that should have written it",
         )
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in draft.left_out.items())
     return InputError(f"{draft.name}: no usable job in {counted(draft.rows, 'row')}: {reasons}")
