@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import FunctionType
 from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import rental_of
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.control.session import ControlSession
+from hcloud.control.teller import is_compiled
 from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
@@ -55,7 +55,6 @@ from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 
 JOURNAL, REQUESTS = "journal.jsonl", "requests"
-ARRIVE = "control.controller.arrive"
 NAMED = 5
 """Jobs that a message names."""
 ANSWER_SECONDS, LOOK_SECONDS = 5.0, 0.2  # ours
@@ -145,7 +144,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
             parts = _parts(here, world, origin, journal, workers)
-            parts.agents = agents = agents_of(session, compiled=not isinstance(made[ARRIVE], FunctionType))
+            parts.agents = agents = agents_of(session, compiled=is_compiled(made))
             terms = _terms(here, asked, origin, setup, world)
             loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan))
             loop.expect(first)
