@@ -15,7 +15,7 @@ from hcloud.control.orders import Order
 from hcloud.control.tables import ControlTables
 from hcloud.policy import codes
 from hcloud.policy.facts import DecisionFacts
-from hcloud.policy.records import Table, column, table
+from hcloud.policy.records import Table, table
 
 Follow = Callable[..., Any]
 LONGEST_GAP = 366 * 86400.0
