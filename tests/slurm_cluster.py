@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import hcloud
+from hcloud.errors import UnavailableError
 from hcloud.providers.slurm import config
 from hcloud.providers.slurm.answers import SlurmJob
 from hcloud.providers.slurm.client import SlurmCommands
@@ -170,10 +171,17 @@ class Cluster:
 
 
 def wait_for(what: Callable[[], object], why: str, seconds: float = PATIENCE) -> None:
-    """Ask gently until it is so; fails with ``why``."""
+    """Ask gently until it is so; fails with ``why``. A busy slurmctld may not answer for a moment, which the loop of a
+    controller bears, too."""
     until = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < until, why
+    while True:
+        told = ""
+        try:
+            if what():
+                return
+        except UnavailableError as error:
+            told = f": {error}"
+        assert time.monotonic() < until, why + told
         time.sleep(0.05)
 
 
