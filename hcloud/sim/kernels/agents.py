@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from hcloud.control.candidates import draws_for
+from hcloud.control.pieces import pieces_of
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.world import CRASHED, DECIDED, TAKEN_OVER, Agent, SimulatedWorld, Task
 
@@ -21,7 +22,7 @@ def entrust(w: SimulatedWorld, number: int, agent: int, now: float) -> None:
     if one.back > now:
         return
     begin = max(now, one.free)
-    drawn = draws_for(w.control, w.control.jobs[number].ask)
+    drawn = draws_for(w.control, w.control.jobs[number].ask, pieces_of(w.control, number))
     one.free = begin + rules.decision + min(rules.candidate_cost * drawn, rules.longest_decision)
     _renew(w, agent, begin)
     task.decided, task.known = begin, max(begin - rules.notice, one.copied)
