@@ -271,11 +271,7 @@ def _take_all(c: Control, job: Job, wanted: Wanted) -> int:
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
         c.desk.looks += 1
-        if (
-            number != wanted[2]
-            and found < _most_of(c)
-            and has_capacity(c, c.servers[number], job, wanted[1])
-        ):
+        if number != wanted[2] and found < _most_of(c) and has_capacity(c, c.servers[number], job, wanted[1]):
             _rank(c, job, wanted[1], number, found)
             found += 1
     return found

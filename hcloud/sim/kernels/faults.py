@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hcloud.control.losses import cancel, grow, lose
+from hcloud.control.pieces import is_piece
 from hcloud.control.ranks import CANCEL, FAILED_LAUNCH, LOSS, REPLACE
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED
 from hcloud.policy.codes import LAUNCH_FAILED, LOST
-from hcloud.control.pieces import is_piece
 from hcloud.sim.kernels.agents import withdraw
 from hcloud.sim.kernels.gangs import give_up_together, stop_piece
 from hcloud.sim.kernels.heap import push

@@ -151,9 +151,8 @@ def _place(w: SimulatedWorld, order: Command, now: float) -> None:
         begin_together(w, order.job, now)
     elif server.status == UP:
         begin(w, order.job, order.server, now)
-    if server.status == UP:
-        if server.tenants == 1:
-            look_again(w, order.server, now)
+    if server.status == UP and server.tenants == 1:
+        look_again(w, order.server, now)
 
 
 def _launch(w: SimulatedWorld, order: Command, now: float) -> None:

@@ -200,8 +200,8 @@ def _several_servers(sink: Sink, draft: Draft) -> None:
     stated = sink.numbers("servers")
     servers = np.where(np.isnan(stated), 1.0, stated)
     if (odd := np.flatnonzero(servers != np.rint(servers))).size:
-        raise InputError(f"{draft.name}: servers: {servers[odd[0]]:g} in {counted(odd.size, 'row')} such as "
-                         f"job {odd[0] + 1}; {SERVERS}")  # fmt: skip
+        more = f" and in {counted(odd.size - 1, 'other row')}" if odd.size > 1 else ""
+        raise InputError(f"{draft.name}: row {odd[0] + 1:,}, column servers: {servers[odd[0]]:g}{more} ({SERVERS})")
     several = servers > 1
     if draft.target is not None and (several & (draft.target >= 0)).any():
         many = counted(int((several & (draft.target >= 0)).sum()), "row")
