@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from heapq import heappop, heappush
 
+from pieces import with_keys
+
 from hcloud.control.admission import overdue
 from hcloud.control.buckets import recount
 from hcloud.control.controller import arrive, leave, open_pool
@@ -17,7 +19,6 @@ from hcloud.policy.records import Table, table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.objects import as_objects
-from hcloud.sim.setup.variation import parse_axis, varied_strategy
 
 CORES, JOBS = 4_000, 400
 STARTED, QUEUED, GONE = range(3)
@@ -38,8 +39,7 @@ class Crowd:
             for i in range(10):
                 jobs[at].vector[i] = self.chance.randint(0, 30)
                 jobs[at].tolerates[i] = 99 - jobs[at].vector[i]
-        varied = varied_strategy(load_strategy(f"SR+{placement}"), [c for text in changes for c in parse_axis(text)])
-        rules = compose(varied, 0, (5_000,))
+        rules = compose(with_keys(load_strategy(f"SR+{placement}"), *changes), 0, (5_000,))
         self.pieces = [1] * JOBS
         self._link(jobs, most if are_linked(rules) else 1)
         made = new_control(rules, kinds, jobs, servers + 10)

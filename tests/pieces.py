@@ -7,9 +7,16 @@ from dataclasses import replace
 import numpy as np
 from simulating import excerpt
 
+from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs
 from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.setup.prepare import Tasks
+from hcloud.sim.setup.variation import parse_axis, varied_strategy
+
+
+def with_keys(strategy: Strategy, *keys: str) -> Strategy:
+    """A strategy with other values of keys, as sweeps write them."""
+    return varied_strategy(strategy, [change for text in keys for change in parse_axis(text)])
 
 
 def several(count: int, most: int = 5, seed: int = 1) -> Jobs:

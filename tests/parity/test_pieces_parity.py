@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pieces import check_together, rows_of_jobs, several
+from pieces import check_together, rows_of_jobs, several, with_keys
 from simulating import hasty, setting_of, tasks_in, with_spot
 
 from hcloud.control.session import ControlSession
@@ -19,7 +19,6 @@ from hcloud.sim.kernels.engine import simulate
 from hcloud.sim.kernels.objects import as_objects
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, build, usual_capacity
-from hcloud.sim.setup.variation import parse_axis, varied_strategy
 from hcloud.usecases.studies.journal import JournalReader, setup_of_run
 
 EACH = "placement.gang=false"
@@ -39,7 +38,7 @@ CASES = (
 
 def troubled(strategy: str, pool: int, changes: tuple[str, ...], crashes: float = 0.0) -> Setting:
     """A setting in which machines are lost and cannot be launched, jobs are cancelled and agents crash."""
-    varied = varied_strategy(load_strategy(strategy), [c for text in changes for c in parse_axis(text)])
+    varied = with_keys(load_strategy(strategy), *changes)
     if strategy == "HM":
         varied = with_spot(varied, 0.95)
     setting, values = setting_of(varied, pool), {**TROUBLE, "agent_crashes_per_hour": crashes}
@@ -53,14 +52,14 @@ def troubled(strategy: str, pool: int, changes: tuple[str, ...], crashes: float 
 def followed(outcome: RunOutcome) -> list[Decision]:
     """What a controller decides by the journal of a run, which has to be what the engine obeyed."""
     setup = setup_of_run(outcome)
-    session, told, noted = ControlSession(setup, plain()), list[Decision](), list[Decision]()
+    session, told, noted, is_restored = ControlSession(setup, plain()), list[Decision](), list[Decision](), False
     for entry in JournalReader(outcome, setup).entries():
         if isinstance(entry, Decision):
             noted.append(entry)
         else:
             told += session.handle(entry)
-            if len(noted) == 20 and session.now < entry.at + 1:
-                session = ControlSession.restored(setup, plain(), session.snapshot())
+            if not is_restored and len(told) > 30:
+                session, is_restored = ControlSession.restored(setup, plain(), session.snapshot()), True
 
     def taken(one: Decision) -> tuple[object, ...]:
         return one.at, one.action, one.job, one.instance, one.reason, one.margin
