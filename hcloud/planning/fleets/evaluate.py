@@ -210,7 +210,7 @@ def _relaxed_bound(candidate: Candidate, forecast: Forecast, units: Counts, offe
 
 def _with_holdings(candidate: Candidate, forecast: Forecast, holdings: Sequence[Holding]) -> Fleet:
     held = held_instances(holdings, forecast)
-    needed = forecast.beside(held * float(candidate.capacity[0]))
+    needed = forecast.beside(np.multiply(held, float(candidate.capacity[0]), dtype=np.float64))
     left = np.maximum(instances_needed(needed.cores, needed.memory, candidate) - held, 0)
     return Fleet(tuple(holdings), _rented(candidate, left, forecast))
 

@@ -168,7 +168,7 @@ def rented_counts(forecast: Forecast, candidates: Sequence[Candidate], holdings:
     held = {c.on_demand.key.instance_type: np.zeros(len(forecast), dtype=np.int64) for c in candidates}
     for holding in holdings:
         held[holding.offer.key.instance_type][holding.steps(forecast)] += holding.count
-    forecast = forecast.beside(sum(held[c.shape.name] * float(c.capacity[0]) for c in candidates))
+    forecast = forecast.beside(np.sum([held[c.shape.name] * float(c.capacity[0]) for c in candidates], axis=0))
     if len(candidates) == 1:
         needed = instances_needed(forecast.cores, forecast.memory, candidates[0])
         return [np.maximum(needed - held[candidates[0].shape.name], 0)]

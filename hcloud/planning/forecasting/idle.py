@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from hcloud.model.workload import Floats
 
 
@@ -20,7 +22,8 @@ class IdleHours:
     ``services`` is their vCPUs at each step; ``batch`` [length, step] the vCPUs of batch that may run in idle hours, by
     length (short, medium, long); ``share`` [length, step] what jobs of a length may have beside those that are longer,
     as a part of the services' vCPUs; ``gib`` the GiB that a vCPU of batch takes with it; ``owned`` the vCPUs that are
-    reserved beside what is planned.
+    reserved beside what is planned. Of a vCPU that services have they use ``used`` and leave ``room`` beside the
+    reserve, memory or not.
     """
 
     services: Floats
@@ -28,6 +31,8 @@ class IdleHours:
     share: Floats
     gib: Floats
     owned: Floats
+    used: Floats
+    room: Floats
 
     def each(self, change: Callable[[Floats], Floats]) -> IdleHours:
         """The same with every column changed alike, step by step (the last axis)."""
@@ -60,7 +65,27 @@ class IdleHours:
         return found
 
 
-COLUMNS = ("services", "batch", "share", "gib", "owned")
+@dataclass(frozen=True, slots=True)
+class IdleUse:
+    """What is known of idle hours at each step of a demand: the ``hours`` that batch may have, the length of each job
+    of the trace that may have them (-1: none), and the ``reserve`` of vCPUs and of memory beside services.
+
+    It was read from ``name``, ``days`` of so many ``tenants``; ``silent`` services and ``unmatched`` tenants have no
+    other half. Jobs are short up to the first of ``bounds`` (seconds), and long above the second.
+    """
+
+    hours: IdleHours
+    lengths: NDArray[np.int64]
+    reserve: tuple[float, float]
+    name: str
+    days: int
+    tenants: int
+    silent: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
+    bounds: tuple[float, float] = (0.0, 0.0)
+
+
+COLUMNS = ("services", "batch", "share", "gib", "owned", "used", "room")
 
 
 def joined(several: Sequence[IdleHours]) -> IdleHours:

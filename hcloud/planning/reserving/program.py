@@ -26,9 +26,6 @@ SLIGHT = 1e-9  # a limit that asks for no more than this beyond another is the s
 WHOLE_NODES = 100  # ours: branch-and-bound nodes, not seconds, so that the same input gives the same plan
 
 
-NONE = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
-
-
 @dataclass(frozen=True, slots=True)
 class Loads:
     """The distinct demand vectors of a forecast by epoch (vCPUs, GiB), with the hours each of them lasts and what of
@@ -156,10 +153,14 @@ def _limits(loads: Loads, least: Floats) -> _Limits:
                 asked = column - each * (base + slope * idle.owned)
                 rows = np.flatnonzero((slope > 0) & (asked > least[kind * len(loads) :][: len(loads)] + SLIGHT))
                 found.append((rows, np.full(len(rows), kind), asked[rows], (each * slope)[rows]))
-    load, kinds, asked, bonus = (np.concatenate([f[at] for f in found]) if found else NONE[at] for at in range(4))
+    if not found:
+        none = np.empty(0, np.int64)
+        return _Limits(none, none, np.empty(0), np.empty(0), np.zeros(len(loads) + 1, np.int64))
+    load, kinds = (np.concatenate([f[at] for f in found]).astype(np.int64) for at in (0, 1))
+    least_, bonus = (np.concatenate([np.asarray(f[at], np.float64) for f in found]) for at in (2, 3))
     order = np.argsort(load, kind="stable")
-    first = np.searchsorted(load[order], np.arange(len(loads) + 1))
-    return _Limits(load[order], kinds[order], asked[order], bonus[order], first)
+    first = np.searchsorted(load[order], np.arange(len(loads) + 1)).astype(np.int64)
+    return _Limits(load[order], kinds[order], least_[order], bonus[order], first)
 
 
 def _model(columns: Sequence[ProgramColumn], loads: Loads, *, whole: bool) -> highspy.HighsLp:
@@ -173,7 +174,10 @@ def _model(columns: Sequence[ProgramColumn], loads: Loads, *, whole: bool) -> hi
         least = least - np.concatenate([carried, carried * loads.idle.gib])
     limits = _limits(loads, least)
     beside = [limits.served(c) for c in columns]
-    rows = [np.concatenate([c.rows, c.rows + len(loads), 2 * len(loads) + at]) for c, (at, _) in zip(columns, beside, strict=True)]
+    rows = [
+        np.concatenate([c.rows, c.rows + len(loads), 2 * len(loads) + at])
+        for c, (at, _) in zip(columns, beside, strict=True)
+    ]
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = len(columns), len(least) + len(limits.load)
     model.col_cost_ = np.array([c.cost for c in columns])

@@ -97,7 +97,7 @@ def _end_to_end(patterns: Sequence[Forecast], steps: int) -> Forecast:
     cores, memory, batch = (
         np.concatenate([getattr(p, name)[:steps] for p in patterns]) for name in ("cores", "memory", "batch_cores")
     )
-    idle = [p.first(steps).idle for p in patterns if p.idle is not None]
+    idle = [part for p in patterns if (part := p.first(steps).idle) is not None]
     return replace(patterns[0], cores=cores, memory=memory, batch_cores=batch, idle=joined(idle) if idle else None)
 
 
@@ -124,8 +124,8 @@ def step_costs(
     """On-demand dollars of every step of the pattern beside the holdings."""
     holds = {c.shape.name: c.capacity for c in candidates}
     vcpus, gib = (sum(h.count * float(holds[h.offer.key.instance_type][at]) for h in holdings) for at in (0, 1))
-    needed = pattern.beside(vcpus)
-    cores, memory = needed.cores - vcpus, needed.memory - gib
+    left = pattern.beside(vcpus)
+    cores, memory = left.cores - vcpus, left.memory - gib
     if len(candidates) == 1:
         counts = [instances_needed(cores, memory, candidates[0])]
     else:
