@@ -12,7 +12,7 @@ from zlib import compress, decompress
 import numpy as np
 
 from hcloud.model.plans.harvest import HarvestedHours
-from hcloud.model.plans.plan import Assumption, Plan
+from hcloud.model.plans.plan import Alternative, Assumption, Plan
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.fleet import vcpus_held
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from hcloud.model.workload import Demand, Floats
 
+WITHOUT = "without idle hours"
 LOW, HIGH = 0.1, 0.9
 NOTHING = 1e-9
 
@@ -35,7 +36,9 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
     month = HOURS_PER_MONTH / len(made.forecast)
     figures = {name: _rated(float(column.sum()) * month) for name, column in _ledger(made, idle, held).items()}
     per_month = Decimal(HOURS_PER_MONTH) / made.horizon_hours
-    saved = (plain.machines.cost - made.machines.cost) * per_month
+    beside = plain.spot.cost + sum((o.cost(plain.horizon_hours) for o in plain.owned), Decimal(0))
+    exact = plain.machines.cost + beside
+    monthly = cents(exact * per_month)
     low, high = _range(made, plain)
     sizing = plan.sizing[0] if plan.sizing else None
     added = None if sizing is None else _rated(_added(made, idle, held))
@@ -50,8 +53,8 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
         **figures,
         vcpus=_rated(float(held[0])),
         vcpus_without=_rated(float(vcpus_held(plain.fleet, plain.types, plain.forecast)[0])),
-        monthly_without=plan.after.monthly + cents(saved),
-        saved=cents(saved),
+        monthly_without=monthly,
+        saved=monthly - plan.after.monthly,
         saved_p10=low,
         saved_p90=high,
         pays_from=None if sizing is None else sizing.pays_above,
@@ -61,10 +64,17 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
         jobs="",
     )
     told = (*_reasons(found, made, plain), *plan.reasons)
+    *rivals, own, floor = plan.alternatives
+    text, total = "the best plan where batch has machines of its own", cents(exact)
+    without = Alternative(WITHOUT, text, rate(exact / made.horizon_hours), monthly, total, total - plan.after.total)
     return replace(
-        plan, harvest=found, reasons=told, assumptions=(*plan.assumptions, *_assumptions(use)),
+        plan,
+        harvest=found,
+        alternatives=(*rivals, without, own, floor),
+        reasons=told,
+        assumptions=(*plan.assumptions, *_assumptions(use)),
         warnings=(*plan.warnings, *_warnings(found)),
-    )  # fmt: skip
+    )
 
 
 def _ledger(made: FleetDecision, idle: IdleHours, held: Floats) -> dict[str, Floats]:
