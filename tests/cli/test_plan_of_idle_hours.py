@@ -97,7 +97,7 @@ def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys
     assert run([*WORDS, "--harvest", "percent.csv", "--harvest-set", "series_value=percent"]) == 0
     util_csv(Path("others.csv"), {"wep": daily(8), "x": daily(8)})
     code, said = refused(capsys, "--harvest", "others.csv")
-    assert (code, "trace.csv ('web', 'db'); its tenants are 'wep', 'x' (did you mean 'wep'?)" in said) == (1, True)
+    assert (code, "trace.csv ('web', 'db'); its tenants are 'wep', 'x'; did you mean wep?" in said) == (1, True)
     for words in (("--servers", "servers.csv"), ("--harvest", "util.csv", "--strategy", "HC")):
         assert refused(capsys, *words)[0] == 64
 
