@@ -90,7 +90,7 @@ def arrive(c: Control, number: int, now: float) -> None:
     if not decide_on(c, number, now):
         c.desk.agent, c.desk.refused, c.desk.copy_age = agent, c.desk.refused + 1, 0.0
         decide_on(c, number, now)
-    c.desk.agent, c.desk.copy_age, c.desk.refused, c.desk.proposed = -1, 0.0, 0, 0
+    c.desk.agent, c.desk.copy_age, c.desk.refused, c.desk.proposed, c.desk.drawn_anew = -1, 0.0, 0, 0, 0
 
 
 def decide_on(c: Control, number: int, now: float) -> bool:

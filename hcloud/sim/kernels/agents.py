@@ -36,6 +36,14 @@ def take_up(w: SimulatedWorld, number: int, now: float) -> None:
     withdraw(w, number)
 
 
+def charge(w: SimulatedWorld, agent: int) -> None:
+    """An agent that drew again for some pieces of a job, and kept what was free, takes as long as that takes."""
+    desk, rules = w.control.desk, w.control.rules
+    if desk.drawn_anew > 0 and agent >= 0:
+        w.agents[agent].free += rules.decision + rules.candidate_cost * desk.drawn_anew
+    desk.drawn_anew = 0
+
+
 def again(w: SimulatedWorld, number: int, agent: int, now: float) -> None:
     """Others took all that an agent chose: it decides anew, by what the refusal brought, the whole state of now."""
     w.tasks[number].refused += 1

@@ -23,7 +23,7 @@ from hcloud.control.ranks import (
     REPLACE,
 )
 from hcloud.control.state import DEAD, OWN
-from hcloud.sim.kernels.agents import again, crash, entrust, take_over, take_up
+from hcloud.sim.kernels.agents import again, charge, crash, entrust, take_over, take_up
 from hcloud.sim.kernels.faults import cancel_job, fail_launch, is_over, lose_server, replace_server
 from hcloud.sim.kernels.gangs import begin_together, has_come, is_first_done, rest, stop_piece, wake
 from hcloud.sim.kernels.heap import pop, push
@@ -122,6 +122,7 @@ def _decide(w: SimulatedWorld, number: int, now: float) -> None:
     pieces = pieces_of(w.control, number)  # their rows come one after the other
     is_decided = decide_on(w.control, number, now)
     desk.agent, desk.copy_age, desk.refused = -1, 0.0, 0
+    charge(w, agent)
     if not is_decided:
         again(w, number, agent, now)
         return
