@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from hcloud.model.workload import Floats
 
+
 @dataclass(frozen=True, slots=True)
 class Hours:
     """Where the vCPU-hours that are paid for went: what services got, what harvested tasks did (``useful``), did in

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from json import JSONDecodeError
 from pathlib import Path
+from typing import NamedTuple
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.harvest.tasks.dags import Dag, Vertex, in_order
@@ -16,6 +17,22 @@ from hcloud.readers.stated import Stated
 LARGEST = 64 * 1024 * 1024
 MOST_TASKS, MOST_SECONDS, MOST_CORES, MOST_GIB, MOST_JOBS = 1_000_000, 30 * 86_400, 4096, 65_536, 100_000
 _JOB, _VERTEX = ("id", "vertices"), ("name", "tasks", "seconds", "cores", "memory_gib", "after")
+
+
+class _Wanted(NamedTuple):
+    key: str
+    most: int
+    absent: float = 1
+    is_whole: bool = False
+    may_be_zero: bool = False
+
+
+_NUMBERS = (
+    _Wanted("tasks", MOST_TASKS, is_whole=True),
+    _Wanted("seconds", MOST_SECONDS),
+    _Wanted("cores", MOST_CORES),
+    _Wanted("memory_gib", MOST_GIB, absent=0, may_be_zero=True),
+)
 _HINT = '{"format_version": "1.0", "jobs": [{"id": "a", "vertices": [{"name": "map", "tasks": 8, "seconds": 60}]}]}'
 _RUNS_HINT = '{"format_version": "1.0", "runs": {"a": 240}}'
 
@@ -67,7 +84,9 @@ def read_dags(path: Path) -> tuple[Dag, ...]:
 def read_runs(path: Path, dags: Sequence[Dag]) -> tuple[Dag, ...]:
     """The same jobs with the seconds that their last runs took, of those that the file names."""
     reading = Stated(str(path))
-    head = reading.head(_content(path, "file of last runs", _RUNS_HINT), ("format_version", "runs"), ("format_version",))
+    head = reading.head(
+        _content(path, "file of last runs", _RUNS_HINT), ("format_version", "runs"), ("format_version",)
+    )
     runs = head.get("runs", {})
     if not isinstance(runs, dict):
         reading.note("runs", repr(runs)[:60], "seconds by the id of a job")
@@ -140,27 +159,24 @@ class _DagReading(Stated):
 
     def vertex(self, content: object, where: str) -> tuple[Vertex, list[str]]:
         stated = self.mapping(content, where, _VERTEX, ("cores", "memory_gib", "after"))
-        tasks = self.number(stated, "tasks", where, MOST_TASKS, whole=True)
-        seconds, cores = (self.number(stated, key, where, most) for key, most in
-                          (("seconds", MOST_SECONDS), ("cores", MOST_CORES)))  # fmt: skip
-        memory = self.number({"memory_gib": 0, **stated}, "memory_gib", where, MOST_GIB, least=0)
+        numbers = [self.number(stated, one, where) for one in _NUMBERS]
         before = stated.get("after", [])
         if not isinstance(before, list) or not all(isinstance(one, str) for one in before):
             self.note(f"{where}.after", repr(before)[:60], "a list of names of vertices")
             before = []
+        tasks, seconds, cores, memory = numbers
         return Vertex(self.text(stated, "name", where), int(tasks), seconds, cores, memory), [*before]
 
-    def number(
-        self, stated: Mapping[str, object], key: str, where: str, most: float, *, whole: bool = False, least: float = -1
-    ) -> float:
-        """A number above 0 (or from ``least`` on); 1 where none is stated or it cannot be."""
-        value = stated.get(key, 1)
-        what = "a whole number" if whole else "a number"
-        low = "from 0" if least == 0 else "from 1" if whole else "above 0"
-        usable = _is_number(value) and (not whole or isinstance(value, int))
-        if usable and isinstance(value, int | float) and (least if least == 0 else 1e-9) <= value <= most:
-            return value
-        self.note(f"{where}.{key}", repr(value)[:60], f"{what} {low} to {most:,}")
+    def number(self, stated: Mapping[str, object], wanted: _Wanted, where: str) -> float:
+        """A number in its range; what stands for it where none is stated or it cannot be."""
+        value = stated.get(wanted.key, wanted.absent)
+        number = value if isinstance(value, int | float) and _is_number(value) else -1.0
+        least = 0.0 if wanted.may_be_zero else 1e-9
+        if least <= number <= wanted.most and (not wanted.is_whole or isinstance(value, int)):
+            return number
+        what = "a whole number" if wanted.is_whole else "a number"
+        low = "from 0" if wanted.may_be_zero else "from 1" if wanted.is_whole else "above 0"
+        self.note(f"{where}.{wanted.key}", repr(value)[:60], f"{what} {low} to {wanted.most:,}")
         return 1.0
 
     def places(self, before: Sequence[str], names: Sequence[str], where: str) -> tuple[int, ...]:

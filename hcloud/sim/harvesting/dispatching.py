@@ -107,7 +107,8 @@ def room_now(w: IdleWorld, server: int, column: int) -> int:
     """The vCPUs that containers may still have on a server. Who does not guard takes all for his own."""
     hosts = w.hosts
     if w.rules.guards == 0:
-        return hosts.cores[server] - hosts.held[server]
+        free: int = hosts.cores[server] - hosts.held[server]
+        return free
     use = float(hosts.use[hosts.tenant[server], column])
     return spare(hosts.cores[server], hosts.kept[server], use, hosts.held[server])
 
@@ -115,7 +116,8 @@ def room_now(w: IdleWorld, server: int, column: int) -> int:
 def memory_now(w: IdleWorld, server: int) -> int:
     """The same of its memory."""
     kept = w.hosts.kept_memory[server] if w.rules.guards == 1 else 0
-    return w.hosts.memory[server] - kept - w.hosts.held_memory[server]
+    free: int = w.hosts.memory[server] - kept - w.hosts.held_memory[server]
+    return free
 
 
 def weight_now(w: IdleWorld, server: int, column: int) -> int:
@@ -192,7 +194,7 @@ def fits(w: IdleWorld, server: int, vertex: int, column: int) -> bool:
 
 def next_waiting(w: IdleWorld, row: int) -> int:
     """Take a task that waits off its row, one that was killed most often; how often it was."""
-    kills = w.work.waiting.shape[1] - 1
+    kills: int = w.work.waiting.shape[1] - 1
     while w.work.waiting[row, kills] == 0:
         kills -= 1
     w.work.waiting[row, kills] -= 1
@@ -203,12 +205,12 @@ def next_waiting(w: IdleWorld, row: int) -> int:
 def start(w: IdleWorld, server: int, row: int, at: int) -> None:
     """A container begins: it is the youngest of its server."""
     hosts, work, vertex = w.hosts, w.work, w.work.row_vertex[row]
-    slot = hosts.count[server]
+    slot = hosts.many[server]
     hosts.row[server, slot] = row
     hosts.left[server, slot] = work.seconds[vertex]
     hosts.kills[server, slot] = next_waiting(w, row)
     hosts.begun[server, slot] = at + 1
-    hosts.count[server] += 1
+    hosts.many[server] += 1
     hosts.held[server] += work.cores[vertex]
     hosts.held_memory[server] += work.memory[vertex]
 

@@ -94,14 +94,19 @@ def hours(w: IdleWorld) -> Hours:
     tasks did by task: that both together are what is paid for is no definition."""
     at = w.ledger / (VCPU * SECONDS_PER_HOUR)
     begun = 0.0
-    for server in np.flatnonzero(w.hosts.count).tolist():
-        slots = slice(0, int(w.hosts.count[server]))
+    for server in np.flatnonzero(w.hosts.many).tolist():
+        slots = slice(0, int(w.hosts.many[server]))
         vertex = w.work.row_vertex[w.hosts.row[server, slots]]
         begun += float((w.work.cores[vertex] * (w.work.seconds[vertex] - w.hosts.left[server, slots])).sum())
-    unfinished = begun / (VCPU * SECONDS_PER_HOUR)
-    known = (float(at[one]) for one in (SERVICES, USEFUL, WASTED))
     return Hours(
-        *known, unfinished, float(at[RESERVE]), float(at[IDLE]), float(at[RENTED]), float(at[SLOWED])
+        services=float(at[SERVICES]),
+        useful=float(at[USEFUL]),
+        wasted=float(at[WASTED]),
+        unfinished=begun / (VCPU * SECONDS_PER_HOUR),
+        reserve=float(at[RESERVE]),
+        idle=float(at[IDLE]),
+        rented=float(at[RENTED]),
+        slowed=float(at[SLOWED]),
     )
 
 

@@ -63,7 +63,7 @@ def progress(w: IdleWorld, server: int, at: int, rate: float) -> float:
     occupied, in thousandths of a vCPU times seconds. Those that are done leave; the others stay in their order."""
     hosts, work, tick = w.hosts, w.work, w.rules.tick
     kept, occupied = 0, 0.0
-    for slot in range(hosts.count[server]):
+    for slot in range(hosts.many[server]):
         row = hosts.row[server, slot]
         vertex = work.row_vertex[row]
         before = hosts.left[server, slot]
@@ -79,16 +79,16 @@ def progress(w: IdleWorld, server: int, at: int, rate: float) -> float:
             hosts.held[server] -= work.cores[vertex]
             hosts.held_memory[server] -= work.memory[vertex]
             end_harvested(w, row, at * tick + before / rate)
-    hosts.count[server] = kept
+    hosts.many[server] = kept
     return occupied
 
 
 def kill_youngest(w: IdleWorld, server: int, use: float, now: float) -> None:
     """Kill whole containers, the youngest first, until the reserve is whole or none is left."""
     hosts, work = w.hosts, w.work
-    while hosts.count[server] > 0 and spare(hosts.cores[server], hosts.kept[server], use, hosts.held[server]) < 0:
-        hosts.count[server] -= 1
-        slot = hosts.count[server]
+    while hosts.many[server] > 0 and spare(hosts.cores[server], hosts.kept[server], use, hosts.held[server]) < 0:
+        hosts.many[server] -= 1
+        slot = hosts.many[server]
         row = hosts.row[server, slot]
         vertex = work.row_vertex[row]
         hosts.held[server] -= work.cores[vertex]

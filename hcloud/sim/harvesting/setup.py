@@ -165,7 +165,7 @@ def _hosts(pool: IdlePool, policy: HarvestPolicy, work: Work, rules: Rules) -> H
         use=np.ascontiguousarray(pool.use, np.float32),
         held=zeros[0],
         held_memory=zeros[1],
-        count=zeros[2],
+        many=zeros[2],
         broken=zeros[3],
         row=np.zeros((count, slots), np.int32),
         left=np.zeros((count, slots)),

@@ -74,7 +74,7 @@ class Hosts(NamedTuple):
     use: Single
     held: Ints
     held_memory: Ints
-    count: Ints
+    many: Ints
     broken: Ints
     row: Small
     left: Reals

@@ -118,12 +118,12 @@ def sentence(found: TaskStudy) -> str:
 
 def notes(found: TaskStudy) -> Iterator[str]:
     """What the figures rest on."""
-    for one in found.systems:
-        if one.has_classes and one.labels[0] > _LOW_LABELS:
-            yield (
-                f"{one.system}: {one.labels[0]:.0%} of the jobs need more containers at once than all classes have room"
-                " for, and may have any server: there it is the same as without classes."
-            )
+    low = [f"{one.system} {one.labels[0]:.0%}" for one in found.systems if one.has_classes]
+    if any(one.labels[0] > _LOW_LABELS for one in found.systems if one.has_classes):
+        yield (
+            f"Jobs that need more containers at once than all classes have room for: {', '.join(low)}. They may have"
+            " any server, as without classes."
+        )
     short, medium, long = found.by_length
     said = "the file of last runs" if found.known_runs else "their last run (at first one of another seed)"
     yield (
@@ -131,14 +131,7 @@ def notes(found: TaskStudy) -> Iterator[str]:
         f" {format_duration(round(found.lengths.long))}: {short:,} {LENGTHS[0]}, {medium:,} {LENGTHS[1]},"
         f" {long:,} {LENGTHS[2]}; one that has never run is medium."
     )
-    for one in found.systems:
-        if one.each("slowed_seconds") > 0:
-            yield (
-                f"{one.system}: services had less than they wanted in {one.each('slowed_seconds') / _HOUR:,.2f}"
-                f" server-hours a run, {one.hours('slowed'):,.2f} vCPU-hours."
-            )
-        if one.hours("rented") > 0:
-            yield f"{one.system}: {one.hours('rented'):,.1f} vCPU-hours a run on demand."
+    yield from _of_services(found)
     alone = found.systems[0].each("tail_alone")
     yield (
         "tail: the mean of 1 / (1 - use) of what containers leave a service, 100 where it wants all of it; a proxy of"
@@ -153,6 +146,16 @@ def notes(found: TaskStudy) -> Iterator[str]:
     if found.without_use:
         yield f"{counted(found.without_use, 'server')} without a history: nothing is put there, nothing killed."
     yield from notes_of_opened(found)
+
+
+def _of_services(found: TaskStudy) -> Iterator[str]:
+    """Where services had less than they wanted, and what ran on demand."""
+    if any(one.each("slowed_seconds") > 0 for one in found.systems):
+        told = ", ".join(f"{one.system} {one.each('slowed_seconds') / _HOUR:,.3g}" for one in found.systems)
+        yield f"Server-hours a run in which a service had less than it wanted: {told}."
+    if any(one.hours("rented") > 0 for one in found.systems):
+        told = ", ".join(f"{one.system} {one.hours('rented'):,.1f}" for one in found.systems)
+        yield f"vCPU-hours a run on demand: {told}."
 
 
 def notes_of_opened(found: TaskStudy) -> Iterator[str]:

@@ -63,8 +63,8 @@ class _System(Part):
 
 
 class HarvestSimulationDocument(Document, title="hcloud harvest simulate"):
-    """Systems side by side, means over the runs, and each run; shares are of jobs, of server-time and of what containers
-    held."""
+    """Systems side by side, means over the runs, and each run; shares are of jobs, of server-time and of what
+    containers held."""
 
     table = ("systems",)
     name: Annotated[Text, From("opened.name")]
