@@ -120,9 +120,7 @@ def check_books(w: IdleWorld, pool: IdlePool) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=8), st.integers(1, 120), st.integers(1, 2**30))
-def test_a_job_gets_one_class_or_several_exactly_where_there_is_room(
-    rooms: list[int], needed: int, seed: int
-) -> None:
+def test_a_job_gets_one_class_or_several_exactly_where_there_is_room(rooms: list[int], needed: int, seed: int) -> None:
     room, picked = np.array(rooms, np.int64), np.zeros(len(rooms), np.bool_)
     many = choose(room, np.ones(len(rooms)) * 2.0, needed, picked, np.array([seed, seed + 1], np.int64))
     assert many == picked.sum()
@@ -172,3 +170,26 @@ def test_depths_chains_and_circles() -> None:
     assert dag.concurrency == 7
     assert dag.chains == (8.0, 8.0, 3.0, 1.0)
     assert in_order([(2,), (0,), (1,), ()])[1] == [0, 1, 2]
+
+
+KEYS = {
+    "reserve_memory": 0.7, "first_weight": 300.0, "second_weight": 300.0, "third_weight": 300.0, "tick": 9,
+    "look_every": 600, "most_kills": 1, "moves_on_slip": False, "spin_up": 900.0, "slowdown": 3.0, "reserve_cores": 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_number_changes_a_run(key: str) -> None:
+    chance = np.random.default_rng(2)
+    tenant = np.argsort(types().label, kind="stable")[[0, 0, 1, 1, 2, 2]]
+    use = (chance.random((3, 60)) ** 2).astype(np.float32)
+    pool = IdlePool(np.full(6, 12.0), np.full(6, 32.0), tenant, types(), use, 27)
+    vertices = (Vertex("a", 7, 40.0, 1.0, 2.75), Vertex("b", 4, 90.0, 1.0, 2.75, (0,)))
+    kinds = [Dag(str(last), vertices, last) for last in (10.0, 100.0, 1000.0)]
+    jobs = (kinds, Arrivals(np.arange(15) * 60.0, np.arange(15) % 3))
+    told = []
+    for policy in (POLICY, replace(POLICY, **{key: KEYS[key]})):
+        world = build(pool, SYSTEMS["history"], jobs, (policy, Thresholds(20.0, 200.0), 3))
+        go_through(world, 0, 1620 // policy.tick)
+        told.append((world.work.ended.tobytes(), world.ledger.tobytes()))
+    assert told[0] != told[1]

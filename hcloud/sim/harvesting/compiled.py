@@ -8,7 +8,7 @@ from typing import Any
 
 from hcloud.kernel_cache import KernelSet
 
-PLAIN_WORK = 400_000
+PLAIN_WORK = 30_000
 """Server-ticks that plain Python goes through in less time than numba takes to import and load its cache."""
 ENTRY = "sim.harvesting.ticks.go_through"
 SET = KernelSet(

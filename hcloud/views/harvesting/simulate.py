@@ -61,7 +61,7 @@ def jobs_table(found: TaskStudy) -> Figures:
 def _of_jobs(one: TaskSystem) -> Iterator[str]:
     runs = len(one.runs)
     yield one.system
-    yield from (format_duration(round(seconds)) for seconds in (one.mean, one.quantile(0.5), one.quantile(0.95)))
+    yield from (f"{seconds:,.0f}s" for seconds in (one.mean, one.quantile(0.5), one.quantile(0.95)))
     yield f"{one.unfinished / runs:,.1f}"
     yield f"{one.each('kills'):,.1f}"
     yield f"{one.lost_share:.2%}"
@@ -89,7 +89,7 @@ def _of_servers(one: TaskSystem) -> Iterator[str]:
     shares = (one.hours("services"), batch, one.hours("wasted"), one.hours("reserve"), one.hours("idle"))
     yield from (f"{hours / paid:.2%}" for hours in shares)
     yield f"{one.each('broken'):.4%}"
-    yield format_duration(round(max(run.longest for run in one.runs)))
+    yield f"{max(run.longest for run in one.runs):,.0f}s"
     yield f"{one.each('anywhere'):.2%}"
     yield f"{one.each('tail'):.2f}x"
 
@@ -151,7 +151,7 @@ def notes(found: TaskStudy) -> Iterator[str]:
 def _of_services(found: TaskStudy) -> Iterator[str]:
     """Where services had less than they wanted, and what ran on demand."""
     if any(one.each("slowed_seconds") > 0 for one in found.systems):
-        told = ", ".join(f"{one.system} {one.each('slowed_seconds') / _HOUR:,.3g}" for one in found.systems)
+        told = ", ".join(f"{one.system} {one.each('slowed_seconds') / _HOUR:,.2f}" for one in found.systems)
         yield f"Server-hours a run in which a service had less than it wanted: {told}."
     if any(one.hours("rented") > 0 for one in found.systems):
         told = ", ".join(f"{one.system} {one.hours('rented'):,.1f}" for one in found.systems)
