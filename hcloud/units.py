@@ -111,14 +111,20 @@ def plain(amount: Decimal) -> str:
 
 
 def format_money(amount: Decimal, places: int = 0) -> str:
-    """Dollars with thousands separators: ``$1,234`` or, with two places, ``$1,234.50``."""
+    """Dollars with thousands separators: ``$1,234`` or, with two places, ``$1,234.50``; ``below $0.01`` where so many
+    places would say that it is nothing."""
     figure = format_figure(amount, places)
+    if figure.startswith("<"):
+        return f"below ${figure[1:]}"
     return f"-${figure[1:]}" if figure.startswith("-") else f"${figure}"
 
 
 def format_figure(amount: Decimal, places: int = 0) -> str:
-    """An amount in a column of dollars, rounded as :func:`format_money` does: half a dollar is one on every line."""
-    rounded = amount.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
+    """An amount in a column of dollars, rounded as :func:`format_money` does: half a dollar is one on every line.
+    Of cents, what is less than the least that is shown is not shown as nothing: ``<0.01``."""
+    rounded = amount.quantize(least := Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
+    if places and amount > 0 and not rounded:
+        return f"<{least:f}"
     return f"{rounded if rounded else abs(rounded):,.{places}f}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -14,11 +15,12 @@ from hcloud.control.orders import Order
 from hcloud.control.tables import ControlTables
 from hcloud.policy import codes
 from hcloud.policy.facts import DecisionFacts
-from hcloud.policy.records import Table, column, table
+from hcloud.policy.records import Table, table
 
 Follow = Callable[..., Any]
 LONGEST_GAP = 366 * 86400.0
 """Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
+_GIVEN = ("ask", "memory", "high", "low", "kind", "restartable", "coin")
 _TOLD = 1 << 16
 """Ours: commands that there is room for between two reads."""
 
@@ -30,15 +32,11 @@ class EventBatch:
     def __init__(self, kernel: Follow, events: NDArray[Any], names: list[str], tables: ControlTables) -> None:
         self._kernel, self._names = kernel, names
         self._events = cast("Table[BatchEvent]", events.view(np.recarray))
-        self._who = {name: number for number, name in enumerate(names)}
         self._row_of = np.array([tables.rows.get(name, -1) for name in names] or [-1], np.int64)
         self._by_row = np.full(len(tables.control.jobs), -1, np.int64)
         here = np.flatnonzero(self._row_of >= 0)
         self._by_row[self._row_of[here]] = here
         self._told, self._state = table(BatchCommand, _TOLD), table(BatchState, 1)[0]
-        self._what, self._whose = events["what"].tolist(), events["who"].tolist()
-        fields = ("ask", "memory", "high", "low", "kind", "restartable", "coin")
-        self._given = list(zip(*(events[name].tolist() for name in fields), strict=True))
         self._first = self.next = 0
         self._turned: list[str] = []
 
@@ -70,19 +68,35 @@ class EventBatch:
     def settle(self, tables: ControlTables) -> None:
         """Let the tables know the names of the jobs that came and ended, after all commands were read."""
         names, rows = self._names, tables.rows
-        given = column(self._events, "row")[self._first : self.next].tolist()
-        for number, row in enumerate(given, self._first):
-            name = names[self._whose[number]]
-            if self._what[number] == ENDED:
-                del rows[name]
-                continue
-            if row == len(tables.names):
-                tables.names.append("")
-                tables.given.append(self._given[number])
-            rows[name], tables.names[row], tables.given[row] = row, name, self._given[number]
+        events = cast("NDArray[Any]", self._events).view(np.ndarray)[self._first : self.next]
+        who, came = events["who"], events["what"] != ENDED
+        last = np.full(len(names), -1, np.int64)
+        last[who] = np.arange(len(events))
+        about = np.unique(who)
+        for number in about.tolist():
+            rows.pop(names[number], None)
+        stays = np.sort(last[about][came[last[about]]])
+        for name, row in zip(map(names.__getitem__, who[stays].tolist()), events["row"][stays].tolist(), strict=True):
+            rows[name] = row
+        self._fill(tables, events[came])
         for name in self._turned:
             del rows[name]
         self._turned.clear()
+
+    def _fill(self, tables: ControlTables, came: NDArray[Any]) -> None:
+        """The last job that came to each row is what is known of it."""
+        used, places = np.unique(came["row"][::-1], return_index=True)
+        more = int(used[-1]) + 1 - len(tables.names) if len(used) else 0
+        tables.names += [""] * more
+        tables.given += [(0, 0, 0, 0, 0, 0, 0.0)] * more
+        last = came[len(came) - 1 - places]
+        given = zip(*(last[name].tolist() for name in _GIVEN), strict=True)
+        for row, who, one in zip(used.tolist(), last["who"].tolist(), given, strict=True):
+            tables.names[row], tables.given[row] = self._names[who], one
+
+    @cached_property
+    def _who(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self._names)}
 
     def passed(self, tables: ControlTables, jobs: Iterable[str]) -> None:
         """The event that comes next was handled by itself; it and its decisions were about these ``jobs``."""

@@ -164,6 +164,8 @@ class ControlTables:
 
     def may_be_large(self, row: int) -> bool:
         """Whether a job may run on the large type."""
+        if not self._setup.speeds:
+            return True
         return self._runs_on(int(self.control.jobs[row].platform), self._setup.rules.large)
 
     def _runs_on(self, platform: int, kind: int) -> bool:

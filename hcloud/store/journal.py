@@ -35,13 +35,15 @@ MOST_POOL = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class LiveOrigin:
-    """Where live work belongs: its lineage, whose cloud it rents from, and what runs its jobs."""
+    """Where live work belongs: its lineage, whose cloud it rents from, and what runs its jobs; ``selection`` is how the
+    command line named that cloud (``fake`` is one like AWS, too)."""
 
     lineage: str
     cloud: str
     account: str
     region: str
     engine: str
+    selection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,15 @@ def read_header(path: Path) -> tuple[Setup, LiveOrigin | None]:
         except (EventError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: line 1 is damaged: {error}") from None
     raise _nothing_in(path)
+
+
+def goes_on(path: Path) -> bool:
+    """Whether a journal goes on from a snapshot."""
+    first = next((raw for number, raw in _lines(path) if number == 2), b"")
+    try:
+        return first.endswith(b"\n") and isinstance(parse_line(from_line(first.decode())), SnapshotTaken)
+    except (EventError, UnicodeDecodeError):
+        return False  # who reads it says what is wrong
 
 
 def _before(path: Path, taken: SnapshotTaken) -> Before:

@@ -14,7 +14,16 @@ from pathlib import Path
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.running.decision import Entry
 from hcloud.model.running.note import Note, PassNoted, SnapshotTaken
-from hcloud.store.journal import Before, JournalContents, entry_line, read_header, read_journal, snapshot_bytes
+from hcloud.store.journal import (
+    Before,
+    JournalContents,
+    LiveOrigin,
+    entry_line,
+    goes_on,
+    read_header,
+    read_journal,
+    snapshot_bytes,
+)
 
 LONG = 32 << 20
 """Ours: bytes of a journal after which it begins anew with a snapshot; replaying so many takes some seconds."""
@@ -31,21 +40,27 @@ def segment(path: Path, suffix: str = "jsonl") -> Path:
 def read_whole(path: Path) -> JournalContents:
     """A journal from the beginning of its work: with all that was put aside before it. Raises InputError where a part
     is damaged or missing."""
-    parts = [read_journal(path)]
-    while parts[0].before is not None:
-        path = _part_before(path, parts[0])
-        parts.insert(0, read_journal(path))
+    parts = [read_journal(part) for part in parts_of(path)]
     last, lines = parts[-1], tuple(line for part in parts for line in part.lines if not isinstance(line, SnapshotTaken))
     return last if len(parts) == 1 else replace(last, lines=lines, before=None)
 
 
-def _part_before(path: Path, journal: JournalContents) -> Path:
+def parts_of(path: Path) -> list[Path]:
+    """The files of one work in the order in which they were written, of which the last is given. Raises InputError
+    where one is missing."""
+    parts = [path]
+    while goes_on(parts[0]):
+        parts.insert(0, _part_before(parts[0], read_header(parts[0])[1]))
+    return parts
+
+
+def _part_before(path: Path, live: LiveOrigin | None) -> Path:
     """Where the part of the same work is that was put aside last before this one. A crash may have left one part under
     two names."""
     number = _number(path) or sys.maxsize
     earlier = [p for p in path.parent.glob(f"{path.stem.partition('.')[0]}.*.jsonl") if 0 < _number(p) < number]
     for found in sorted(earlier, key=_number, reverse=True):
-        if not found.samefile(path) and read_header(found)[1] == journal.live:
+        if not found.samefile(path) and read_header(found)[1] == live:
             return found
     hint = "bring back the file that was put aside: its name has the next lower number"
     raise InputError(f"{path}: goes on from work whose first part is missing", hint=hint)

@@ -22,7 +22,7 @@ from hcloud.profiling.machines import ProcessHost
 from hcloud.readers.bundle import bundled
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.journal import read_journal
-from hcloud.usecases.live import operate
+from hcloud.usecases.live import operate_asking
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operate_requests import Requests, lock_of_work
 
@@ -123,7 +123,9 @@ def test_two_controllers_and_a_stop(here: Path, capsys: pytest.CaptureFixture[st
         time.sleep(0.05)
     assert main.run(["operate", *RUN]) == 5
     assert "is locked" in capsys.readouterr().err
-    assert main.run(["operate", "cancel", "nobody"]) == 0
+    assert main.run(["operate", "cancel", "bb"]) == 64
+    assert "job bb is not known; did you mean b?; nothing was cancelled" in capsys.readouterr().err
+    assert main.run(["operate", "cancel", "nobody", "--ahead"]) == 0
     assert "not known yet" in capsys.readouterr().err
     assert main.run(["operate", "cancel", "a"]) == 0
     assert main.run(["operate", "stop"]) == 0
@@ -222,12 +224,12 @@ def test_a_request_outlasts_the_controller_that_read_it_and_was_killed(tmp_path:
 def test_a_request_to_a_controller_that_is_busy_does_not_say_that_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operate, "ANSWER_SECONDS", 0.0)
-    assert "no controller works there now" in operate.ask(str(tmp_path), "stop")
+    monkeypatch.setattr(operate_asking, "ANSWER_SECONDS", 0.0)
+    assert "no controller works there now" in operate_asking.ask(str(tmp_path), "stop")
     lock = lock_of_work(str(tmp_path))
     assert lock is not None
     with lock.hold("hcloud operate"):
-        assert "the controller has not read it yet" in operate.ask(str(tmp_path), "stop")
+        assert "the controller has not read it yet" in operate_asking.ask(str(tmp_path), "stop")
 
 
 def test_a_stop_that_came_too_late_does_not_end_new_work(here: Path) -> None:

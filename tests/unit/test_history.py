@@ -56,6 +56,19 @@ WORDS = ("of history is too short for a commitment of", "upfront)", "measure at 
 
 
 @pytest.mark.slow
+def test_of_less_than_an_hour_no_form_of_a_plan_tells_a_saving(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("trace.csv").write_text(HOUR + "".join(f"j{n},{n},60,8,32,batch\n" for n in range(20)), encoding="utf-8")
+    asked = ["plan", "trace.csv", "--family", "m6i", "--vcpus", "8", *NOW]
+    for form in ((), ("-o", "md"), ("-o", "html")):
+        assert run([*asked, *form]) == 0
+        told = capsys.readouterr().out
+        told = told[told.index("<body") :] if form[-1:] == ("html",) else told
+        first = " ".join(told.split())
+        assert "is too short to tell what would be saved: if it stayed the same all month, " in first
+        assert " saves " not in first.partition("too short to tell")[2][:600]
+
+
+@pytest.mark.slow
 def test_every_form_of_a_plan_warns_of_it_first(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["plan", "trace.csv", "--family", "m6i", "--vcpus", "8", *NOW]
     assert run([*asked, "--out", "plan.json"]) == 0

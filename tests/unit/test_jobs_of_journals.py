@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,9 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.variation import parse_axis, varied_cloud
-from hcloud.store.journal import save_journal
+from hcloud.store.journal import LiveOrigin, entry_line, header_line, save_journal
+from hcloud.store.journal_entries import entries_of
+from hcloud.store.live_journal import read_whole
 from hcloud.usecases.studies.journal import job_names, write_journal
 from hcloud.usecases.workloads.journals import read_trace
 
@@ -49,6 +52,7 @@ def jobs(path: Path) -> Jobs:
 def test_what_was_simulated_comes_back(name: str, faults: tuple[str, ...], tmp_path: Path) -> None:
     made, path = outcome(name, *faults), tmp_path / "run.journal"
     write_journal(made, path)
+    assert tuple(entries_of(path, 1 << 14)) == read_whole(path).lines, "as columns and line by line"
     found, tasks = jobs(path), made.tasks
     assert found.ids is not None
     rows = {task.encode(): row for row, task in enumerate(job_names(made)) if made.of_tasks("ended")[row] >= 0}
@@ -129,6 +133,45 @@ def test_other_strategies_run_the_jobs_of_a_journal(tmp_path: Path, capsys: pyte
     assert {s["name"] for s in document["strategies"]} == {"SR", "OdF"}
     assert cli(["workload", "show", str(path)]) == 0
     assert "journal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('"coin":2.0', "line 4 is damaged: coin: 2.0; a number from 0 to 1"),
+        ('"coin":0.5,"color":"red"', "line 4 is damaged: color: unknown key"),
+        ('"coin":0.5,"agent":-1', "line 4 is damaged: agent: -1; a whole number"),
+    ],
+)
+def test_what_is_no_event_is_refused_with_its_line(change: str, said: str, tmp_path: Path) -> None:
+    path = lived(tmp_path / "live.journal", came("a"), Ready(20.0, 0))
+    text = header_line(setup_of("OdM")) + "".join(map(entry_line, read_whole(path).lines[:2]))
+    bad = entry_line(came("b", 30.0)).replace('"coin":0.5', change)
+    assert change in bad
+    path.write_text(text + bad)
+    with pytest.raises(InputError, match=re.escape(said)):
+        jobs(path)
+
+
+def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Region and types of a cloud's journal are its own; this machine has no prices."""
+    said, large = {}, '"name":"m5.2xlarge"'
+    for cloud, region in (("local", "here"), ("aws", "eu-west-1")):
+        world = World.of(tmp_path / cloud, [job(f"j{n}", seconds=40.0, submit=5.0 * n) for n in range(3)], "HM", 1)
+        world.origin = LiveOrigin("0" * 32, cloud, "test", region, "fake")
+        try:
+            world.run()
+        finally:
+            world.close()
+        text = world.path.read_text()
+        world.path.write_text(text.replace('"name":"small"', '"name":"m5.large"').replace('"name":"large"', large))
+        assert cli(["simulate", str(world.path), "-s", "OdF", "--now", "2026-11-20"]) == 0
+        said[cloud] = " ".join(capsys.readouterr().out.split())
+    assert "machines of this machine have no price: types, prices and cloud are those of the HCloud" in said["local"]
+    assert "region and types are those of the journal: aws eu-west-1, m5.large, m5.2xlarge" in said["aws"]
+    assert "cloud measured-aws · aws eu-west-1, m5.2xlarge reserved" in said["aws"]
 
 
 def test_a_service_that_was_moved_counts_on_every_machine(tmp_path: Path) -> None:

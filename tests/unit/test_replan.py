@@ -28,7 +28,7 @@ from hcloud.model.workload import JobKind
 from hcloud.policy.facts import TypeFacts
 from hcloud.readers.configuration.config import load_config
 from hcloud.sim.kernels.compiled import plain
-from hcloud.store.journal import entry_line, header_line, read_journal
+from hcloud.store.journal import LiveOrigin, entry_line, header_line, read_journal
 from hcloud.store.line_schemas import advice_schema
 from hcloud.usecases.deciding.replan import Replanner
 from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
@@ -47,11 +47,11 @@ class Written:
     services: int
     lines: list[str] = field(default_factory=list)
 
-    def at(self, path: Path) -> Path:
+    def at(self, path: Path, origin: LiveOrigin = ORIGIN) -> Path:
         setup = setup_of("HM", 4, TYPES)
         setup = replace(setup, rules=setup.rules._replace(period=DAY))  # a month of control periods takes a while
         self.live = ControlSession(setup, plain())
-        self.lines = [header_line(setup, replace(ORIGIN, lineage=f"{self.days}"))]
+        self.lines = [header_line(setup, replace(origin, lineage=f"{self.days}"))]
         begins = END.timestamp() - self.days * DAY
         for number in range(self.services):
             self._begin(f"w{number}", begins + number, JobKind.SERVICE)
@@ -205,6 +205,10 @@ def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pyte
     Written(30, 4).at(tmp_path / "operate")
     assert cli(words) == 0
     enough = " ".join(capsys.readouterr().out.split())
+    where = replace(ORIGIN, selection="fake")
+    Written(30, 4).at(tmp_path / "operate", where)
+    assert cli(["operate", "replan", *words[4:]]) == 0, "the journal says which cloud it is"
+    assert " ".join(capsys.readouterr().out.split()) == enough
     assert enough.startswith("recommended from the last 28d of demand (")
     assert "hcloud operate buys nothing: see 'hcloud commit'" in enough
     validate(line, advice_schema())

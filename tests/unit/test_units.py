@@ -29,3 +29,12 @@ def test_half_a_dollar_is_rounded_alike_in_a_headline_and_in_a_column() -> None:
     ]  # fmt: skip
     assert [format_money(Decimal(n)) for n in ("3166.50", "-2.50", "-0.4")] == ["$3,167", "-$3", "$0"]
     assert format_figure(Decimal("0.125"), 2) == "0.13"
+
+
+def test_what_is_less_than_a_cent_is_not_shown_as_nothing() -> None:
+    assert [format_money(Decimal(n), 2) for n in ("0", "0.0049", "0.005", "-0.001")] == [
+        "$0.00", "below $0.01", "$0.01", "$0.00",
+    ]  # fmt: skip
+    assert [format_figure(Decimal(n), places) for n, places in (("0.004", 2), ("0.00004", 4), ("0.4", 0))] == [
+        "<0.01", "<0.0001", "0",
+    ]  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
@@ -47,17 +47,28 @@ app = typer.Typer(
 
 
 @dataclass(frozen=True)
-class LocalByDefault(CloudFlags):
-    """Which cloud, and where what is remembered of it is kept; this machine where nothing names one."""
+class CloudOfWork(CloudFlags):
+    """Which cloud, and where what is remembered of it is kept; where nothing names one, that of the work there."""
+
+    otherwise: ClassVar[str | None] = None
 
     def opened(self, at: Any) -> Any:
-        """The cloud that flags and configuration name, opened; else this machine."""
+        """The cloud that flags and configuration name, opened; else that on which the last work there is or was."""
         from hcloud.readers.configuration.config import load_config
-        from hcloud.usecases.live.connect import LOCAL
+        from hcloud.usecases.live.operate_requests import cloud_of_work
+        from hcloud.usecases.live.state import state_place
 
         if self.cloud is None and load_config(self.file).config.live.cloud is None:
-            return replace(self, cloud=LOCAL).opened(at)
+            found = cloud_of_work(state_place(self.state, self.file), finished_too=self.otherwise is None)
+            return CloudFlags(self.file, found or self.otherwise, self.state).opened(at)
         return super().opened(at)
+
+
+@dataclass(frozen=True)
+class LocalByDefault(CloudOfWork):
+    """The same; this machine where no work waits to be gone on with."""
+
+    otherwise: ClassVar[str | None] = "local"
 
 
 @app.command()
@@ -212,7 +223,7 @@ def replan(
     ctx: typer.Context,
     *,
     window: Annotated[str, typer.Option(metavar="DURATION", help="How much of the demand so far counts.")] = "28d",
-    where: CloudFlags,
+    where: CloudOfWork,
     shown: ToldAt,
 ) -> None:
     """Which commitments would pay for the demand that the journal has, beside those that are held; buys nothing."""
@@ -232,9 +243,19 @@ def replan(
 
 @app.command()
 @grouped
-def cancel(ctx: typer.Context, *, job: Annotated[str, typer.Argument(help="The job's id.")], which: StateFlags) -> None:
+def cancel(
+    ctx: typer.Context,
+    *,
+    job: Annotated[str, typer.Argument(help="The job's id.")],
+    ahead: Annotated[
+        bool, typer.Option("--ahead", help="Also a job that has not come yet: it is never taken.")
+    ] = False,
+    which: StateFlags,
+) -> None:
     """End a job, wherever it is."""
-    _ask(session(ctx).terminal, which, "cancel", job)
+    from hcloud.usecases.live.operate_asking import ask
+
+    session(ctx).terminal.note(ask(which.place, "cancel", job, ahead=ahead))
 
 
 @app.command()
@@ -267,15 +288,10 @@ def stop(
     _end(session(ctx).terminal, where, shown, what, wait=wait)
 
 
-def _ask(terminal: Terminal, which: StateFlags, what: str, job: str) -> None:
-    from hcloud.usecases.live.operate import ask
-
-    terminal.note(ask(which.place, what, job))
-
-
 def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
-    from hcloud.usecases.live.operate import OperateRequest, ask, look, operating, works, works_no_more
+    from hcloud.usecases.live.operate import OperateRequest, look, operating
+    from hcloud.usecases.live.operate_asking import ask, works, works_no_more
     from hcloud.usecases.live.state import state_place
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import outcome_lines

@@ -67,7 +67,7 @@ def compared_costs(directory: Path, loaded: Loaded, shown: TimeOfResult, *, at_e
     """What other strategies would have cost for the jobs so far, or for all of them."""
     from hcloud.live.clock import SystemClock
     from hcloud.usecases.live.compared import compared
-    from hcloud.usecases.live.operate import JOURNAL
+    from hcloud.usecases.live.operate_requests import JOURNAL
 
     return compared(directory / JOURNAL, loaded, shown.at.date(), SystemClock().now(), at_end=at_end)
 

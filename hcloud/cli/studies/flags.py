@@ -168,6 +168,7 @@ class SimulationFlags:
 
     def _traced(self, workload: str | None, at: datetime, load: float | None) -> Study:
         from hcloud.readers.configuration.config import load_config
+        from hcloud.usecases.studies.of_journals import as_the_journal_says
         from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study
         from hcloud.usecases.workloads.sources import Flags, with_flags
 
@@ -186,10 +187,12 @@ class SimulationFlags:
         asked = SimulationRequest(
             self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable, load, self._felt
         )
-        loaded = with_flags(load_config(self.file), flags)
+        loaded = load_config(self.file)
+        flags, notes = (flags, ()) if self.cloud else as_the_journal_says(loaded, flags)
+        loaded = with_flags(loaded, flags)
         if (name := clustered(loaded)) is not None:
             self._refuse_beside(name)
-        return open_study(loaded, asked, at.date())
+        return replace(open_study(loaded, asked, at.date()), notes=notes)
 
     def _refuse_beside(self, cluster: str) -> None:
         """UsageError for flags that say what the scenario's own cluster says."""
@@ -231,7 +234,7 @@ def _tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
         from hcloud.usecases.studies.clusters import told_of
 
         terminal.note(told_of(study.cluster, study.shop))
-    if not named and study.scenario is None and study.cloud.name == "paper":
+    if not named and not study.notes and study.scenario is None and study.cloud.name == "paper":
         terminal.note("simulated with the cloud and the prices of the HCloud study; --provider takes today's")
     for rule in study.jobs.provenance.modelled:
         if rule.key == KEY:

@@ -10,6 +10,9 @@ from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.settings import HistorySettings
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, cents, counted, format_duration, format_money, format_span
 
+TOLD_HOURS = 1
+"""Ours: of less demand no saving is told; as much is the least that is planned from again."""
+
 
 def history_of(hours: float, holdings: Sequence[Holding], rule: HistorySettings) -> History | None:
     """The hours of the trace beside what the longest term among the holdings deserves; None where nothing is bought.
@@ -23,6 +26,14 @@ def history_of(hours: float, holdings: Sequence[Holding], rule: HistorySettings)
     upfront = sum((h.offer.upfront * h.count for h in short), Decimal(0))
     total = sum((h.cost for h in short), Decimal(0))
     return History(round(hours, 3), years, rule.least_hours(years), not short, cents(upfront), cents(total))
+
+
+def glimpsed(history: History | None) -> str | None:
+    """How long the demand was seen, in words, where no saving can be told of it; None where one can, or nothing is
+    bought."""
+    if history is None or history.hours >= TOLD_HOURS:
+        return None
+    return format_span(history.hours * SECONDS_PER_HOUR)
 
 
 def said_of_history(history: History | None) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ class JourneyBuilder:
 
     def __init__(self) -> None:
         self.journeys: dict[int, Journey] = {}
-        self.last = 0.0
+        self.came, self.last = 0, 0.0
         self._now: dict[str, Journey] = {}
         self._on: dict[int, set[str]] = {}
         self._where: dict[str, int] = {}
@@ -148,18 +148,32 @@ class JourneyBuilder:
     def follow(self, entries: Iterable[Entry | Note]) -> JourneyBuilder:
         """Read on."""
         for entry in entries:
-            self.last = max(self.last, entry.at)
-            handler = self._handlers.get(type(entry))
-            if handler is not None:
-                handler(entry)
+            self.take(entry)
         return self
+
+    def take(self, entry: Entry | Note) -> None:
+        """Read one more."""
+        self.last = max(self.last, entry.at)
+        handler = self._handlers.get(type(entry))
+        if handler is not None:
+            handler(entry)
+
+    def forget(self) -> dict[int, Journey]:
+        """The journeys to which nothing can be added any more, by the number of their arrival: they are not kept."""
+        more = {id(journey) for journey in self._now.values()}
+        more |= {id(journey) for journey, _ in self._attempts.values()}
+        over = {number: journey for number, journey in self.journeys.items() if id(journey) not in more}
+        for number in over:
+            del self.journeys[number]
+        return over
 
     def _arrival(self, event: Arrival) -> None:
         came = event.at if event.submitted is None else event.submitted
         order = self._orders.pop(event.job, None)
         serves = not event.restartable if order is None else order.kind is JobKind.SERVICE
         journey = Journey(event.job, SERVICE if serves else BATCH, event.ask, came, order)
-        self.journeys[len(self.journeys)] = self._now[event.job] = journey
+        self.journeys[self.came] = self._now[event.job] = journey
+        self.came += 1
 
     def _completion(self, event: Completion) -> None:
         journey = self._end(event.job, event.at)

@@ -113,7 +113,7 @@ def demand_of(works: Sequence[JournalContents], source: TraceFile, until: float)
     lines = tuple(line for work in works for line in work.lines)
     last = max((until, *(line.at for line in lines[-1:])))
     ends = tuple(Completion(last, name, 1.0) for name in _unfinished(lines))
-    return jobs_of_journal(replace(works[-1], lines=(*lines, *ends), before=None), source, WorkloadOptions())
+    return jobs_of_journal((*lines, *ends), source, WorkloadOptions())
 
 
 def _works(directory: Path) -> Iterator[JournalContents]:

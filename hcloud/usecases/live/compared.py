@@ -64,7 +64,7 @@ def compared(path: Path, loaded: Loaded, today: date, now: float = 0.0, *, at_en
         known = read_whole(path)
         fold = fold_of(known)
         until = fold.last if fold.is_finished else max(fold.last, now)
-        jobs = jobs_of_journal(known, open_source(path), WorkloadOptions(), until)
+        jobs = jobs_of_journal(known.lines, open_source(path), WorkloadOptions(), until)
         return _compared(known, jobs, _market(known, loaded, today), until)
     except HcloudError as error:
         return CostComparison(notes=(f"no comparison with {' and '.join(BESIDE)}: {error}",))

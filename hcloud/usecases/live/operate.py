@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import FunctionType
 from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import rental_of
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.control.session import ControlSession
+from hcloud.control.teller import is_compiled
 from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
@@ -51,14 +50,12 @@ from hcloud.usecases.live.operate_engine import (
     check_engine,
     open_engine,
 )
-from hcloud.usecases.live.operate_requests import DIRECTORY, Requests, directory_at, lock_of_work
+from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, directory_at
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 
-JOURNAL, REQUESTS = "journal.jsonl", "requests"
-ARRIVE = "control.controller.arrive"
+REQUESTS = "requests"
 NAMED = 5
 """Jobs that a message names."""
-ANSWER_SECONDS, LOOK_SECONDS = 5.0, 0.2  # ours
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
 FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
 
@@ -145,7 +142,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
             parts = _parts(here, world, origin, journal, workers)
-            parts.agents = agents = agents_of(session, compiled=not isinstance(made[ARRIVE], FunctionType))
+            parts.agents = agents = agents_of(session, compiled=is_compiled(made))
             terms = _terms(here, asked, origin, setup, world)
             loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan))
             loop.expect(first)
@@ -225,7 +222,8 @@ def _origin(here: LiveGround, engine: str | None, known: JournalContents | None,
     """Where the work belongs. StaleError where that is another account than this, UsageError for another engine."""
     scope = here.cloud.scope()
     if known is None:
-        return LiveOrigin(uuid4().hex, scope.cloud, scope.account, scope.region, engine or LOCAL_ENGINE)
+        where = scope.cloud, scope.account, scope.region
+        return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection)
     origin = known.live
     if origin is None:
         raise InputError(f"{directory / JOURNAL}: is no journal of live work", hint="put it elsewhere")
@@ -362,38 +360,3 @@ def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
             if rental is not None and (rental.resource not in found or found[rental.resource].end is None):
                 found[rental.resource] = rental
     return tuple(found.values())
-
-
-def works(place: str) -> bool:
-    """Whether a controller works there now."""
-    lock = lock_of_work(place)
-    return lock is not None and lock.holder() is not None
-
-
-def works_no_more(place: str) -> None:
-    """Return when no controller works there any more."""
-    while works(place):
-        time.sleep(LOOK_SECONDS)
-
-
-def ask(place: str, what: str, job: str = "") -> str:
-    """Ask a controller for something; what became of it in a sentence. UsageError for a job that is over."""
-    directory, about = directory_at(place), f" {job}" if job else ""
-    if job:
-        found = look(place).fold
-        known = found.jobs.get(job)
-        if found.is_finished or (known is not None and known.is_over):
-            state = f"is over already ({known.result})" if known else "is not known, and the work is over"
-            raise UsageError(f"job {job} {state}", hint="hcloud operate status")
-        about += "" if known or job in found.known else " (not known yet: it is not taken when it comes)"
-    path = Requests(directory / REQUESTS).put(what, job)
-    until = time.monotonic() + ANSWER_SECONDS
-    while path.exists() and time.monotonic() < until and works(place):
-        time.sleep(LOOK_SECONDS / 10)
-    if path.exists() and works(place):
-        return (
-            f"{what}{about}: noted; the controller has not read it yet: it starts, or waits for the cloud or the engine"
-        )
-    if path.exists():
-        return f"{what}{about}: noted; no controller works there now, the next one does it: hcloud operate run"
-    return f"{what}{about}: the controller has it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -12,8 +13,11 @@ from hcloud.model.running.note import Asked
 from hcloud.store.events import from_line
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
+from hcloud.store.journal import read_header
 
-DIRECTORY = "operate"
+DIRECTORY, JOURNAL = "operate", "journal.jsonl"
+LAST_BYTES = 4096
+"""Ours: more than the last two notes of finished work take."""
 ASKS = ("drain", "stop", KEEPING, FORCED, "cancel")
 """What a running controller can be asked for."""
 
@@ -27,6 +31,23 @@ def lock_of_work(place: str) -> FileLock | None:
     """The lock that a controller holds while it works; None where nothing was ever operated."""
     directory = directory_at(place)
     return FileLock(PrivateDirectory(directory)) if directory.is_dir() else None
+
+
+def cloud_of_work(place: str, *, finished_too: bool) -> str | None:
+    """How the command line named the cloud of the work at a place; None where there is none, or none that goes on
+    unless it may be ``finished_too``, or where the journal does not say it."""
+    path = directory_at(place) / JOURNAL
+    if not path.is_file() or not path.stat().st_size or (_is_finished(path) and not finished_too):
+        return None
+    live = read_header(path)[1]
+    return (live.selection or None) if live else None
+
+
+def _is_finished(path: Path) -> bool:
+    """Whether a journal ends as that of finished work does."""
+    with path.open("rb") as file:
+        file.seek(-min(path.stat().st_size, LAST_BYTES), os.SEEK_END)
+        return any(b'"note":"finished"' in line for line in file.read().splitlines()[-2:])
 
 
 class Requests:

@@ -55,13 +55,12 @@ class PieceColumns:
 
     def events(self, setup: Setup, tables: ControlTables) -> tuple[NDArray[Any], list[str]]:
         """The events as a batch has them, and the names of the jobs that it names."""
-        names: list[str | None] = self._columns["job"].take(self.lines).to_pylist()
         made = np.zeros(len(self.lines), numpy_type(BatchEvent))
-        known = [name for name in dict.fromkeys(names) if name is not None]
-        who: dict[str | None, int] = dict(zip(known, range(len(known)), strict=True))
-        made["who"] = np.array([who.get(name, -1) for name in names], np.int64)
-        proper = {name for name in known if 0 < len(name) <= LONGEST_NAME and name.isprintable()}
-        named = np.fromiter(map(proper.__contains__, names), np.bool_, len(names))
+        names = self._columns["job"].take(self.lines).dictionary_encode()
+        known: list[str] = names.dictionary.to_pylist()
+        made["who"] = _array(names.indices.fill_null(-1))
+        proper = [0 < len(name) <= LONGEST_NAME and name.isprintable() for name in known]
+        named = np.array([*proper, False])[made["who"]]  # the last is for events that name no job
         made["at"] = self._reals("at")
         named &= _within(made["at"], 0.0, MOST)
         self._arrivals(made, named & self._is("arrival", _OF_ARRIVALS), setup, tables)

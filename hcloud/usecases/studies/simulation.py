@@ -66,7 +66,7 @@ class Study:
     the generated scenario, if it is one, so that other seeds can be drawn; ``seed`` is the first. Use and dollars are
     those of the ``window``, of all of the run where it is None; jobs that fit no type are an error unless they are to
     be dropped. Servers of other types may be reserved ``beside`` those of the large one. A scenario that is jobs on a
-    ``cluster`` is run on that."""
+    ``cluster`` is run on that. ``notes`` say whose prices these are."""
 
     jobs: Jobs
     cloud: CloudModel
@@ -80,6 +80,7 @@ class Study:
     beside: tuple[SmallerReserve, ...] = ()
     cluster: ClusterScenario | None = None
     audit: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def open_study(

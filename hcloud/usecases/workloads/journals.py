@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from hcloud.model.files import sort_of
-from hcloud.model.running.event import UNKNOWN, Arrival
-from hcloud.model.workload import JobKind, Jobs, Workload
-from hcloud.planning.reports.journeys import BATCH, SERVICE, Journey, journeys_of
+from hcloud.model.workload import Jobs, Workload
 from hcloud.readers.workloads.entry import read_source, read_workload
 from hcloud.readers.workloads.formats.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
-from hcloud.store.journal import JournalContents
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journal_entries import entries_of
+from hcloud.usecases.workloads.journal_jobs import JournalJobs
+
+if TYPE_CHECKING:
+    from hcloud.model.running.decision import Entry
+    from hcloud.model.running.note import Note
 
 FORMAT = "journal"
-Vectors = dict[str, tuple[int, ...]]
-_KINDS = {BATCH: JobKind.BATCH, SERVICE: JobKind.SERVICE}
 
 
 def read_trace(
@@ -35,12 +34,12 @@ def read_trace(
         source = open_source(file, name)
         found = sort_of(source.head)
         if found is not None and found.name == "a journal":
-            return jobs_of_journal(read_whole(file), source, options)
+            return jobs_of_journal(entries_of(file), source, options)
         return read_source(source, fmt, options, progress)
 
 
 def jobs_of_journal(
-    journal: JournalContents, source: TraceFile, options: WorkloadOptions, so_far: float | None = None
+    entries: Iterable[Entry | Note], source: TraceFile, options: WorkloadOptions, so_far: float | None = None
 ) -> Jobs:
     """Every job that ran to an end: its work is the time that it ran times the share of its performance in isolation.
 
@@ -48,58 +47,23 @@ def jobs_of_journal(
     is of the last time; kind and application are those of its order. An application has the vector of its first job.
     With ``so_far`` a job that still runs counts as if it ended then.
     """
-    arrivals = [entry for entry in journal.events if isinstance(entry, Arrival)]
-    journeys = list(journeys_of(journal.lines))
-    if so_far is not None:
-        _cut_short(journeys, so_far)
-    named = [j.app for j in journeys]
-    apps = sorted(set(named) - {""})
+    found = JournalJobs().follow(entries, so_far)
+    apps, app = found.sorted_apps()
     draft = Draft(
         source.name,
         FORMAT,
         source.digest(),
-        np.array([j.arrived for j in journeys]),
-        np.array([_work(j) for j in journeys]),
-        cores=np.array([a.ask / 1000 for a in arrivals]),
-        memory=np.array([a.memory / 1024 for a in arrivals]),
-        kind=np.array([_KINDS[j.kind] for j in journeys], np.int8),
-        app=np.array([apps.index(app) if app else -1 for app in named], np.int32),
-        apps=tuple(apps),
-        ids=np.array([j.job.encode() for j in journeys]),
-        rows=len(journeys),
+        found.column("arrived"),
+        found.column("work"),
+        cores=found.column("ask") / 1000,
+        memory=found.column("memory") / 1024,
+        kind=found.column("kind"),
+        app=app,
+        apps=apps,
+        ids=found.ids(),
+        rows=found.rows,
     )
-    _leave_out(draft, journeys)
-    causes, tolerates = _vectors(arrivals, named)
-    return replace(finish(draft, options), vectors=causes, tolerates=tolerates)
-
-
-def _cut_short(journeys: list[Journey], at: float) -> None:
-    for journey in journeys:
-        if journey.began is not None and journey.ended is None:
-            journey.ended = journey.stays[-1].end = max(at, journey.began)
-
-
-def _leave_out(draft: Draft, journeys: list[Journey]) -> None:
-    """Jobs of which it is not known how long they take."""
-    ended = np.array([j.ended is not None for j in journeys], np.bool_)
-    began = np.array([j.began is not None for j in journeys], np.bool_)
+    began = found.column("began")
     draft.keep(began, "never began: refused, cancelled, or still waiting")
-    draft.keep(ended[began], "had not ended when the journal did")
-
-
-def _work(journey: Journey) -> float:
-    if journey.kind == SERVICE:
-        return sum(stay.ran for stay in journey.stays)  # it serves on every machine that it is on
-    return journey.ran * (1.0 if journey.performance is None else journey.performance)
-
-
-def _vectors(arrivals: Iterable[Arrival], apps: Iterable[str]) -> tuple[Vectors, Vectors]:
-    """What applications cause, and what they tolerate where that was told apart."""
-    causes: Vectors = {}
-    tolerates: Vectors = {}
-    for arrival, app in zip(arrivals, apps, strict=True):
-        vector, borne = arrival.true_vector or arrival.vector, arrival.true_tolerates or arrival.tolerates
-        if app and app not in causes and vector != UNKNOWN:
-            causes[app] = vector
-            tolerates |= {} if borne is None else {app: borne}
-    return causes, tolerates
+    draft.keep(found.column("ended")[began], "had not ended when the journal did")
+    return replace(finish(draft, options), vectors=found.causes, tolerates=found.tolerates)

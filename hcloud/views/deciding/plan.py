@@ -13,6 +13,7 @@ from rich.text import Text
 
 from hcloud.model.catalog import Payment
 from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk, WhatIf
+from hcloud.planning.fleets.history import glimpsed, said_of_history
 from hcloud.units import HOURS_PER_YEAR, counted, format_age, format_duration, format_figure, format_money
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
@@ -39,8 +40,11 @@ SHOWN_REFUSALS = 3
 
 
 def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None:
-    """Print the plan on one screen; warnings go to stderr. With strategies simulated their figures stand where the
-    arithmetic's alternatives would (``frontier``: of every point)."""
+    """Print the plan on one screen; warnings go to stderr, that of too short a history before all. With strategies
+    simulated their figures stand where the arithmetic's alternatives would (``frontier``: of every point)."""
+    first = said_of_history(plan.history)
+    for warning in first:
+        terminal.warn(warning)
     terminal.show(*_first_lines(plan), "", *_demand(plan, terminal.out.width), "")
     terminal.show(mix_on_screen(plan), "")
     if plan.operation is None:
@@ -53,7 +57,8 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
         told = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
     terminal.show(*map(point, told))
     for warning in plan.warnings:
-        terminal.warn(warning)
+        if warning not in first:
+            terminal.warn(warning)
 
 
 def _first_lines(plan: Plan) -> list[Text]:
@@ -69,6 +74,8 @@ def _headline(plan: Plan) -> Text:
     before, after = plan.now.monthly, plan.after.monthly
     saved = before - after
     share = saved / before if before else Decimal(0)
+    if (glimpse := glimpsed(plan.history)) is not None:
+        return Text(too_short_to_save(plan, glimpse))
     text = Text()
     text.append("with what you own " if owned else "all on demand ", style="dim")
     text.append(f"{format_money(before)}/month")
@@ -77,6 +84,15 @@ def _headline(plan: Plan) -> Text:
     verb, size = ("saves", saved) if saved >= 0 else ("costs more:", -saved)
     text.append(f"   {verb} {format_money(size)}/month ({abs(float(share)):.1%})", style="bold")
     return text
+
+
+def too_short_to_save(plan: Plan, glimpse: str) -> str:
+    """the dollars of a plan of some minutes, without a saving: nobody knows yet how long the demand stays so."""
+    before, after = format_money(plan.now.monthly), format_money(plan.after.monthly)
+    return (
+        f"{glimpse} of demand is too short to tell what would be saved: if it stayed the same all month, {before} on"
+        f" demand and {after} with this plan"
+    )
 
 
 def _demand(plan: Plan, width: int) -> list[str | Text]:
@@ -219,7 +235,9 @@ def markdown(plan: Plan) -> Written:
     dollars = (format_money(plan.now.monthly), format_money(plan.after.monthly))
     rows = [
         *(md("{}  ", line, longest=LONGEST_LINE) for line in first[:-1]),
-        md("**{}/month** all on demand → **{}/month**{}", *dollars, ends),
+        md("**{}/month** all on demand → **{}/month**{}", *dollars, ends)
+        if (glimpse := glimpsed(plan.history)) is None
+        else md("{}{}", too_short_to_save(plan, glimpse), ends, longest=LONGEST_LINE),
         *(md("{}", line, longest=LONGEST_LINE) for line in first[-1:]),
         BLANK,
         *warned(plan.warnings),

@@ -7,12 +7,12 @@ from decimal import Decimal
 
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import OWNED, Plan
-from hcloud.planning.fleets.history import said_of_history
+from hcloud.planning.fleets.history import glimpsed, said_of_history
 from hcloud.units import counted, format_age, format_money
 from hcloud.views.charts import figure
 from hcloud.views.deciding import plan_tables as tables
 from hcloud.views.deciding.operation import fleet_line, missed, said_of, simulated_line
-from hcloud.views.deciding.plan import derived_note, proof, said_of_risk
+from hcloud.views.deciding.plan import derived_note, proof, said_of_risk, too_short_to_save
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, horizon, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.live.change_documents import changes_section
@@ -64,7 +64,10 @@ def _lead(plan: Plan) -> Iterator[str]:
     if plan.operation is not None:
         yield from missed(plan.operation)
     how = "" if plan.operation is None else f", run as {plan.operation.strategy},"
-    yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {_before(plan)}."
+    if (glimpse := glimpsed(plan.history)) is not None:
+        yield f"{_decision(plan)}{how}. {_capital(too_short_to_save(plan, glimpse))}."
+    else:
+        yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {_before(plan)}."
     if plan.operation is not None:
         yield f"{_capital(simulated_line(plan.operation))}."
     w = plan.workload

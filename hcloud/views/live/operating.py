@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHOWN_MACHINES, SHOWN_QUEUE, SHOWN_DECISIONS = 12, 5, 6
 SHOWN_JOBS, NAME = 2, 10
 """Jobs of a machine by name, and letters of a name: they have to fit into 60 columns."""
-CENTS, CORE_HOURS = 2, 4
+CENTS, FINE = 2, 4
 _UNITS = {DOLLARS: "dollars", VCPU_HOURS: "hours of vCPUs"}
 _COLUMNS = ("#", "machine", "state", "jobs", "quality", "$/h")
 _TO = {
@@ -249,7 +249,8 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
 def compared_lines(found: CostComparison) -> Iterator[Shown | Figures]:
     """What the work cost beside what others would have cost for the same jobs."""
     if found.costs:
-        places = CENTS if found.unit == DOLLARS else CORE_HOURS
+        large = found.unit == DOLLARS and max(c.total for c in found.costs) >= 1
+        places = CENTS if large else FINE
         rows = [
             (
                 f"{c.strategy}, {'simulated' if c.simulated else 'as it ran'}",

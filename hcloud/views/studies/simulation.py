@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hcloud.sim.outcomes.comparison import (
@@ -17,14 +18,12 @@ from hcloud.sim.outcomes.comparison import (
 )
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.setup.cluster_shop import OWN
-from hcloud.units import counted
+from hcloud.units import counted, format_figure
 from hcloud.views.lines import point
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from hcloud.sim.outcomes.comparison import SizedReserve
     from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
     from hcloud.views.console import Terminal
@@ -267,11 +266,11 @@ def _sections() -> Iterator[tuple[str, list[Row]]]:
     ]
     yield "capacity", use
     money: list[Row] = [
-        ("reserved", lambda m: f"{m.cost.reserved:,.2f}"),
-        ("of it unused", lambda m: f"{m.cost.unused:,.2f}"),
-        ("rented", lambda m: f"{m.cost.rented:,.2f}"),
-        ("an hour of work", lambda m: f"{m.cost.per_ideal_hour:,.2f}"),
-        ("an hour of its own run", lambda m: f"{m.cost.per_hour:,.2f}"),
+        ("reserved", lambda m: _cents(m.cost.reserved)),
+        ("of it unused", lambda m: _cents(m.cost.unused)),
+        ("rented", lambda m: _cents(m.cost.rented)),
+        ("an hour of work", lambda m: _cents(m.cost.per_ideal_hour)),
+        ("an hour of its own run", lambda m: _cents(m.cost.per_hour)),
         *((counted(weeks, "week") + ", prepaid terms", _after(weeks)) for weeks in WEEKS),
     ]
     yield "dollars", money
@@ -286,6 +285,10 @@ def _levels(spread: Callable[[Measures], Distribution], factor: float, digits: i
 
 def _after(weeks: int) -> Callable[[Measures], str]:
     return lambda m: f"{m.cost.over_weeks(weeks):,.0f}"
+
+
+def _cents(dollars: Decimal) -> str:
+    return format_figure(dollars, 2)
 
 
 def _plain(value: float, digits: int) -> str:
