@@ -45,7 +45,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "harvest-audit": (harvesting.HarvestAuditDocument,),
     "harvest-replicas": (harvesting.HarvestReplicasDocument,),
     "harvest-plan": (harvest_plans.HarvestPlanDocument,),
-    "harvest-simulation": (harvest_runs.HarvestSimulationDocument,),
+    "harvest-simulate": (harvest_runs.HarvestSimulationDocument,),
     "harvest-types": (harvesting.HarvestTypesDocument,),
     "holdings": (commitments.HoldingsDocument,),
     "offers": (prices.OffersDocument,),

@@ -99,7 +99,7 @@ def test_all_problems_of_a_file_of_jobs_are_told_together(tmp_path: Path, capsys
               {"name": "b", "tasks": 1, "seconds": 5, "after": ["a"]}]  # fmt: skip
     odd = [{"name": "a", "tasks": 0, "seconds": -4, "after": ["A"]}, {"name": "a", "tasks": 1, "seconds": 1, "core": 1}]
     fine = [{"name": "a", "tasks": 1, "seconds": 5}]
-    stated = (("x", circle), ("y", odd), ("x", fine), ("z", []))
+    stated: tuple[tuple[str, list[Any]], ...] = (("x", circle), ("y", odd), ("x", fine), ("z", []))
     path = write(tmp_path / "dags.json", {"jobs": [{"id": name, "vertices": some} for name, some in stated]})
     code, told = refused(capsys, *POOL, "--jobs", path)
     assert code == 1

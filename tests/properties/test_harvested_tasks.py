@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_the_reserve_holds_after_each_tick_and_the_youngest_go(made: tuple[IdleW
         assert w.tally[BROKEN] - broken == breaks
         if not breaks:
             wanted = float((use * pool.cores).sum()) * TICK * 1000
-            assert w.ledger[SERVICES] - got == pytest.approx(wanted, rel=1e-9)
+            assert w.ledger[SERVICES] - got == pytest.approx(wanted, rel=1e-9, abs=1e-6)
     check_books(w, pool)
 
 
@@ -172,7 +173,7 @@ def test_depths_chains_and_circles() -> None:
     assert in_order([(2,), (0,), (1,), ()])[1] == [0, 1, 2]
 
 
-KEYS = {
+KEYS: dict[str, Any] = {
     "reserve_memory": 0.7, "first_weight": 300.0, "second_weight": 300.0, "third_weight": 300.0, "tick": 9,
     "look_every": 600, "most_kills": 1, "moves_on_slip": False, "spin_up": 900.0, "slowdown": 3.0, "reserve_cores": 0.1,
 }  # fmt: skip
@@ -186,7 +187,7 @@ def test_every_number_changes_a_run(key: str) -> None:
     pool = IdlePool(np.full(6, 12.0), np.full(6, 32.0), tenant, types(), use, 27)
     vertices = (Vertex("a", 7, 40.0, 1.0, 2.75), Vertex("b", 4, 90.0, 1.0, 2.75, (0,)))
     kinds = [Dag(str(last), vertices, last) for last in (10.0, 100.0, 1000.0)]
-    jobs = (kinds, Arrivals(np.arange(15) * 60.0, np.arange(15) % 3))
+    jobs = (kinds, Arrivals(np.arange(0.0, 900.0, 60.0, dtype=np.float64), np.arange(15) % 3))
     told = []
     for policy in (POLICY, replace(POLICY, **{key: KEYS[key]})):
         world = build(pool, SYSTEMS["history"], jobs, (policy, Thresholds(20.0, 200.0), 3))
