@@ -191,8 +191,7 @@ OTHERS: dict[str, Any] = {
     "peak_quantile": 0.6, "reserve_cores": 0.1,
 }  # fmt: skip
 SAID_ONLY = {"agreement", "restarts", "rise_exceeded", "reserve_memory"}
-"""One steers a sentence, one how sure it is that the best is found, one plans (tests/cli/test_harvest_plan.py),
-one is kept in runs (tests/properties/test_harvested_tasks.py)."""
+"""One steers a sentence, one how sure it is that the best is found, two plan (tests/cli/test_harvest_plan.py)."""
 OF_TYPES = ("averaging", "typing", "classes", "reserve")
 
 
