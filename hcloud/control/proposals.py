@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from hcloud.control.instances import Instance, InstanceBook
-from hcloud.control.state import OWN, Control
+from hcloud.control.state import OWN
 from hcloud.control.tables import ControlTables
 from hcloud.model.running.event import Arrival, Known
 from hcloud.policy.records import column
@@ -16,14 +16,14 @@ from hcloud.policy.records import column
 def proposal(
     tables: ControlTables,
     book: InstanceBook,
-    propose: Callable[[Control, int], None],
+    propose: Callable[[int], None],
     arrival: tuple[Arrival, Known],
 ) -> tuple[int, ...]:
     """Instances for a job with what is known of it, the best first, each once. The tables are afterwards as before: the
     job has not come yet."""
     event, known = arrival
     row = tables.add(event, known)
-    propose(tables.handed, row)
+    propose(row)
     count = int(tables.control.desk.found)
     taken, servers = (column(tables.control.candidates, name)[:count] for name in ("taken", "server"))
     ranked = [slot for rank, slot in sorted(zip(taken.tolist(), servers.tolist(), strict=True)) if rank > 0]

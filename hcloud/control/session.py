@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import astuple
-from types import FunctionType
 from typing import Any, Self, get_type_hints
 
-import numpy as np
-
+from hcloud.control import handle
 from hcloud.control.batches import LONGEST_GAP, EventBatch
 from hcloud.control.held import HeldJobs
 from hcloud.control.instances import Instance, InstanceBook
+from hcloud.control.mapped import look
 from hcloud.control.orders import Order, booked
 from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import BOUND, CONTROL, EXPIRE, rank_of
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded, quality_needed
+from hcloud.control.teller import Kernels, Teller, is_compiled
 from hcloud.model.running.decision import Decided, Decision
 from hcloud.model.running.event import (
     ENTRIES,
@@ -53,10 +53,7 @@ from hcloud.policy.mapping import MAP_ON_DEMAND, Situation
 from hcloud.policy.quality import complement, leading
 
 _KINDS = tuple(get_type_hints(Situation).values())
-_OF = ("controller.", "losses.", "mapped.", "candidates.propose", "admission.overdue")
-_ENTRIES = tuple(f"control.{kernels}" for kernels in _OF)
 _RUNS = (UP, CLOSED)
-Kernels = Mapping[str, Callable[..., Any]]
 
 
 class ControlSession:
@@ -68,17 +65,16 @@ class ControlSession:
 
     def __init__(self, setup: Setup, kernels: Kernels) -> None:
         self.setup = setup
-        self.tables = ControlTables(setup, compiled=not isinstance(kernels["control.controller.arrive"], FunctionType))
+        self.tables = ControlTables(setup, compiled=is_compiled(kernels))
         self._book = InstanceBook(setup.reserve)
         self.watch: Callable[[int, float], None] | None = None
         self.now = setup.start if setup.start is not None else math.nan
         self._control = self.now
         self._due: list[Decision] = []
         self._held = HeldJobs()
-        self._direct: set[str] = set()
-        self._do = {name.rpartition(".")[2]: f for name, f in kernels.items() if name.startswith(_ENTRIES)}
+        self._teller = Teller(self.tables, kernels)
         for kind, servers in setup.lots:
-            self._do["open_pool"](self.tables.handed, kind, servers)
+            self._teller.tell(handle.OPEN_POOL, kind, math.nan, (servers, 0))
         self._handlers: dict[type, Callable[[Any], list[Decision]]] = {
             Arrival: self._arrival,
             Completion: self._completion,
@@ -154,31 +150,21 @@ class ControlSession:
             self.now = due
             if order == CONTROL:
                 self._control = control
-                made += self._call("tick", due)
+                made += self._call(handle.TICK, -1, due)
             elif order == BOUND:
-                made += self._call("overdue", self._held.next(), due)
+                made += self._call(handle.OVERDUE, self._held.next(), due)
             else:
                 instance = self._book.due()
-                made += self._call("expire", instance.slot, due) if instance else []
+                made += self._call(handle.EXPIRE, instance.slot, due) if instance else []
 
-    def _call(self, name: str, *arguments: Any, more: int = 0, said: str = "") -> list[Decision]:
-        """What a kernel decides, which may launch ``more`` instances than other events; ``said`` is about releases."""
+    def _call(self, what: int, who: int, at: float, *, more: int = 0, said: str = "", **told: Any) -> list[Decision]:
+        """What the controller decides, which may launch ``more`` instances than other events; ``said`` is about
+        releases."""
         tables = self.tables
         tables.make_room(more)
-        used, soft = tables.utilisation(), tables.soft.item()
-        self._do[name](tables.handed, *arguments)
-        if name not in self._direct:
-            self._go_direct(name)
-        around = (arguments[-1], used, soft)
+        around = (at, tables.utilisation(), tables.soft.item())
+        self._teller.tell(what, who, at, **told)
         return [self._obey(record, around, said) for record in tables.orders()]
-
-    def _go_direct(self, name: str) -> None:
-        """After its first call leave out the look at the types of a compiled kernel's arguments, which never change:
-        that takes longer than most decisions."""
-        self._direct.add(name)
-        overloads = list(getattr(self._do[name], "overloads", {}).values())
-        if len(overloads) == 1:
-            self._do[name] = overloads[0].entry_point
 
     def _obey(
         self, record: tuple[int, int, int, int, int, float], around: tuple[float, float, float], said: str
@@ -215,7 +201,7 @@ class ControlSession:
             desk.agent, desk.refused = event.agent, event.refused
             desk.copy_age = 0.0 if event.ranked else event.copy_age
             put_forward(self.tables, self.instances, event.ranked)
-        return self._call("arrive", row, event.at)
+        return self._call(handle.ARRIVE, row, event.at)
 
     def _known(self, event: Arrival) -> Known:
         """What a job causes and tolerates, as far as that is known."""
@@ -225,7 +211,10 @@ class ControlSession:
 
     def proposal(self, event: Arrival) -> tuple[int, ...]:
         """Instances that would take a job now, the best first. Nothing is decided, and nothing changes."""
-        return proposal(self.tables, self._book, self._do["propose"], (event, self._known(event)))
+        return proposal(self.tables, self._book, self._propose, (event, self._known(event)))
+
+    def _propose(self, row: int) -> None:
+        self._teller.tell(handle.PROPOSE, row, math.nan)
 
     def _running(self, job: str) -> int:
         """The row of a job that is running; raises EventError where it is not."""
@@ -239,19 +228,19 @@ class ControlSession:
 
     def _completion(self, event: Completion) -> list[Decision]:
         row = self._running(event.job)
-        made = self._call("leave", row, event.performance, event.at)
+        made = self._call(handle.LEAVE, row, event.at, figure=event.performance)
         self.tables.forget(row)
         return made
 
     def _failed(self, event: Failed) -> list[Decision]:
         row = self._running(event.job)
-        made = self._call("leave", row, 1.0, event.at)
+        made = self._call(handle.LEAVE, row, event.at, figure=1.0)
         self.tables.forget(row)
         return made
 
     def _cancelled(self, event: Cancelled) -> list[Decision]:
         row = self.tables.rows[event.job]
-        made = self._call("cancel", row, event.at)
+        made = self._call(handle.CANCEL, row, event.at)
         self.tables.forget(row)
         return made
 
@@ -261,7 +250,9 @@ class ControlSession:
 
     def _below_qos(self, event: BelowQos) -> list[Decision]:
         row = self._running(event.job)
-        return self._call("suffer", row, event.performance, event.at) if self.setup.rules.monitor else []
+        if not self.setup.rules.monitor:
+            return []
+        return self._call(handle.SUFFER, row, event.at, figure=event.performance)
 
     def _reclassified(self, event: Reclassified) -> list[Decision]:
         if not self.setup.rules.informed:
@@ -269,15 +260,15 @@ class ControlSession:
         row = self.tables.rows[event.job]
         tolerates = tolerated(event.estimate, event.tolerates)
         self.tables.correct(row, *quality_needed(tolerates))
-        nature = np.array((*event.estimate, *tolerates), np.int64)
-        return self._call("reclassify", row, nature, event.performance, event.at)
+        self._teller.nature[:] = (*event.estimate, *tolerates)
+        return self._call(handle.RECLASSIFY, row, event.at, figure=event.performance)
 
     def _ready(self, event: Ready) -> list[Decision]:
         instance = self._book.named(event.instance)
         if self.tables.status[instance.slot] != STARTING:
             raise EventError(f"instance {event.instance} is ready already")
         took = event.at - instance.launched if event.spin_up is None else event.spin_up
-        return self._call("ready", instance.slot, took)  # decides nothing, so needs no time
+        return self._call(handle.READY, instance.slot, event.at, figure=took)
 
     def _up(self, number: int) -> int:
         """The slot of an instance that can be measured."""
@@ -296,13 +287,14 @@ class ControlSession:
         return self._measured(slot, (contention,) * ENTRIES, event.at)
 
     def _measured(self, slot: int, contention: tuple[int, ...], at: float) -> list[Decision]:
-        return self._call("sampled", slot, complement(*encoded(contention)), at)
+        high, low = complement(*encoded(contention))
+        return self._call(handle.SAMPLED, slot, at, also=(high, low))
 
     def _interruption(self, event: Interruption) -> list[Decision]:
         instance = self._book.named(event.instance)
         if instance.paid != INTERRUPTIBLE:
             raise EventError(f"instance {event.instance} is no spot capacity; it is not interrupted")
-        return self._call("interrupt", instance.slot, event.at)
+        return self._call(handle.INTERRUPT, instance.slot, event.at)
 
     def _launch_failed(self, event: LaunchFailed) -> list[Decision]:
         instance, number = self._book.named(event.instance), event.instance
@@ -328,13 +320,15 @@ class ControlSession:
         return made
 
     def _lose(self, slot: int, why: int, until: float, at: float, *, said: str = "") -> list[Decision]:
-        return self._call("lose", slot, why, float(until), at, more=int(self.tables.tenants[slot]), said=said)
+        return self._call(
+            handle.LOSE, slot, at, also=(why, 0), figure=until, more=int(self.tables.tenants[slot]), said=said
+        )
 
     def _closing(self, event: Closing) -> list[Decision]:
         slot, number = self._book.named(event.instance).slot, event.instance
         if self.tables.status[slot] != (CLOSED if event.over else UP):
             raise EventError(f"instance {number} is not {'closed' if event.over else 'ready and open'}")
-        return self._call("shut", slot, int(event.over), event.at)
+        return self._call(handle.SHUT, slot, event.at, also=(int(event.over), 0))
 
     def is_closed(self, number: int) -> bool:
         """Whether an instance gets no more jobs."""
@@ -347,7 +341,7 @@ class ControlSession:
         if more > 0:
             if self.setup.rules.mapping == MAP_ON_DEMAND:
                 raise EventError(f"size {event.size}: {self.setup.strategy} reserves nothing")
-            return self._call("grow", large, more, event.at, more=more)
+            return self._call(handle.GROW, large, event.at, also=(more, 0), more=more)
         idle = [n for n in reversed(mine) if self.tables.tenants[self.instances[n].slot] == 0]
         if -more > len(idle):
             least = len(mine) - len(idle)
@@ -396,5 +390,5 @@ class ControlSession:
 
     def situation(self, row: int, now: float) -> Situation:
         """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
-        seen = self._do["look"](self.tables.handed, row, now)
+        seen = look(self.tables.control, row, now)
         return Situation._make(kind(value) for kind, value in zip(_KINDS, seen, strict=True))

@@ -62,7 +62,11 @@ MECHANISMS: Mapping[str, tuple[str, tuple[Key, ...]]] = {
     ),
     "reserve": (
         "share-of-each-server",
-        (Key("reserve_cores", "number", least=0, most=1), Key("rise_exceeded", "number", least=0, most=0.5)),
+        (
+            Key("reserve_cores", "number", least=0, most=1),
+            Key("reserve_memory", "number", least=0, most=1),
+            Key("rise_exceeded", "number", least=0, most=0.5),
+        ),
     ),
     "jobs": (
         "by-last-run",
@@ -105,6 +109,7 @@ class HarvestPolicy:
     missed_heartbeats: int
     notice: int
     reserve_cores: float
+    reserve_memory: float
     rise_exceeded: float
     short_below: float
     long_above: float

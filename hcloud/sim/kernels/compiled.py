@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from hcloud.control.teller import HANDLE, is_compiled
 from hcloud.kernel_cache import KernelSet
 
 SET = KernelSet(
@@ -40,6 +41,7 @@ SET = KernelSet(
     "control.mapped",
     "control.controller",
     "control.losses",
+    "control.handle",
     "control.batch",
     "sim.kernels.heap",
     "sim.kernels.interference",
@@ -89,14 +91,7 @@ SIMULATE = "sim.kernels.engine.simulate"
 FOLLOW = "control.batch.follow_events"
 ENTRIES = {
     ENGINE: (SIMULATE,),
-    SESSION: (
-        *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
-        *(f"control.controller.{name}" for name in ("tick", "suffer", "reclassify", "interrupt")),
-        "control.mapped.look",
-        *(f"control.losses.{name}" for name in ("lose", "cancel", "grow", "shut")),
-        "control.candidates.propose",
-        "control.admission.overdue",
-    ),
+    SESSION: (HANDLE,),
     REPLAY: (FOLLOW,),
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
@@ -169,7 +164,7 @@ def _loaded(group: str) -> dict[str, Any]:
 def many_at_a_time(kernels: Mapping[str, Any]) -> Any | None:
     """The kernel that follows many events at once, beside the compiled ``kernels`` of a session; None where those are
     plain, and until another process has compiled it."""
-    if isinstance(kernels[ENTRIES[SESSION][0]], FunctionType) or not is_made(REPLAY) or is_first_use(REPLAY):
+    if not is_compiled(kernels) or not is_made(REPLAY) or is_first_use(REPLAY):
         return None
     return _loaded(REPLAY)[FOLLOW]
 

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import FunctionType
 from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import rental_of
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.control.session import ControlSession
+from hcloud.control.teller import is_compiled
 from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
@@ -54,7 +54,6 @@ from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, 
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 
 REQUESTS = "requests"
-ARRIVE = "control.controller.arrive"
 NAMED = 5
 """Jobs that a message names."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
@@ -143,7 +142,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
             parts = _parts(here, world, origin, journal, workers)
-            parts.agents = agents = agents_of(session, compiled=not isinstance(made[ARRIVE], FunctionType))
+            parts.agents = agents = agents_of(session, compiled=is_compiled(made))
             terms = _terms(here, asked, origin, setup, world)
             loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan))
             loop.expect(first)

@@ -1,0 +1,44 @@
+"""Tells a controller what happened, by its one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from hcloud.control.tables import ControlTables
+from hcloud.policy.placement import RESOURCES
+
+HANDLE = "control.handle.handle"
+"""The kernel that plain Python calls; it calls all others."""
+Kernels = Mapping[str, Callable[..., Any]]
+
+
+def is_compiled(kernels: Kernels) -> bool:
+    """Whether kernels are compiled; else they are plain Python."""
+    return not isinstance(kernels[HANDLE], FunctionType)
+
+
+class Teller:
+    """Calls :func:`hcloud.control.handle.handle` on the present tables of a controller. ``nature`` is what a job is
+    like, where a controller is told of that."""
+
+    def __init__(self, tables: ControlTables, kernels: Kernels) -> None:
+        self._tables, self._handle, self._is_direct = tables, kernels[HANDLE], False
+        self.nature = np.zeros(2 * RESOURCES, np.int64)
+
+    def tell(self, what: int, who: int, at: float, also: tuple[int, int] = (0, 0), figure: float = 0.0) -> None:
+        """Tell what happened to whom and when; the commands are then in the tables."""
+        self._handle(self._tables.handed, what, (who, *also), (figure, at), self.nature)
+        if not self._is_direct:
+            self._go_direct()
+
+    def _go_direct(self) -> None:
+        """After the first call leave out the look at the types of a compiled kernel's arguments, which never change:
+        that takes longer than most decisions."""
+        self._is_direct = True
+        overloads = list(getattr(self._handle, "overloads", {}).values())
+        if len(overloads) == 1:
+            self._handle = overloads[0].entry_point
