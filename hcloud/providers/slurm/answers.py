@@ -26,8 +26,8 @@ class AnswerError(ValueError):
 @dataclass(frozen=True, slots=True)
 class SlurmJob:
     """A job as Slurm tells it; ``id`` is NUMBER, or NUMBER_TASK for a task of an array. ``held`` says that its
-    priority is 0, or that it is ``parked``: it may not begin before a time far ahead that job_submit.lua set. ``memory``
-    is in MiB and ``minutes`` its time limit. Times are in seconds since 1970, 0 for never."""
+    priority is 0, or that it is ``parked``: it may not begin before a time far ahead that job_submit.lua set.
+    ``memory`` is in MiB and ``minutes`` its time limit. Times are in seconds since 1970, 0 for never."""
 
     id: str
     partition: str
