@@ -50,7 +50,7 @@ def test_jobs_are_taken_by_the_priority_that_slurmctld_reckons(home: Path) -> No
         ranked = [slurm.job(job).priority for job in (wide, narrow, nicer)]
         assert ranked == sorted(ranked, reverse=True)
         assert ranked[-1] > 0
-        found = engine.new().orders
+        found = orders(engine, 3)
         assert [order.id for order in found] == [wide, narrow, nicer]
         time.sleep(1.5)
         assert {slurm.job(job).state for job in (wide, narrow, nicer, later, after)} == {"PENDING"}
