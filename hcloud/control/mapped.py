@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hcloud.control.queue import cause_of, wait_of
+from hcloud.control.queue import cause_of, promise, promise_nothing, wait_of
 from hcloud.control.search import reserved_for
 from hcloud.control.state import Control, Job
 from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
@@ -29,6 +29,7 @@ def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple
     """The reserved server that could take the job (-1: none), and the verdict of the mapping policy."""
     rules, job = c.rules, c.jobs[number]
     c.desk.found = 0
+    promise_nothing(job)
     server = _reserved_now(c, job, avoid)
     dynamic, room = rules.mapping == MAP_DYNAMIC, 1 if server >= 0 else 0
     offered, wait = 0, 0.0
@@ -36,8 +37,7 @@ def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple
         offered = _offered(c, job.kind, now)
         c.desk.cold_starts += 1 if c.windows[job.kind].length == 0 else 0
         if offered <= leading(job.high) and (room == 0 or utilisation(c) >= rules.hard):
-            job.cause, job.pace = cause_of(c, job, room)
-            wait = wait_of(c, job.cause, job.pace, 0.0)
+            wait = promise(c, job, room)
     return server, choose(rules, _situation(c, job, room, offered, wait))
 
 

@@ -28,7 +28,7 @@ from hcloud.control.state import (
 from hcloud.control.waiting import LocalEntry, UnitBucket, UnitRelease
 from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.quality import QualityWindow
-from hcloud.policy.queueing import CAUSES, Waits
+from hcloud.policy.queueing import CAUSES, KINDS, Drift, Waits
 from hcloud.policy.records import Table, record, table
 from hcloud.policy.rules import Rules
 
@@ -61,6 +61,7 @@ def new_control(
         kinds,
         table(QualityWindow, count),
         table(Waits, CAUSES),
+        table(Drift, KINDS),
         table(Job, FOLLOWED),
         jobs,
         table(Server, servers),

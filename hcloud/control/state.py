@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from hcloud.control.waiting import LocalEntry, UnitBucket, UnitRelease
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
-from hcloud.policy.queueing import Waits
+from hcloud.policy.queueing import Drift, Waits
 from hcloud.policy.records import Ints, Table
 from hcloud.policy.rules import Rules
 
@@ -48,19 +48,20 @@ class RentableKind:
 class Job:
     """What is known of a job and where it is.
 
-    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses by ``vector`` and ``tolerates`` so much from
-    others, needs the quality whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would
-    rent for it (-1: none), ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1,
-    ``movable`` says that it may move while it runs, ``again`` that it may begin anew where its machine is lost. It runs
-    on ``server`` (-1: none) with ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue.
-    It ``asked`` for a place then, and had to wait for a ``cause``: ``counted`` seconds (or points) of that are counted,
-    to within a ``band`` of waits that ends at ``band_end``; its time passes at a ``pace``; the reserve ``opened`` to it
-    after so long (-1: not yet), also where it went elsewhere. It has been on its server since it was ``seated``.
-    ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's
-    ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
-    ``waiting`` in so many; the ``agent`` that decided on it (-1: none). It is ``held`` back with that ticket
-    (0: not), ``until`` then, and is to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1:
-    nobody knows).
+    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses by ``vector`` and ``tolerates`` so much
+    from others, needs the quality whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the
+    strategy would rent for it (-1: none), ``restartable`` says that it may go to spot capacity, ``coin`` is uniform
+    in 0..1, ``movable`` says that it may move while it runs, ``again`` that it may begin anew where its machine is
+    lost. It runs on ``server`` (-1: none) with ``cores``; ``next`` and ``before`` link the tenants of a server,
+    ``behind`` the queue. It ``asked`` for a place then, and had to wait for a ``cause``: ``counted`` seconds (or
+    points) of that are counted, to within a ``band`` of waits that ends at ``band_end``; its time passes at a
+    ``pace``; the reserve ``opened`` to it after so long (-1: not yet), also where it went elsewhere. It was
+    ``promised`` to wait no longer than that, and ``foretold`` a mean where what is counted says ``usually`` (-1:
+    nothing, or it has been judged). It has been on its server since it was ``seated``. ``platform`` is its row of
+    the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's ``vacated``, 0: never),
+    ``ticket`` that of its entries in the queues of servers (0: none), of which it is ``waiting`` in so many; the
+    ``agent`` that decided on it (-1: none). It is ``held`` back with that ticket (0: not), ``until`` then, and is
+    to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1: nobody knows).
     """
 
     ask: int
@@ -88,6 +89,9 @@ class Job:
     counted: float
     opened: float
     pace: float
+    promised: float
+    foretold: float
+    usually: float
     seated: float
     platform: int
     tried: int
@@ -320,6 +324,7 @@ class Control(NamedTuple):
     kinds: Table[RentableKind]
     windows: Table[QualityWindow]
     waits: Table[Waits]
+    drifts: Table[Drift]
     followed: Table[Job]
     jobs: Table[Job]
     servers: Table[Server]
