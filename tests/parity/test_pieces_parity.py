@@ -13,12 +13,14 @@ from simulating import hasty, setting_of, tasks_in, with_spot
 from hcloud.control.session import ControlSession
 from hcloud.control.state import DEAD
 from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import Arrival
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
 from hcloud.sim.kernels.engine import simulate
 from hcloud.sim.kernels.objects import as_objects
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, build, usual_capacity
+from hcloud.store.events import event_document, parse_event
 from hcloud.usecases.studies.journal import JournalReader, setup_of_run
 
 EACH = "placement.gang=false"
@@ -112,3 +114,15 @@ def test_a_job_ends_with_its_slowest_piece() -> None:
     for rows in jobs:
         assert len(set(began[rows])) == len(set(ended[rows])) == 1
         assert ran[rows] == pytest.approx(ended[rows] - began[rows])
+
+
+def test_a_journal_of_several_agents_reads_as_it_was_written() -> None:
+    """Users ask for too much or too little; the pieces of a job ask for as much each."""
+    setting = setting_of(with_keys(load_strategy("SR+tarcil"), "information.rule=requested"), 12)
+    outcome = run(setting, tasks_in(setting, several(40)), journal=True)
+    entries = [entry for entry in JournalReader(outcome, setup_of_run(outcome)).entries() if isinstance(entry, Arrival)]
+    assert [parse_event(event_document(entry)) for entry in entries] == entries
+    assert any(entry.pieces > 1 and entry.agent is None for entry in entries)
+    for rows in rows_of_jobs(outcome.tasks):
+        assert len({(outcome.tasks.ask[row], *outcome.tasks.vector[row]) for row in rows}) == 1
+    followed(outcome)

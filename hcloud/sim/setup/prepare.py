@@ -109,13 +109,26 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     put_stated((truth, vector), jobs.causes, chosen, informed=informed)
     ask = _asked(plan, (need[order], given[order]), rank[chosen], largest.cores, seed)
     coin = stream(seed, "coin").random(len(chosen))
-    return Tasks(
+    made = Tasks(
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
         vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
         borne=borne((truth, vector), jobs, chosen, seed, informed=informed),
         expected=expected[order] if brief.any() else None,
         pieces=None if jobs.servers is None else jobs.servers[chosen].astype(np.int64),
     )  # fmt: skip
+    return _alike(made)
+
+
+def _alike(tasks: Tasks) -> Tasks:
+    """Pieces of a job on several servers ask for as much each, and cause and tolerate the same."""
+    if tasks.pieces is None:
+        return tasks
+    rows = np.arange(len(tasks))
+    begins = np.r_[True, tasks.job[1:] != tasks.job[:-1]]
+    like = np.where(tasks.pieces > 1, np.maximum.accumulate(np.where(begins, rows, 0)), rows)
+    borne_alike = None if tasks.borne is None else (tasks.borne[0][like], tasks.borne[1][like])
+    known = {"ask": tasks.ask[like], "vector": tasks.vector[like], "truth": tasks.truth[like]}
+    return replace(tasks, borne=borne_alike, **known)
 
 
 def _decided_together(decide: Reals, rows: Ints, several: Flags) -> Reals:

@@ -184,7 +184,7 @@ class JournalReader:
         submitted = float(t.submit[row])
         before = submitted if submitted < time else None
         restartable, coin, truth = not t.service[row], float(t.coin[row]), tuple(t.truth[row].tolist())
-        agent = line[2] if self._setup.rules.agents else None
+        agent = line[2] if self._setup.rules.agents and line[2] >= 0 else None  # the last piece has one
         made = Arrival(time, self._names[row], *asked, vector, restartable, coin, before, truth)
         made = made if t.platform is None else replace(made, platform=int(t.platform[row]))
         if t.expected is not None:
