@@ -127,8 +127,8 @@ def _alike(tasks: Tasks) -> Tasks:
     begins = np.r_[True, tasks.job[1:] != tasks.job[:-1]]
     like = np.where(tasks.pieces > 1, np.maximum.accumulate(np.where(begins, rows, 0)), rows)
     borne_alike = None if tasks.borne is None else (tasks.borne[0][like], tasks.borne[1][like])
-    known = {"ask": tasks.ask[like], "vector": tasks.vector[like], "truth": tasks.truth[like]}
-    return replace(tasks, borne=borne_alike, **known)
+    ask, vector, truth = tasks.ask[like], tasks.vector[like], tasks.truth[like]
+    return replace(tasks, borne=borne_alike, ask=ask, vector=vector, truth=truth)
 
 
 def _decided_together(decide: Reals, rows: Ints, several: Flags) -> Reals:
