@@ -191,6 +191,7 @@ def _take_in(job: Job, event: BatchEvent) -> None:
     job.promised, job.foretold, job.usually = -1.0, -1.0, -1.0
     job.platform, job.tried, job.ticket, job.waiting = event.platform, 0, 0, 0
     job.expected = -1.0
+    job.piece_after, job.piece_before, job.stands, job.chosen = 0, 0, 0, -1
 
 
 def _note(c: Control, b: Batch, at: float, used: float, soft: float) -> None:

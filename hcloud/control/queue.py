@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from hcloud.control.pieces import pieces_of
 from hcloud.control.search import bears_in, could_take, reserved_for
 from hcloud.control.state import FREED, Control, Job
 from hcloud.control.tenants import tenants_in_the_way
@@ -41,7 +42,7 @@ def append(c: Control, number: int) -> None:
         c.desk.head = number
     c.jobs[number].behind = -1
     c.desk.tail = number
-    c.desk.queued += 1
+    c.desk.queued += pieces_of(c, number)
 
 
 def remove(c: Control, number: int, ahead: int, now: float) -> None:
@@ -53,9 +54,9 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
         c.desk.head = job.behind
     if job.behind < 0:
         c.desk.tail = ahead
-    job.behind, job.held = -1, 0
+    job.behind, job.held, job.stands = -1, 0, 0
     c.desk.blocked = 0
-    c.desk.queued -= 1
+    c.desk.queued -= pieces_of(c, number)
     c.desk.last_queued = now
 
 
@@ -67,6 +68,25 @@ def give_up(c: Control, number: int, now: float) -> None:
     if c.rules.mapping == MAP_DYNAMIC:
         _count(c, c.jobs[number], now)
     remove(c, number, ahead, now)
+
+
+def hand_over(c: Control, number: int, heir: int) -> None:
+    """Another piece of a job stands in the queue for all of them."""
+    ahead, other = -1, c.desk.head
+    while other != number:
+        ahead, other = other, c.jobs[other].behind
+    if ahead >= 0:
+        c.jobs[ahead].behind = heir
+    else:
+        c.desk.head = heir
+    c.desk.tail = heir if c.desk.tail == number else c.desk.tail
+    job, other_job = c.jobs[number], c.jobs[heir]
+    other_job.behind, other_job.stands, other_job.asked = job.behind, 1, job.asked
+    other_job.cause, other_job.pace, other_job.band = job.cause, job.pace, job.band
+    other_job.band_end, other_job.counted, other_job.opened = job.band_end, job.counted, job.opened
+    other_job.promised, other_job.foretold, other_job.usually = job.promised, job.foretold, job.usually
+    job.behind, job.stands = -1, 0
+    c.desk.blocked = 0
 
 
 def cause_of(c: Control, job: Job, room: int) -> tuple[int, float]:

@@ -13,6 +13,8 @@ from hcloud.policy.rules import Rules
 
 DEAD, STARTING, UP, CLOSED = range(4)
 """Of a server; one that is closed runs its jobs and gets no others."""
+BARRED = 4
+"""Added to the status of a server that a piece of a job sits on, while servers are chosen for others of its pieces."""
 OWN, RENTED, INTERRUPTIBLE = range(3)
 """How a server is paid for: reserved, on demand, spot."""
 
@@ -61,7 +63,9 @@ class Job:
     the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's ``vacated``, 0: never),
     ``ticket`` that of its entries in the queues of servers (0: none), of which it is ``waiting`` in so many; the
     ``agent`` that decided on it (-1: none). It is ``held`` back with that ticket (0: not), ``until`` then, and is
-    to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1: nobody knows).
+    to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1: nobody knows). A piece of a job of
+    several servers knows the ``piece_after`` and the ``piece_before`` it (rows plus one, in a ring; 0: on its own),
+    whether it ``stands`` in the queue for all, and the server ``chosen`` for it (-1).
     """
 
     ask: int
@@ -102,6 +106,10 @@ class Job:
     until: float
     usual: float
     expected: float
+    piece_after: int
+    piece_before: int
+    stands: int
+    chosen: int
 
 
 class Server:
@@ -241,7 +249,8 @@ class Desk:
     ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age, how often
     all that it chose was ``refused`` before, and whether it ``lost`` all to others just now; how many changes of room
     were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
-    (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how often units were
+    (``resampled``); for how many ``pieces`` a sample is drawn (0: for one job), how many candidates were ``drawn_anew``
+    for pieces; how many candidates were ``proposed`` for the job that is decided on; how often units were
     ``released``, of how many reserved ``platforms``; how many tickets were given to jobs that wait at servers, and the
     next free entry there. Then the state of the draws and the ``salt`` of those by hash, how many servers each roster
     lists, those that were ``asked`` before a job waits there, by how many points each condition of a filter is relaxed,
@@ -281,6 +290,8 @@ class Desk:
     changes: int
     conflicts: int
     resampled: int
+    pieces: int
+    drawn_anew: int
     proposed: int
     released: int
     platforms: int

@@ -109,3 +109,29 @@ def test_without_memory_to_spare_the_plan_stays_as_it_was(pool: Path, capsys: Ca
     Path("own.yaml").write_text(text.replace("value: 0.3125", "value: 1"), encoding="utf-8")
     made = told(capsys, "--harvest", "util.csv", "--harvest-policy", "own.yaml")
     assert [Decimal(made["harvest"][name]) for name in ("carried", "saved")] == [Decimal(0), Decimal(0)]
+
+
+def test_compare_keeps_the_reserve_and_takes_nothing_from_services(pool: Path, capsys: Capture) -> None:
+    rows = ["id,submit,duration,cores,memory,kind,app"]
+    for day in range(2):
+        rows += [f"w{day}-{n},{MONDAY + day * DAY},{DAY},8,32,service,web" for n in range(4)]
+        rows += [f"b{day}-{n},{MONDAY + day * DAY + 9000 * n},5400,4,8,batch,load" for n in range(9)]
+    Path("small.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    words = ("compare", "small.csv", "--provider", "aws", "-s", "HC", "-s", "OdM", "--seeds", "1", *NOW)
+    assert run([*words, "--harvest", "on,off", "--util", "util.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    made = {row["name"]: row for row in found["strategies"]}
+    assert list(made) == ["HC, idle hours", "HC", "OdM, idle hours", "OdM"]
+    same = [
+        {k: v for k, v in made[name].items() if k not in ("name", "on_front")} for name in ("OdM, idle hours", "OdM")
+    ]
+    assert same[0] == same[1], "nothing is reserved, so nothing is idle"
+    with_idle, without = (made[name]["runs"][0] for name in ("HC, idle hours", "HC"))
+    assert (with_idle["reserved_servers"], with_idle["reserved_cost"]) == (2, without["reserved_cost"])
+    assert Decimal(with_idle["rented_cost"]) < Decimal(without["rented_cost"])
+    assert with_idle["service_tail"]["count"] == without["service_tail"]["count"] == 8
+    assert with_idle["service_tail"]["p95"] <= without["service_tail"]["p95"] * 1.01
+    assert with_idle["queued_seconds"]["count"] <= without["queued_seconds"]["count"]
+    assert any("18 of 18 jobs of batch run in idle hours of 32 reserved vCPUs" in said for said in found["assumed"])
+    for wrong in (("--harvest", "maybe", "--util", "util.csv"), ("--harvest", "on"), ("--util", "util.csv")):
+        assert run([*words, *wrong]) == 64

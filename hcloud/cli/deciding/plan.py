@@ -164,8 +164,7 @@ def plan(
     With --cloud the plan is compared with the running machines, and the changes of 'hcloud apply' are shown.
     """
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.deciding.bill_plan import plan_bill
-    from hcloud.usecases.workloads.billed import KIND, is_bill_named
+    from hcloud.usecases.workloads.bills import KIND, is_bill_named
     from hcloud.usecases.workloads.sources import Flags, with_flags
 
     operation = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
@@ -195,6 +194,8 @@ def plan(
     asked.refuse(strategy=loaded.config.operation.strategy, cloud=cloud or loaded.config.live.cloud)
     _check_targets(out, picture)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
+        from hcloud.usecases.deciding.bill_plan import plan_bill
+
         refuse_beside_bill(
             {**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud, "harvest": harvest}
         )

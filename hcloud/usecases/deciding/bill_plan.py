@@ -27,7 +27,8 @@ from hcloud.readers.configuration.config import Loaded, MarketSection, OwnedSect
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
 from hcloud.usecases.deciding.plan import Beside, DecidedPlan, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
-from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, bill_by_kinds, bill_name
+from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, bill_by_kinds
+from hcloud.usecases.workloads.bills import bill_name
 from hcloud.usecases.workloads.sources import open_prices
 
 READING = 0.7  # ours: the part of the progress bar that reading takes

@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from hcloud.readers.configuration.config import Loaded
-from hcloud.usecases.deciding.bill_plan import plan_kind
 from hcloud.usecases.deciding.plan import READING, Beside, DecidedPlan, FindIdle, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
-from hcloud.usecases.workloads.billed import is_bill_named
+from hcloud.usecases.workloads.bills import is_bill_named
 from hcloud.usecases.workloads.sources import open_workload
 
 
@@ -20,6 +19,8 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard, idle:
     quarantined or older than allowed.
     """
     if is_bill_named(loaded):
+        from hcloud.usecases.deciding.bill_plan import plan_kind
+
         return plan_kind(loaded, now, progress)
     simulated = loaded.config.operation.strategy is not None
     read = open_workload(loaded, part_of(progress, 0.0, READING if simulated else 1.0))
