@@ -42,6 +42,8 @@ _MEAN_STEP = 0.15
 alike."""
 _FARTHEST, _MEAN_FARTHEST, _FARTHEST_OFF = 2.0, 1.0, 9.0
 """Ours: how far bounds and means go (logarithms), and how much one wait counts at most."""
+_FEW = 8.0
+"""Ours: as many ended waits a mean moves half as fast as later: the first to end are the short ones."""
 _LATELY = 200.0
 """Ours: waits whose mean is what waits last."""
 
@@ -127,7 +129,7 @@ def judge_mean(drift: Drift, counted: float, promised: float, waited: float) -> 
     drift.seen = min(drift.seen + 1.0, _LATELY)
     drift.usual += (waited - drift.usual) / drift.seen
     off = 2.0 * (waited - promised) / max(drift.usual + counted, FIRST_BAND)
-    drift.longer_mean += _MEAN_STEP * min(off, _FARTHEST_OFF)
+    drift.longer_mean += _MEAN_STEP * drift.seen / (drift.seen + _FEW) * min(off, _FARTHEST_OFF)
     drift.longer_mean = min(max(drift.longer_mean, -_MEAN_FARTHEST), _MEAN_FARTHEST)
 
 

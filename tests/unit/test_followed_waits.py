@@ -135,7 +135,7 @@ def test_a_mean_that_was_foretold_is_judged_by_the_wait() -> None:
     leave(control, 0, 1.0, 10.0)
     drift = control.drifts[2]
     assert (drift.seen, drift.usual) == (1.0, 8.0)
-    assert drift.longer_mean == pytest.approx(0.15 * (8.0 - 20.0) / ((8.0 + 12.0) / 2))
+    assert drift.longer_mean == pytest.approx(0.15 * (1 / 9) * (8.0 - 20.0) / ((8.0 + 12.0) / 2))
 
 
 @pytest.mark.slow
