@@ -88,7 +88,8 @@ def plan_for(
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
     owned = (*(_owned(section, book, now, settings.speed) for section in loaded.config.owned), *known.held)
     given = Given(running, leanest=leanest_of(workload, demand))
-    decision, operation = decide(book, demand, settings, owned, given), None
+    first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
+    decision, operation = decide(book, demand, first, owned, given), None
     without, use = decision, None if known.idle is None else known.idle(workload, demand, settings)
     if use is not None:
         given = replace(given, idle=use.hours, otherwise=without)
