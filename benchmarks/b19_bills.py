@@ -41,7 +41,7 @@ HOURS = ("line_item_usage_start_date", "line_item_usage_end_date")
 
 
 def read_hcloud(path: Path) -> int:
-    from hcloud.readers.bills import read_bill
+    from hcloud.readers.bills.reading import read_bill
 
     return read_bill(path).rows
 

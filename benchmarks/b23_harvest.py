@@ -1,4 +1,4 @@
-"""B23: harvesting from history: types of use, sets of replicas and a year of reimages, against their limits and peers.
+"""B23: harvesting from history: types of use, batch, sets of replicas, a year of reimages, against limits and peers.
 
 ``OMP_NUM_THREADS=1 python -m benchmarks.b23_harvest`` prints a line each, in processor time (``quick``: of a tenth).
 Peers are taken where they are installed, and said to be absent where not: scikit-learn's KMeans on the same features,
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +24,9 @@ import numpy as np
 from hcloud.harvest.centre import CENTRES, Centre, centre, reimages_of, scaled, use_of
 from hcloud.harvest.classes import use_types
 from hcloud.harvest.histories import DAY, TenantHistories
+from hcloud.harvest.jobs import Thresholds
 from hcloud.harvest.kernels import compiled
+from hcloud.harvest.kernels.choosing import choose
 from hcloud.harvest.kmeans import clustered
 from hcloud.harvest.replicas import (
     ReplicaPool,
@@ -33,12 +36,17 @@ from hcloud.harvest.replicas import (
     last_a_year,
     place_blocks,
 )
+from hcloud.harvest.tasks.dags import times
+from hcloud.harvest.tasks.queries import queries
 from hcloud.readers.harvest.policy import load_harvest
+from hcloud.sim.harvesting import compiled as loops
+from hcloud.sim.harvesting.setup import SYSTEMS, build, idle_pool, poisson
 
 POLICY = load_harvest()
 TYPES_SECONDS, TYPES_MIB = 20.0, 1024
 SET_MICROSECONDS = 15.0
 YEAR_SECONDS, YEAR_MIB = 120.0, 2048
+CHOICE_MICROSECONDS, TASKS_SECONDS = 50.0, 60.0
 SERVERS, TENANTS, BLOCKS = 10_000, 600, 4_000_000
 
 
@@ -131,6 +139,53 @@ def agreement() -> bool:
     return told[0] == told[1]
 
 
+def class_choice(classes: int) -> bool:
+    """One choice among many classes: what a job takes when it comes, once the room of each is known."""
+    chance = np.random.default_rng(0)
+    room, weight = chance.integers(0, 40, classes), chance.integers(1, 4, classes).astype(np.float64)
+    picked, stream = np.zeros(classes, np.bool_), np.array([12345, 678], np.int64)
+    compiled_choose = loops.compiled()["harvest.kernels.choosing.choose"]
+    compiled_choose(room, weight, 30, picked, stream)  # compiles
+    each = []
+    for kernel in (compiled_choose, choose):
+        for needed in (30, 200):  # one class, several
+            begun = time.process_time()
+            for _ in range(2000):
+                kernel(room, weight, needed, picked, stream)
+            each.append(1e6 * (time.process_time() - begun) / 2000)
+    told = f"{each[0]:.1f} us for one class, {each[1]:.1f} us for several (plain Python {each[2]:.0f}, {each[3]:.0f})"
+    print(f"b23.choice {classes} classes: {told} | limit {CHOICE_MICROSECONDS:g}", flush=True)
+    return max(each[:2]) <= CHOICE_MICROSECONDS
+
+
+def tasks_day(servers: int) -> bool:
+    """A day of batch on idle capacity in ticks of three seconds; compiled and plain loops are held to each other."""
+    made = centre(scaled(CENTRES["centre-0"], servers, servers // 10), 0)
+    use = use_of(made, 32)
+    types = use_types(replace(use, use=use.part(0, 31)), POLICY)
+    of = (made.servers.cores, made.servers.memory, made.servers.tenants.of)
+    pool = idle_pool(types, use.part(31, 1), use.step, of)
+    dags = tuple(times(dag, 4.0) for dag in queries(0))
+    jobs, plan = (dags, poisson(0, 300.0, DAY, len(dags))), (POLICY, Thresholds(400.0, 1000.0), 0)
+    ticks, loop = DAY // POLICY.tick, loops.compiled()[loops.ENTRY]
+    worlds = [build(pool, SYSTEMS["history"], jobs, plan) for _ in range(2)]
+    for world, kernel in zip(worlds, (loop, loops.SET.plain[loops.ENTRY]), strict=True):
+        kernel(world, 0, 200)
+    alike = all(
+        np.array_equal(a, b) for part in range(1, 3) for a, b in zip(worlds[0][part], worlds[1][part], strict=True)
+    )
+    world = build(pool, SYSTEMS["history"], jobs, plan)
+    begun = time.process_time()
+    loop(world, 0, ticks)
+    seconds = time.process_time() - begun
+    print(
+        f"b23.tasks {servers:,} servers, a day in ticks of {POLICY.tick} s, {len(jobs[1].times)} jobs: {seconds:.1f} s,"
+        f" {memory():,.0f} MiB | limit {TASKS_SECONDS:g} s; compiled and plain {'agree' if alike else 'DIFFER'}",
+        flush=True,
+    )
+    return alike and seconds <= TASKS_SECONDS
+
+
 def crush(sets: int) -> None:
     """Ceph's own engine: three copies in three racks of 40 servers."""
     tool = shutil.which("crushtool")
@@ -171,7 +226,8 @@ def crush(sets: int) -> None:
 
 def main() -> int:
     part = 10 if "quick" in sys.argv[1:] else 1
-    met = [agreement(), day_of_classes(3000 // part), sets_and_year(BLOCKS // part)]
+    met = [class_choice(30), tasks_day(1000 // part), agreement(), day_of_classes(3000 // part)]
+    met.append(sets_and_year(BLOCKS // part))
     crush(100_000 // part)
     return 0 if all(met) else 1
 

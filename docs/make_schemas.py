@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hcloud.model.json_text import DIALECT
 from hcloud.readers.configuration.config import config_schema
+from hcloud.readers.harvest.dags import dags_schema
 from hcloud.readers.rules import rules_schema
 from hcloud.store.diff_codec import difference_schema, verdict_schema
 from hcloud.store.line_schemas import advice_schema, decision_schema, event_schema, order_schema
@@ -20,6 +21,7 @@ from hcloud.views.document import Document, RefusalDocument, schema_of
 from hcloud.views.explanations import documents as explanations
 from hcloud.views.harvesting import documents as harvesting
 from hcloud.views.harvesting import plan_documents as harvest_plans
+from hcloud.views.harvesting import simulate_documents as harvest_runs
 from hcloud.views.live import documents as live
 from hcloud.views.measuring import documents as measuring
 from hcloud.views.prices import documents as prices
@@ -43,6 +45,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "harvest-audit": (harvesting.HarvestAuditDocument,),
     "harvest-replicas": (harvesting.HarvestReplicasDocument,),
     "harvest-plan": (harvest_plans.HarvestPlanDocument,),
+    "harvest-simulate": (harvest_runs.HarvestSimulationDocument,),
     "harvest-types": (harvesting.HarvestTypesDocument,),
     "holdings": (commitments.HoldingsDocument,),
     "offers": (prices.OffersDocument,),
@@ -80,6 +83,7 @@ def schemas() -> Mapping[str, Mapping[str, object]]:
         **{name: schema_of(*kinds) for name, kinds in PRINTED.items()},
         "advice": advice_schema(),
         "changes": changes_schema(),
+        "dags": dags_schema(),
         "decision": decision_schema(),
         "diff": difference_schema(),
         "event": event_schema(),

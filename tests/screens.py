@@ -207,6 +207,7 @@ ELSEWHERE = {
     "pricing refresh": "asks a provider; tests/unit/test_price_refresh.py",
     "harvest plan": "needs weeks of samples; tests/cli/test_harvest_plan.py",
     "harvest types": "needs weeks of samples; tests/cli/test_harvest_verb.py",
+    "harvest simulate": "needs weeks of samples; tests/cli/test_harvest_simulate.py",
     **dict.fromkeys(("harvest replicas", "harvest audit"), "needs servers; tests/cli/test_harvest_replicas_verb.py"),
     "doctor": "tells this machine's versions and places; tests/cli/test_doctor_verb.py",
 }

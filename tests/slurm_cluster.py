@@ -222,18 +222,21 @@ def cluster(
     store: str = "",
     join: int = 15,
     probe: bool = False,
+    more: str = "",
 ) -> Iterator[Cluster]:
     """A cluster with hcloud's partition and one of somebody else; nothing of it outlasts the context. ``keep`` is how
     long slurmctld remembers jobs that ended, ``store`` where machines of a fake cloud read their secrets, ``join`` how
-    many seconds a node may take to join, ``probe`` whether rented machines measure themselves."""
+    many seconds a node may take to join, ``probe`` whether rented machines measure themselves; with ``more`` lines of
+    slurm.conf jobs wait in Slurm's own order."""
     with free_ports(PORTS) as first:
-        site = SlurmSite(home / "hcloud", groups, store=store, spin_up=join, probe=probe)
-        yield from _running(home, site, first, keep)
+        site = SlurmSite(home / "hcloud", groups, store=store, spin_up=join, probe=probe, keeps_order=bool(more))
+        yield from _running(home, site, first, keep, more)
 
 
-def _running(home: Path, site: SlurmSite, first: int, keep: int) -> Iterator[Cluster]:
+def _running(home: Path, site: SlurmSite, first: int, keep: int, more: str) -> Iterator[Cluster]:
     made = Cluster(home, replace(site, first_port=first + 2, shut_down=2, command=OURS), first, {})
     _write(made, keep)
+    made.conf.write_text(made.conf.read_text() + more)
     try:
         made.start_munge()
         made.start_controller()

@@ -74,6 +74,7 @@ EXAMPLES: Mapping[str, str] = {
     "strategy show": "hcloud strategy show HM",
     "placement size": "hcloud placement size --quality 0.9 --miss 1e-3 --busy 0.6",
     "harvest plan": "hcloud harvest plan util.csv --servers servers.csv --workload batch.csv",
+    "harvest simulate": "hcloud harvest simulate util.csv --jobs dags.json --system stock,aware,history",
     "harvest types": "hcloud harvest types util.csv --servers servers.csv",
     "harvest replicas": "hcloud harvest replicas --servers servers.csv --reimages reimages.csv --blocks 100000",
     "harvest audit": "hcloud harvest audit placement.jsonl --servers servers.csv",

@@ -57,7 +57,7 @@ VERBS = {
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
     "strategy": "The provisioning strategies and where each of their numbers comes from",
     "placement": "How many servers of a large pool to look at for each job: size",
-    "harvest": "Use the idle capacity of what is reserved: types, plan, replicas, audit",
+    "harvest": "Use the idle capacity of what is reserved: types, plan, simulate, replicas, audit",
     "reproduce": "The published studies run again with the frozen model: what holds and what does not",
     "fake": "Fake clouds on this machine, for rehearsals: up, wait",
     "iam": "The minimal permissions for one plan: print",

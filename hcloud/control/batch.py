@@ -188,8 +188,10 @@ def _take_in(job: Job, event: BatchEvent) -> None:
     job.moves, job.enlarged, job.asked = 0, 0, event.at
     job.cause, job.band, job.band_end, job.counted, job.opened = 0, 0, 0.0, 0.0, -1.0
     job.pace, job.seated = 1.0, 0.0
+    job.promised, job.foretold, job.usually = -1.0, -1.0, -1.0
     job.platform, job.tried, job.ticket, job.waiting = event.platform, 0, 0, 0
     job.expected = -1.0
+    job.piece_after, job.piece_before, job.stands, job.chosen = 0, 0, 0, -1
 
 
 def _note(c: Control, b: Batch, at: float, used: float, soft: float) -> None:

@@ -86,7 +86,7 @@ def propose(c: Control, number: int) -> None:
     for at in range(desk.found):
         c.candidates[at].taken = 0
     for rank in range(1, min(desk.found, MOST_PROPOSED) + 1):
-        c.candidates[_best_candidate(c, desk.found)].taken = rank
+        c.candidates[best_candidate(c, desk.found)].taken = rank
     desk.searches, desk.looks = searches, looks
 
 
@@ -139,7 +139,7 @@ def _commit(c: Control, job: Job, wanted: Wanted) -> int:
     found = sample(c, job, wanted)
     c.desk.found = found
     for _ in range(found):
-        at = _best_candidate(c, found)
+        at = best_candidate(c, found)
         number = c.candidates[at].server
         if c.desk.copy_age <= 0.0 or has_capacity(c, c.servers[number], job, wanted[1]):
             return int(number)
@@ -171,7 +171,7 @@ def sample(c: Control, job: Job, wanted: Wanted) -> int:
     As many candidates as there are units, or more, are all servers.
     """
     rules, servers = c.rules, c.desk.listed[wanted[0]]
-    most = draws_for(c, wanted[1])
+    most = draws_for(c, wanted[1], c.desk.pieces)
     largest = c.kinds[rules.large].cores
     begin_draws(c, job)
     if most * _UNIT >= servers * largest:
@@ -221,7 +221,7 @@ def best_of_busy(c: Control, job: Job) -> int:
             found += 1
     chosen = 0
     while chosen < rules.late_queues:
-        at = _best_candidate(c, found)
+        at = best_candidate(c, found)
         if at < 0:
             break
         number = c.candidates[at].server
@@ -237,12 +237,19 @@ def best_of_busy(c: Control, job: Job) -> int:
     return -1
 
 
-def draws_for(c: Control, cores: int) -> int:
-    """How many units are looked at for so many thousandths of a vCPU: candidates, or all that are reserved."""
+def draws_for(c: Control, cores: int, pieces: int = 1) -> int:
+    """How many units are looked at for so many thousandths of a vCPU (times ``pieces``, if there are several):
+    candidates, or all that are reserved."""
     if c.rules.candidates == 0:
         return int(c.desk.pool // _UNIT)
     units = max((cores + _UNIT - 1) // _UNIT, 1)
-    return int(min(_candidates(c) * units, c.rules.most_candidates))
+    each = min(_candidates(c) * units, c.rules.most_candidates)
+    return int(each if pieces <= 1 else min(each * pieces, len(c.candidates) - 2))
+
+
+def _most_of(c: Control) -> int:
+    """Candidates that a decision may have: for several pieces as many as there is room to write down."""
+    return int(c.rules.most_candidates if c.desk.pieces <= 1 else len(c.candidates) - 2)
 
 
 def _candidates(c: Control) -> int:
@@ -264,11 +271,7 @@ def _take_all(c: Control, job: Job, wanted: Wanted) -> int:
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
         c.desk.looks += 1
-        if (
-            number != wanted[2]
-            and found < c.rules.most_candidates
-            and has_capacity(c, c.servers[number], job, wanted[1])
-        ):
+        if number != wanted[2] and found < _most_of(c) and has_capacity(c, c.servers[number], job, wanted[1]):
             _rank(c, job, wanted[1], number, found)
             found += 1
     return found
@@ -323,7 +326,7 @@ def _is_before(c: Control, one: int, other: int) -> bool:
     return bool(a.high < b.high or (a.high == b.high and a.low < b.low))
 
 
-def _best_candidate(c: Control, found: int) -> int:
+def best_candidate(c: Control, found: int) -> int:
     """The place of the best candidate that nobody took; -1 without any. Types that are nearly as fast as the fastest of
     those that do the least harm count as fast as that."""
     best, harm, fastest = -1, UNTOUCHED, 0
@@ -371,7 +374,7 @@ def audit(c: Control, job: Job, wanted: Wanted, taken: int) -> None:
         better,
         alike,
         among,
-        draws_for(c, wanted[1]) if c.rules.candidates else 0,
+        draws_for(c, wanted[1], c.desk.pieces) if c.rules.candidates else 0,
     )
     row.value = (worst - own) / (worst - best) if worst > best else 1.0
     c.desk.audited += 1

@@ -7,13 +7,14 @@ from typing import Annotated
 from hcloud.control.admission import has_local_queues, hold_back, is_held, wait_in_queue
 from hcloud.control.buckets import count_server
 from hcloud.control.candidates import has_capacity
+from hcloud.control.groups import begin_pieces_anew, rent_pieces, seat_chosen, settle_pieces, turn_pieces_away
 from hcloud.control.local import serve
 from hcloud.control.mapped import map_job, utilisation
+from hcloud.control.pieces import is_piece, leave_ring
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
-from hcloud.control.renting import command, rent, sit_down
+from hcloud.control.renting import command, release, rent, sit_down
 from hcloud.control.search import could_take, find_idle, ranked_for_queued, reserved_for
 from hcloud.control.servers import (
-    close_server,
     free_cores,
     is_shared,
     open_server,
@@ -24,6 +25,7 @@ from hcloud.control.servers import (
     unseat,
 )
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control
+from hcloud.control.together import chosen_for_queued
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,
@@ -38,7 +40,6 @@ from hcloud.policy.codes import (
     PLACE,
     QUEUE,
     REFUSE,
-    RELEASE,
     RESERVED,
     RETAIN,
     RETENTION_OVER,
@@ -89,20 +90,25 @@ def arrive(c: Control, number: int, now: float) -> None:
     if not decide_on(c, number, now):
         c.desk.agent, c.desk.refused, c.desk.copy_age = agent, c.desk.refused + 1, 0.0
         decide_on(c, number, now)
-    c.desk.agent, c.desk.copy_age, c.desk.refused, c.desk.proposed = -1, 0.0, 0, 0
+    c.desk.agent, c.desk.copy_age, c.desk.refused, c.desk.proposed, c.desk.drawn_anew = -1, 0.0, 0, 0, 0
 
 
 def decide_on(c: Control, number: int, now: float) -> bool:
-    """Decide on a job that came; False where others took all that its agent chose: then nothing has happened."""
+    """Decide on a job that came, with all its pieces, of which this is the last; False where others took all that its
+    agent chose: then nothing has happened."""
     desk, job = c.desk, c.jobs[number]
     desk.now = now
     job.server, job.asked, job.tried, job.ticket, job.agent = -1, now, 0, 0, desk.agent
-    if job.kind < 0:
+    if job.kind < 0 and is_piece(job):
+        turn_pieces_away(c, number)
+    elif job.kind < 0:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
     elif c.rules.buckets == 0 or not hold_back(c, number, now):
         searches, cold_starts = desk.searches, desk.cold_starts
         server, verdict = map_job(c, number, now, -1)
-        if not desk.lost:
+        if not desk.lost and is_piece(job):
+            settle_pieces(c, number, verdict, now)
+        elif not desk.lost:
             _carry_out(c, number, server, verdict, now)
         if desk.lost:
             desk.searches, desk.cold_starts, desk.lost = searches, cold_starts, 0
@@ -166,6 +172,8 @@ def sampled(c: Control, number: int, quality: tuple[int, int], now: float) -> No
 def leave(c: Control, number: int, performance: float, now: float) -> None:
     """A job ended (or was moved away) after running at ``performance``, the share of what was expected of it."""
     c.desk.now = now
+    if is_piece(c.jobs[number]):
+        leave_ring(c, number)
     place = unseat(c, number)
     server = c.servers[place]
     if server.paid == OWN:
@@ -193,12 +201,6 @@ def _retain_or_release(c: Control, number: int, place: int, performance: float, 
         return
     server.deadline = now + keep
     command(c, RETAIN, number, place, (0, STILL_WANTED, now + keep))
-
-
-def release(c: Control, place: int, reason: int, now: float) -> None:
-    """Let a server go that has no tenant."""
-    command(c, RELEASE, -1, place, (0, reason, now))
-    close_server(c, place)
 
 
 def expire(c: Control, number: int, now: float) -> None:
@@ -230,9 +232,12 @@ def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -
         if server >= 0:
             learn_wait(c, c.jobs[number], number, now)
             remove(c, number, ahead, now)
+            verdict = (RESERVED, FROM_QUEUE, now - c.jobs[number].asked)
+            if is_piece(c.jobs[number]):
+                seat_chosen(c, number, verdict)
+                return True
             sit_down(c, number, server, c.jobs[number].ask)
-            waited = now - c.jobs[number].asked
-            command(c, PLACE, number, server, (RESERVED, FROM_QUEUE, waited))
+            command(c, PLACE, number, server, verdict)
             return True
     else:
         c.desk.blocked = 0  # nobody looked at the freed server: the next look is at all
@@ -242,6 +247,8 @@ def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -
 def _place_for_queued(c: Control, number: int, freed: int) -> int:
     """A server for a queued job; while it is known to fit nowhere else only the freed server is looked at."""
     job = c.jobs[number]
+    if is_piece(job):
+        return chosen_for_queued(c, number)
     if c.desk.blocked == number + 1 and freed >= 0:
         return freed if could_take(c, freed, job) else -1
     if c.rules.ranking != GREEDY:
@@ -260,7 +267,10 @@ def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:
         return False
     remove(c, number, ahead, now)
     follow(c, number, now)
-    rent(c, number, (LARGE, WAIT_TOO_LONG, margin), -1, now)
+    if is_piece(job):
+        rent_pieces(c, number, (LARGE, WAIT_TOO_LONG, margin), now)
+    else:
+        rent(c, number, (LARGE, WAIT_TOO_LONG, margin), -1, now)
     return True
 
 
@@ -292,7 +302,7 @@ def suffer(c: Control, number: int, performance: float, now: float) -> bool:
         job.enlarged = 1
         command(c, ENLARGE, number, place, (0, 0, performance))
         return True
-    if not (job.movable and may_move(c.rules, job.moves)):
+    if is_piece(job) or not (job.movable and may_move(c.rules, job.moves)):
         return False
     return _move(c, number, (TOO_NOISY, performance), now)
 
@@ -328,7 +338,8 @@ def reclassify(c: Control, number: int, nature: Annotated[Ints, 2 * RESOURCES], 
         c.desk.blocked = 0  # it may fit now where it did not
         return
     seat(c, number, place)
-    if runs_jobs(c.servers[place]) and job.movable and performance < c.rules.monitor_level:
+    stays = is_piece(job) or not job.movable
+    if runs_jobs(c.servers[place]) and not stays and performance < c.rules.monitor_level:
         _move(c, number, (MISCLASSIFIED, performance), now)
 
 
@@ -350,11 +361,14 @@ def _resettle(c: Control, number: int, target: int, verdict: tuple[int, int, flo
 def interrupt(c: Control, number: int, now: float) -> None:
     """Spot capacity was taken back: its job is mapped anew, to capacity that stays."""
     c.desk.now = now
-    job = c.servers[number].first
+    job, up = c.servers[number].first, runs_jobs(c.servers[number])
     if job >= 0:
         unseat(c, job)
     release(c, number, INTERRUPTED, now)
-    if job >= 0:
+    if job >= 0 and is_piece(c.jobs[job]):
+        if begin_pieces_anew(c, job, (INTERRUPTIBLE, up), now):
+            drain(c, -1, now)
+    elif job >= 0:
         begin_anew(c, job, INTERRUPTIBLE, now)
 
 

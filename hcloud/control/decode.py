@@ -96,6 +96,8 @@ _OF_JOBS: dict[int, Reason] = {
         "",
         lambda s, o, f: "the servers that suit it best have no room; the first that gets it does",
     ),
+    codes.TOO_MANY: Reason("too-many", "", lambda s, o, f: "the reserve never holds all of its pieces at once"),
+    codes.WITH_OTHERS: Reason("with-others", "", lambda s, o, f: "the other pieces of its job wait for it"),
     codes.NO_SPOT: Reason("no-spot-capacity", SECONDS, _no_spot_capacity),
     codes.POOL_GROWN: Reason("pool-grown", "", lambda s, o, f: "the reserve has one server more"),
 }
@@ -132,6 +134,8 @@ def _end(_setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
 
 
 def _suffering(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
+    if order.what == codes.MOVE and order.reason == codes.PIECE_LOST:
+        return "piece-lost", None, "", "another piece of its job was lost with its machine; all of them begin anew"
     level, done = setup.rules.monitor_level, order.margin
     then = "it gets more of its server" if order.what == codes.ENLARGE else "it is moved"
     if order.what == codes.MOVE and order.reason == codes.MISCLASSIFIED:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from hcloud.control.admission import has_local_queues
 from hcloud.control.buckets import recount
-from hcloud.control.controller import begin_anew, drain, enlist, leave, release
+from hcloud.control.controller import begin_anew, drain, enlist, leave
+from hcloud.control.groups import begin_pieces_anew
 from hcloud.control.local import first_left, no_longer
 from hcloud.control.mapped import utilisation
-from hcloud.control.queue import give_up, notice
-from hcloud.control.renting import command
+from hcloud.control.pieces import is_piece, leave_ring, next_piece, stand_in
+from hcloud.control.queue import give_up, hand_over, notice
+from hcloud.control.renting import command, release
 from hcloud.control.servers import reshelve, runs_jobs, unseat
 from hcloud.control.state import CLOSED, FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
 from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED, TAKEN_AWAY
@@ -25,6 +27,7 @@ def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
         kind.spot_shut = until
     elif why == LAUNCH_FAILED:
         kind.shut = until
+    up, anew = runs_jobs(server), False
     job = _empty(c, number, why)
     if paid == OWN:
         c.desk.own -= 1
@@ -34,9 +37,14 @@ def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
     if has_local_queues(c):
         _send_on(c, number, now)
     while job >= 0:
-        following = c.jobs[job].behind
-        begin_anew(c, job, paid if why == LOST else RENTED, now)  # what was never launched may be launched again
+        following, as_paid = c.jobs[job].behind, paid if why == LOST else RENTED
+        if is_piece(c.jobs[job]):
+            anew = begin_pieces_anew(c, job, (as_paid, up), now) or anew
+        else:
+            begin_anew(c, job, as_paid, now)  # what was never launched may be launched again
         job = following
+    if anew:  # the other pieces left their servers
+        drain(c, -1, now)
 
 
 def _send_on(c: Control, number: int, now: float) -> None:
@@ -62,6 +70,8 @@ def _empty(c: Control, number: int, why: int) -> int:
             c.desk.used -= job.cores
         if runs_jobs(server) and not job.again:
             command(c, END, tenant, number, (0, why, 0.0))
+            if is_piece(job):
+                leave_ring(c, tenant)
         elif last >= 0:
             c.jobs[last].behind = tenant
             last = tenant
@@ -75,7 +85,9 @@ def cancel(c: Control, number: int, now: float) -> None:
     """A job ends because its user said so; nothing is learnt from it of its server or of how long others wait."""
     c.desk.now = now
     place = c.jobs[number].server
-    if place < 0 and c.jobs[number].ticket > 0:
+    if place < 0 and is_piece(c.jobs[number]):
+        _cancel_waiting_piece(c, number)
+    elif place < 0 and c.jobs[number].ticket > 0:
         no_longer(c, number, now)
     elif place < 0:
         give_up(c, number, now)
@@ -83,9 +95,22 @@ def cancel(c: Control, number: int, now: float) -> None:
     elif runs_jobs(c.servers[place]):
         leave(c, number, 1.0, now)
     else:
+        if is_piece(c.jobs[number]):
+            leave_ring(c, number)
         unseat(c, number)
         if c.servers[place].tenants == 0:
             release(c, place, CANCELLED, now)
+
+
+def _cancel_waiting_piece(c: Control, number: int) -> None:
+    """The other pieces of the job wait on without it: in the queue, or for pieces that have not come yet."""
+    standing = stand_in(c, number)
+    if standing == number:
+        hand_over(c, number, next_piece(c, number))
+    if standing >= 0:
+        c.desk.queued -= 1
+        c.jobs[stand_in(c, number)].tried = 0  # fewer may fit where all did not
+    leave_ring(c, number)
 
 
 def shut(c: Control, number: int, over: int, now: float) -> None:

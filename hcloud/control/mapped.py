@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from hcloud.control.queue import cause_of, wait_of
+from hcloud.control.pieces import is_piece
+from hcloud.control.queue import cause_of, promise, promise_nothing, wait_of
 from hcloud.control.search import reserved_for
 from hcloud.control.state import Control, Job
+from hcloud.control.together import choose_servers, forget_choice
 from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
 from hcloud.policy.quality import leading, quantile
 
@@ -29,22 +31,35 @@ def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple
     """The reserved server that could take the job (-1: none), and the verdict of the mapping policy."""
     rules, job = c.rules, c.jobs[number]
     c.desk.found = 0
-    server = _reserved_now(c, job, avoid)
+    promise_nothing(job)
+    server = _chosen_now(c, number) if is_piece(job) else _reserved_now(c, job, avoid)
     dynamic, room = rules.mapping == MAP_DYNAMIC, 1 if server >= 0 else 0
     offered, wait = 0, 0.0
     if dynamic:
         offered = _offered(c, job.kind, now)
         c.desk.cold_starts += 1 if c.windows[job.kind].length == 0 else 0
         if offered <= leading(job.high) and (room == 0 or utilisation(c) >= rules.hard):
-            job.cause, job.pace = cause_of(c, job, room)
-            wait = wait_of(c, job.cause, job.pace, 0.0)
+            wait = promise(c, job, room)
     return server, choose(rules, _situation(c, job, room, offered, wait))
 
 
 def _reserved_now(c: Control, job: Job, avoid: int) -> int:
     """The reserved server for a job that is mapped (-1: none): it does not overtake unless it may, or is moved."""
+    return reserved_for(c, job, avoid) if _may_look(c, avoid) else -1
+
+
+def _may_look(c: Control, avoid: int) -> bool:
     held_back = c.desk.queued > 0 and not c.rules.overtaking and avoid < 0
-    return reserved_for(c, job, avoid) if c.desk.pool > 0 and not held_back else -1
+    return c.desk.pool > 0 and not held_back
+
+
+def _chosen_now(c: Control, number: int) -> int:
+    """The reserved server for a piece, where all pieces have one (or some, where they need not begin together)."""
+    if not _may_look(c, -1):
+        forget_choice(c, number)
+        return -1
+    found = choose_servers(c, number)
+    return c.jobs[number].chosen if found or c.rules.gang == 0 else -1
 
 
 def _situation(c: Control, job: Job, room: int, offered: int, wait: float) -> Situation:

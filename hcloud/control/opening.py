@@ -28,7 +28,7 @@ from hcloud.control.state import (
 from hcloud.control.waiting import LocalEntry, UnitBucket, UnitRelease
 from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.quality import QualityWindow
-from hcloud.policy.queueing import CAUSES, Waits
+from hcloud.policy.queueing import CAUSES, KINDS, Drift, Waits
 from hcloud.policy.records import Table, record, table
 from hcloud.policy.rules import Rules
 
@@ -37,7 +37,7 @@ CHANGES = 1 << 16
 _LONG = 1.0
 """Seconds of a copy's age from which on four times as many are."""
 _LATE = 1024
-"""Candidates among which a job that has waited long enough chooses, at most."""
+"""Candidates among which a job that has waited long enough chooses, or one of several servers, at most."""
 COMMANDS = 4096
 """Commands between two reads that there is room for at first."""
 
@@ -61,13 +61,14 @@ def new_control(
         kinds,
         table(QualityWindow, count),
         table(Waits, CAUSES),
+        table(Drift, KINDS),
         table(Job, FOLLOWED),
         jobs,
         table(Server, servers),
         table(Shelf, 2 * SHELF + count),
         table(ShelfBlock, servers),
         table(RosterRow, servers),
-        table(Candidate, max(rules.most_candidates, _LATE if rules.buckets else 0) + 2),
+        table(Candidate, max(rules.most_candidates, _LATE if rules.buckets or rules.candidates else 0) + 2),
         table(AuditedChoice, len(jobs) if rules.audit else 0),
         table(RoomChange, _changes_kept(rules)),
         table(LocalEntry, len(jobs) * entries if entries else 1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from hcloud.control.pieces import pieces_of
 from hcloud.control.search import bears_in, could_take, reserved_for
 from hcloud.control.state import FREED, Control, Job
 from hcloud.control.tenants import tenants_in_the_way
@@ -12,6 +13,7 @@ from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES, most_pressed
 from hcloud.policy.queueing import (
     FIRST_BAND,
+    SUFFERING,
     assumed_wait,
     belief_in,
     cause_of_wait,
@@ -19,6 +21,10 @@ from hcloud.policy.queueing import (
     end_wait,
     expected_stay,
     first_alike,
+    judge_bound,
+    judge_mean,
+    kind_of_wait,
+    mean_wait,
     pace_of_wait,
     rate_of_ending,
     wait_within,
@@ -36,7 +42,7 @@ def append(c: Control, number: int) -> None:
         c.desk.head = number
     c.jobs[number].behind = -1
     c.desk.tail = number
-    c.desk.queued += 1
+    c.desk.queued += pieces_of(c, number)
 
 
 def remove(c: Control, number: int, ahead: int, now: float) -> None:
@@ -48,9 +54,9 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
         c.desk.head = job.behind
     if job.behind < 0:
         c.desk.tail = ahead
-    job.behind, job.held = -1, 0
+    job.behind, job.held, job.stands = -1, 0, 0
     c.desk.blocked = 0
-    c.desk.queued -= 1
+    c.desk.queued -= pieces_of(c, number)
     c.desk.last_queued = now
 
 
@@ -62,6 +68,25 @@ def give_up(c: Control, number: int, now: float) -> None:
     if c.rules.mapping == MAP_DYNAMIC:
         _count(c, c.jobs[number], now)
     remove(c, number, ahead, now)
+
+
+def hand_over(c: Control, number: int, heir: int) -> None:
+    """Another piece of a job stands in the queue for all of them."""
+    ahead, other = -1, c.desk.head
+    while other != number:
+        ahead, other = other, c.jobs[other].behind
+    if ahead >= 0:
+        c.jobs[ahead].behind = heir
+    else:
+        c.desk.head = heir
+    c.desk.tail = heir if c.desk.tail == number else c.desk.tail
+    job, other_job = c.jobs[number], c.jobs[heir]
+    other_job.behind, other_job.stands, other_job.asked = job.behind, 1, job.asked
+    other_job.cause, other_job.pace, other_job.band = job.cause, job.pace, job.band
+    other_job.band_end, other_job.counted, other_job.opened = job.band_end, job.counted, job.opened
+    other_job.promised, other_job.foretold, other_job.usually = job.promised, job.foretold, job.usually
+    job.behind, job.stands = -1, 0
+    c.desk.blocked = 0
 
 
 def cause_of(c: Control, job: Job, room: int) -> tuple[int, float]:
@@ -84,7 +109,24 @@ def wait_of(c: Control, cause: int, pace: float, age: float) -> float:
     if c.desk.pool == 0 or (c.waits[cause].all_ended == 0.0 and not c.rules.assumes_waits):
         return math.inf
     share, rate = c.rules.wait_quantile, usual_rate(c, cause)
-    return wait_within(c.waits[cause], share, rate, age * pace, belief_in(cause)) / pace
+    judged = pace * math.exp(-c.drifts[kind_of_wait(cause)].longer)
+    return wait_within(c.waits[cause], share, rate, age * judged, belief_in(cause)) / judged
+
+
+def mean_of(c: Control, cause: int, pace: float) -> float:
+    """Seconds that a job is to wait for a cause, in the mean, as counted so far."""
+    return mean_wait(c.waits[cause], usual_rate(c, cause), belief_in(cause)) / pace
+
+
+def promise(c: Control, job: Job, room: int) -> float:
+    """Why a job that came now would have to wait, and how long: what is promised is held against what comes."""
+    job.cause, job.pace = cause_of(c, job, room)
+    wait = wait_of(c, job.cause, job.pace, 0.0)
+    job.promised = wait if wait < math.inf else -1.0
+    if job.cause >= SUFFERING:  # at the limit and behind others means hold as counted
+        job.usually = mean_of(c, job.cause, job.pace)
+        job.foretold = job.usually * math.exp(c.drifts[kind_of_wait(job.cause)].longer_mean)
+    return wait
 
 
 def usual_rate(c: Control, cause: int) -> float:
@@ -95,6 +137,11 @@ def usual_rate(c: Control, cause: int) -> float:
         ended += c.waits[kin].all_ended
         waited += c.waits[kin].all_waited
     return rate_of_ending(ended, waited, assumed_wait(cause, c.kinds[c.rules.large].spin_up), belief_in(cause)[0])
+
+
+def promise_nothing(job: Job) -> None:
+    """Nothing is said of the job's wait."""
+    job.promised = job.foretold = job.usually = -1.0
 
 
 def await_opening(job: Job) -> None:
@@ -116,10 +163,13 @@ def _count_waiting(c: Control, now: float) -> None:
 
 
 def _count(c: Control, job: Job, now: float) -> None:
-    """Count what a job has waited since it was last counted, at its pace."""
+    """Count what a job has waited since it was last counted, at its pace, and a bound that it has missed."""
     age = (now - job.asked) * job.pace
     job.band, job.band_end = count_wait(c.waits[job.cause], job.band, job.band_end, (job.counted, age))
     job.counted = age
+    if 0.0 <= job.promised < now - job.asked:
+        judge_bound(c.drifts[kind_of_wait(job.cause)], 0, c.rules.wait_quantile)
+        job.promised = -1.0
 
 
 def learn_wait(c: Control, job: Job, number: int, now: float) -> None:
@@ -128,8 +178,19 @@ def learn_wait(c: Control, job: Job, number: int, now: float) -> None:
         return
     _count(c, job, now)
     end_wait(c.waits[job.cause], job.band, c.rules.history)
+    _judge(c, job, now - job.asked)
     if c.jobs[number].asked == job.asked:
         c.jobs[number].opened = now - job.asked
+
+
+def _judge(c: Control, job: Job, waited: float) -> None:
+    """Hold what was promised against a wait that has ended; a bound that was missed has been counted."""
+    drift = c.drifts[kind_of_wait(job.cause)]
+    if job.promised >= 0.0:
+        judge_bound(drift, 1, c.rules.wait_quantile)
+    if job.usually >= 0.0:
+        judge_mean(drift, job.usually, job.foretold, waited)
+    job.promised = job.usually = -1.0
 
 
 def follow(c: Control, number: int, now: float) -> None:
@@ -153,6 +214,7 @@ def _copy(job: Job, other: Job) -> None:
     other.ask, other.memory, other.asked, other.cause = job.ask, job.memory, job.asked, job.cause
     other.band, other.band_end, other.counted, other.pace = job.band, job.band_end, job.counted, job.pace
     other.moves, other.next, other.low = job.moves, job.next, job.low
+    other.promised, other.foretold, other.usually = job.promised, job.foretold, job.usually
     other.platform, other.coin, other.expected = job.platform, job.coin, job.expected
     for i in range(RESOURCES):
         other.vector[i], other.tolerates[i] = job.vector[i], job.tolerates[i]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hcloud.control.candidates import may_run_on
 from hcloud.control.search import find, find_idle
-from hcloud.control.servers import open_server, seat
+from hcloud.control.servers import close_server, open_server, seat
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, Control, Job
-from hcloud.policy.codes import LARGE, LAUNCH, NO_SPOT, ON_DEMAND, PLACE, SPOT
+from hcloud.policy.codes import LARGE, LAUNCH, NO_SPOT, ON_DEMAND, PLACE, RELEASE, SPOT
 
 
 def command(c: Control, what: int, job: int, server: int, reason: tuple[int, int, float]) -> None:
@@ -18,6 +18,12 @@ def command(c: Control, what: int, job: int, server: int, reason: tuple[int, int
     order.what, order.job, order.server = what, job, server
     order.action, order.reason, order.margin = reason
     c.desk.commands += 1
+
+
+def release(c: Control, place: int, reason: int, now: float) -> None:
+    """Let a server go that has no tenant."""
+    command(c, RELEASE, -1, place, (0, reason, now))
+    close_server(c, place)
 
 
 def sit_down(c: Control, number: int, server: int, cores: int) -> None:

@@ -8,6 +8,7 @@ from dataclasses import astuple
 from typing import Any, Self, get_type_hints
 
 from hcloud.control import handle
+from hcloud.control.arrivals import check_arrival, join_others
 from hcloud.control.batches import LONGEST_GAP, EventBatch
 from hcloud.control.held import HeldJobs
 from hcloud.control.instances import Instance, InstanceBook
@@ -189,11 +190,10 @@ class ControlSession:
         return DecisionFacts(*around, leading(high), ask, memory, coin, kind, measured, large)
 
     def _arrival(self, event: Arrival) -> list[Decision]:
-        if event.platform >= len(self.tables.control.speeds):
-            raise EventError(
-                f"platform {event.platform}: speeds of types are known of {len(self.tables.control.speeds)}"
-            )
+        check_arrival(self.tables, event)
         row = self.tables.add(event, self._known(event))
+        if not join_others(self.tables, self.setup, event, row):
+            return []
         if self.watch is not None:
             self.watch(row, event.at)
         if event.agent is not None:
@@ -201,7 +201,7 @@ class ControlSession:
             desk.agent, desk.refused = event.agent, event.refused
             desk.copy_age = 0.0 if event.ranked else event.copy_age
             put_forward(self.tables, self.instances, event.ranked)
-        return self._call(handle.ARRIVE, row, event.at)
+        return self._call(handle.ARRIVE, row, event.at, more=event.pieces)
 
     def _known(self, event: Arrival) -> Known:
         """What a job causes and tolerates, as far as that is known."""

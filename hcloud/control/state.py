@@ -7,12 +7,14 @@ from typing import Annotated, NamedTuple
 from hcloud.control.waiting import LocalEntry, UnitBucket, UnitRelease
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
-from hcloud.policy.queueing import Waits
+from hcloud.policy.queueing import Drift, Waits
 from hcloud.policy.records import Ints, Table
 from hcloud.policy.rules import Rules
 
 DEAD, STARTING, UP, CLOSED = range(4)
 """Of a server; one that is closed runs its jobs and gets no others."""
+BARRED = 4
+"""Added to the status of a server that a piece of a job sits on, while servers are chosen for others of its pieces."""
 OWN, RENTED, INTERRUPTIBLE = range(3)
 """How a server is paid for: reserved, on demand, spot."""
 
@@ -48,19 +50,22 @@ class RentableKind:
 class Job:
     """What is known of a job and where it is.
 
-    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses by ``vector`` and ``tolerates`` so much from
-    others, needs the quality whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would
-    rent for it (-1: none), ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1,
-    ``movable`` says that it may move while it runs, ``again`` that it may begin anew where its machine is lost. It runs
-    on ``server`` (-1: none) with ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue.
-    It ``asked`` for a place then, and had to wait for a ``cause``: ``counted`` seconds (or points) of that are counted,
-    to within a ``band`` of waits that ends at ``band_end``; its time passes at a ``pace``; the reserve ``opened`` to it
-    after so long (-1: not yet), also where it went elsewhere. It has been on its server since it was ``seated``.
-    ``platform`` is its row of the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's
-    ``vacated``, 0: never), ``ticket`` that of its entries in the queues of servers (0: none), of which it is
-    ``waiting`` in so many; the ``agent`` that decided on it (-1: none). It is ``held`` back with that ticket
-    (0: not), ``until`` then, and is to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1:
-    nobody knows).
+    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses by ``vector`` and ``tolerates`` so much
+    from others, needs the quality whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the
+    strategy would rent for it (-1: none), ``restartable`` says that it may go to spot capacity, ``coin`` is uniform
+    in 0..1, ``movable`` says that it may move while it runs, ``again`` that it may begin anew where its machine is
+    lost. It runs on ``server`` (-1: none) with ``cores``; ``next`` and ``before`` link the tenants of a server,
+    ``behind`` the queue. It ``asked`` for a place then, and had to wait for a ``cause``: ``counted`` seconds (or
+    points) of that are counted, to within a ``band`` of waits that ends at ``band_end``; its time passes at a
+    ``pace``; the reserve ``opened`` to it after so long (-1: not yet), also where it went elsewhere. It was
+    ``promised`` to wait no longer than that, and ``foretold`` a mean where what is counted says ``usually`` (-1:
+    nothing, or it has been judged). It has been on its server since it was ``seated``. ``platform`` is its row of
+    the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's ``vacated``, 0: never),
+    ``ticket`` that of its entries in the queues of servers (0: none), of which it is ``waiting`` in so many; the
+    ``agent`` that decided on it (-1: none). It is ``held`` back with that ticket (0: not), ``until`` then, and is
+    to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1: nobody knows). A piece of a job of
+    several servers knows the ``piece_after`` and the ``piece_before`` it (rows plus one, in a ring; 0: on its own),
+    whether it ``stands`` in the queue for all, and the server ``chosen`` for it (-1).
     """
 
     ask: int
@@ -88,6 +93,9 @@ class Job:
     counted: float
     opened: float
     pace: float
+    promised: float
+    foretold: float
+    usually: float
     seated: float
     platform: int
     tried: int
@@ -98,6 +106,10 @@ class Job:
     until: float
     usual: float
     expected: float
+    piece_after: int
+    piece_before: int
+    stands: int
+    chosen: int
 
 
 class Server:
@@ -237,7 +249,8 @@ class Desk:
     ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age, how often
     all that it chose was ``refused`` before, and whether it ``lost`` all to others just now; how many changes of room
     were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
-    (``resampled``); how many candidates were ``proposed`` for the job that is decided on; how often units were
+    (``resampled``); for how many ``pieces`` a sample is drawn (0: for one job), how many candidates were ``drawn_anew``
+    for pieces; how many candidates were ``proposed`` for the job that is decided on; how often units were
     ``released``, of how many reserved ``platforms``; how many tickets were given to jobs that wait at servers, and the
     next free entry there. Then the state of the draws and the ``salt`` of those by hash, how many servers each roster
     lists, those that were ``asked`` before a job waits there, by how many points each condition of a filter is relaxed,
@@ -277,6 +290,8 @@ class Desk:
     changes: int
     conflicts: int
     resampled: int
+    pieces: int
+    drawn_anew: int
     proposed: int
     released: int
     platforms: int
@@ -320,6 +335,7 @@ class Control(NamedTuple):
     kinds: Table[RentableKind]
     windows: Table[QualityWindow]
     waits: Table[Waits]
+    drifts: Table[Drift]
     followed: Table[Job]
     jobs: Table[Job]
     servers: Table[Server]

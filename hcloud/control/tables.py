@@ -23,6 +23,8 @@ _OF_SETUP = ("rules", "speeds", "desk")
 _UNTRIED = (0, 0, 0, -1, 0, 0.0, 0.0)
 """Of a job that came: when it last fitted nowhere, its place in the queues of servers, who decided on it, and for how
 long it is held back."""
+_ON_ITS_OWN = (0, 0, 0, -1)
+"""And of one that is no piece of several: its neighbours in the ring, whether it stands for them, what is chosen."""
 R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
@@ -144,10 +146,14 @@ class ControlTables:
             0.0,
             -1.0,
             1.0,
+            -1.0,
+            -1.0,
+            -1.0,
             0.0,
             event.platform,
             *_UNTRIED,
             -1.0 if event.expected is None else event.expected,
+            *_ON_ITS_OWN,
         )
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
@@ -157,7 +163,7 @@ class ControlTables:
         setup = self._setup
         only_reserved = setup.rules.mapping == MAP_RESERVED
         kinds = {kind for kind, _ in setup.lots} if only_reserved else {setup.rules.large}
-        fits = [ask <= t.cores and memory <= t.memory and self._runs_on(platform, i) for i, t in enumerate(setup.types)]
+        fits = [ask <= t.cores and memory <= t.memory and self.runs_on(platform, i) for i, t in enumerate(setup.types)]
         if setup.whole_servers and any(fits[k] for k in kinds):
             return setup.rules.large
         return fits.index(True) if True in fits and not only_reserved else -1
@@ -166,9 +172,9 @@ class ControlTables:
         """Whether a job may run on the large type."""
         if not self._setup.speeds:
             return True
-        return self._runs_on(int(self.control.jobs[row].platform), self._setup.rules.large)
+        return self.runs_on(int(self.control.jobs[row].platform), self._setup.rules.large)
 
-    def _runs_on(self, platform: int, kind: int) -> bool:
+    def runs_on(self, platform: int, kind: int) -> bool:
         """Whether jobs of a row of the speeds may run on a type: they have a speed there."""
         return not self._setup.speeds or self._setup.speeds[platform][kind] > 0
 

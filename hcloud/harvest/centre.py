@@ -34,7 +34,8 @@ _UPPER_FIFTH = 0.8416
 @dataclass(frozen=True, slots=True)
 class CentreShape:
     """How large a centre is, and how often its servers are reimaged: the median and the 80th percentile over tenants,
-    a server and month. ``variation`` is how far a tenant's rate goes up and down from month to month."""
+    a server and month. ``variation`` is how far a tenant's rate goes up and down from month to month; ``mean_use`` is
+    what use is scaled to (None: as it is drawn)."""
 
     name: str
     tenants: int = 300
@@ -45,6 +46,9 @@ class CentreShape:
     cores: float = 12.0
     memory_gib: float = 32.0
     space_gib: float = 500.0
+    tenants_by_pattern: tuple[float, float, float] = _SHARE_OF_TENANTS
+    servers_by_pattern: tuple[float, float, float] = _SHARE_OF_SERVERS
+    mean_use: float | None = None
 
 
 CENTRES: Mapping[str, CentreShape] = {
@@ -65,6 +69,13 @@ CENTRES: Mapping[str, CentreShape] = {
     )
 }
 """Ten centres that differ in how often servers are reimaged and how much that varies; the last three low."""
+
+
+_OF_TESTBED = (13 / 21, 3 / 21, 5 / 21)
+TESTBED = CentreShape(
+    "testbed", 21, 102, tenants_by_pattern=_OF_TESTBED, servers_by_pattern=_OF_TESTBED, mean_use=1 / 3
+)
+"""The servers and tenants of the study's testbed, at a third of their vCPUs (OSDI'16 §6.1); its use is made up."""
 
 
 class Reimages(NamedTuple):
@@ -90,7 +101,7 @@ def centre(shape: CentreShape, seed: int) -> Centre:
     """A centre drawn from a seed."""
     chance = np.random.default_rng([seed, 1])
     count = shape.tenants
-    ends = np.round(np.cumsum(_SHARE_OF_TENANTS) * count).astype(np.int64)
+    ends = np.round(np.cumsum(shape.tenants_by_pattern) * count).astype(np.int64)
     pattern = chance.permutation(np.searchsorted(ends, np.arange(count), side="right"))
     sizes = _sizes(pattern, shape, chance)
     mean = np.minimum(_MEAN_USE * np.exp(chance.normal(0.0, _MEAN_SPREAD, count)), _MOST_USE)
@@ -102,7 +113,7 @@ def _sizes(pattern: NDArray[np.int64], shape: CentreShape, chance: np.random.Gen
     """Servers of each tenant, at least one; those of a pattern have its share of them."""
     raw = np.exp(chance.normal(0.0, 1.0, len(pattern)))
     sizes = np.ones(len(pattern), np.int64)
-    for code, share in enumerate(_SHARE_OF_SERVERS):
+    for code, share in enumerate(shape.servers_by_pattern):
         mine = pattern == code
         sizes[mine] = np.maximum(np.round(raw[mine] / raw[mine].sum() * share * shape.servers), 1)
     largest = int(sizes.argmax())

@@ -62,11 +62,36 @@ MECHANISMS: Mapping[str, tuple[str, tuple[Key, ...]]] = {
     ),
     "reserve": (
         "share-of-each-server",
-        (Key("reserve_cores", "number", least=0, most=1), Key("rise_exceeded", "number", least=0, most=0.5)),
+        (
+            Key("reserve_cores", "number", least=0, most=1),
+            Key("reserve_memory", "number", least=0, most=1),
+            Key("rise_exceeded", "number", least=0, most=0.5),
+        ),
     ),
     "jobs": (
         "by-last-run",
         (Key("short_below", "number", "s", least=0), Key("long_above", "number", "s", least=0)),
+    ),
+    "choice": (
+        "room-times-weight",
+        (
+            Key("first_weight", "number", least=0.001, most=1000),
+            Key("second_weight", "number", least=0.001, most=1000),
+            Key("third_weight", "number", least=0.001, most=1000),
+        ),
+    ),
+    "heartbeats": (
+        "youngest-first",
+        (Key("tick", "count", "s", least=1, most=300), Key("look_every", "count", "s", least=1, most=3600)),
+    ),
+    "moving": (
+        "kills-or-slip",
+        (
+            Key("most_kills", "count", "kills", least=0, most=1000),
+            Key("moves_on_slip", "switch"),
+            Key("spin_up", "number", "s", least=0, most=86_400),
+            Key("slowdown", "number", least=1, most=100),
+        ),
     ),
 }
 """The rule that each mechanism follows, and the keys of it."""
@@ -105,9 +130,19 @@ class HarvestPolicy:
     missed_heartbeats: int
     notice: int
     reserve_cores: float
+    reserve_memory: float
     rise_exceeded: float
     short_below: float
     long_above: float
+    first_weight: float
+    second_weight: float
+    third_weight: float
+    tick: int
+    look_every: int
+    most_kills: int
+    moves_on_slip: bool
+    spin_up: float
+    slowdown: float
 
     @classmethod
     def of(cls, stated: Strategy) -> HarvestPolicy:

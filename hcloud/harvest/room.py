@@ -26,20 +26,25 @@ def room_by_hour(types: UseTypes, policy: HarvestPolicy) -> Floats:
     Beside the reserve: for short jobs what is not in use, for medium ones at most what is not in use on average, for
     long ones at most what is not in use at the peak (OSDI'16 §4.1).
     """
+    found = np.zeros((len(LENGTHS), len(types.classes), types.days, HOURS))
+    for at, one in enumerate(types.classes):
+        for tenant in one.members:
+            found[:, at] += free_by_hour(types, tenant, policy)[1:] * types.histories.cores[tenant]
+    return found
+
+
+def free_by_hour(types: UseTypes, tenant: int, policy: HarvestPolicy) -> Floats:
+    """What a tenant uses of a vCPU of its own, and what of it jobs of each length may have, [use and lengths, day of
+    the history, hour of the day (UTC)]."""
     histories = types.histories
-    use = histories.part(histories.days - types.days, types.days)
     begins = histories.start + histories.step * (np.arange(histories.per_day) + 0.5)
     hour = (begins % 86_400 // 3600).astype(np.int64)
     in_hour = np.eye(HOURS)[hour]
     mean_in_hour = in_hour / np.maximum(in_hour.sum(axis=0), 1)
-    found = np.zeros((len(LENGTHS), len(types.classes), types.days, HOURS))
-    for at, one in enumerate(types.classes):
-        for tenant in one.members:
-            mine = use[tenant].astype(np.float64).reshape(types.days, -1)
-            levels = (0.0, float(mine.mean()), float(np.quantile(mine, policy.peak_quantile)))
-            for length, level in enumerate(levels):
-                free = np.maximum(1.0 - policy.reserve_cores - np.maximum(mine, level), 0.0) * histories.cores[tenant]
-                found[length, at] += free @ mean_in_hour
+    mine = histories.part(histories.days - types.days, types.days)[tenant].astype(np.float64).reshape(types.days, -1)
+    levels = (0.0, float(mine.mean()), float(np.quantile(mine, policy.peak_quantile)))
+    free = [np.maximum(1.0 - policy.reserve_cores - np.maximum(mine, level), 0.0) for level in levels]
+    found: Floats = np.stack([mine, *free]) @ mean_in_hour
     return found
 
 

@@ -33,7 +33,8 @@ class DemoTotals:
 @dataclass(frozen=True, slots=True)
 class DemoStep:
     """One verb: ``why`` says in a sentence or two what it is for, ``keep`` are patterns of the lines that are shown,
-    ``codes`` the exit codes that are as it should be, ``seconds`` what it takes about."""
+    ``codes`` the exit codes that are as it should be, ``seconds`` what it takes about. Between lines in which two
+    patterns of ``pressed`` find something, neighbours press on this machine."""
 
     title: str
     why: str
@@ -42,3 +43,4 @@ class DemoStep:
     codes: tuple[int, ...] = (0,)
     seconds: float = 2.0
     environment: Mapping[str, str] = field(default_factory=dict)
+    pressed: tuple[str, str] | None = None

@@ -120,7 +120,8 @@ class Jobs:
     ``divisible`` says of each whether it may be split over several machines: 1 yes, 0 no, -1 nothing. ``causes`` and
     ``bears`` [job, resource] are the vectors that single jobs state, before those of their applications; -1: none.
     ``target`` is the index into ``targets`` of jobs that state what they are to achieve instead of a size (-1: none).
-    ``requires`` is what each requires of a machine, as index into ``requirements`` (-1: nothing).
+    ``requires`` is what each requires of a machine, as index into ``requirements`` (-1: nothing); ``servers`` is on how
+    many servers each runs at once, an equal part on each.
     """
 
     submit: Floats
@@ -149,6 +150,7 @@ class Jobs:
     bears: Kinds | None = None
     requires: Codes | None = None
     requirements: tuple[str, ...] = ()
+    servers: Codes | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -251,7 +253,7 @@ def job_name(known: bytes | None, row: int) -> str:
     return f"{row}" if known is None else known.decode() or f"row {row}"
 
 
-SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears", "target", "requires")
+SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears", "target", "requires", "servers")
 """The columns that a trace may lack."""
 JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit

@@ -131,7 +131,8 @@ def plan(
     from hcloud.usecases.deciding.bill_plan import basis_of, plan_bill, plan_of
     from hcloud.usecases.deciding.make import make_plan
     from hcloud.usecases.deciding.plan import plan_for
-    from hcloud.usecases.workloads.billed import KIND, by_kinds, is_bill_named
+    from hcloud.usecases.workloads.billed import by_kinds
+    from hcloud.usecases.workloads.bills import KIND, is_bill_named
 
     asked = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
     operation = {key: value for key, value in asked.items() if value is not None}

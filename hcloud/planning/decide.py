@@ -24,7 +24,7 @@ from hcloud.planning.fleets.evaluate import (
     evaluate,
     fill,
 )
-from hcloud.planning.fleets.fleet import Fleet, serve
+from hcloud.planning.fleets.fleet import Fleet, serve, vcpus_held
 from hcloud.planning.fleets.mix import lower_bound, mixed_reserve, useful_types
 from hcloud.planning.fleets.options import (
     FleetProblem,
@@ -39,6 +39,7 @@ from hcloud.planning.fleets.options import (
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.sizes import Ladder, stated
 from hcloud.planning.forecasting.forecast import Forecast, repeating
+from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.risks.futures import draw_futures
 from hcloud.planning.risks.risk import SCALES, FutureCosts, HoldingSpan, changed, scaled, spread
@@ -102,11 +103,14 @@ class FleetDecision:
 class Given:
     """What a decision may be told beside demand and settings: ``running``, the demand's jobs where some of them cannot
     be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal;
-    ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs."""
+    ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs; ``idle``, what of the demand may run in the
+    idle hours of what is reserved; ``otherwise``, the decision without them: it is never done worse than that."""
 
     running: RunningJobs | None = None
     reserve: int | None = None
     leanest: Leanest | None = None
+    idle: IdleHours | None = None
+    otherwise: FleetDecision | None = None
 
 
 def decide(
@@ -121,7 +125,7 @@ def decide(
     Raises EvidenceError where no candidate has a price or a job fits none, InputError where there is no demand.
     """
     given = given or Given()
-    asked = FleetProblem(demand, settings, owned, given.running, given.leanest)
+    asked = FleetProblem(demand, settings, owned, given.running, given.leanest, given.idle)
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
     candidates = [_paced(c, settings) for kept, _ in found for c in kept]
     if not candidates:
@@ -133,6 +137,8 @@ def decide(
     evaluations = _evaluated(options)
     plain = plain_parts(asked)
     optimum = _choose(evaluations, options, plain.planned, asked)
+    if given.otherwise is not None:
+        optimum = _no_worse(optimum, options, given.otherwise)
     start = optimum if given.reserve is None else _holding(evaluations[0], optimum, given.reserve)
     sized = _sized(start, settings, owned)
     chosen = sized.chosen
@@ -219,10 +225,24 @@ def _choose(
     mixed = serve(forecast, shapes, mix.holdings)
     if float(mixed.cost) >= enough:
         return single
-    if asked.leanest is not None and not_held(mixed, shapes, forecast, asked.leanest) > APART:
+    needed = forecast.beside(vcpus_held(mixed, shapes, forecast))
+    if asked.leanest is not None and not_held(mixed, shapes, needed, asked.leanest) > APART:
         return single
     gap = max(float(mixed.cost) - mix.bound, 0.0)
     return ChosenFleet(_in_use(shapes, mixed), several, mixed, mix.method, gap, bound)
+
+
+def _no_worse(optimum: ChosenFleet, options: Sequence[Option], otherwise: FleetDecision) -> ChosenFleet:
+    """The optimum, or the fleet of another decision where that serves the demand for less (a mix of types need not
+    have saved enough to be looked at)."""
+    by_address = {o.candidate.address: o for o in options}
+    types = tuple(by_address[c.address].candidate for c in otherwise.types if c.address in by_address)
+    if len(types) < len(otherwise.types):
+        return optimum
+    fleet = serve(optimum.option.parts.planned, types, otherwise.fleet.holdings)
+    if fleet.cost >= optimum.fleet.cost:
+        return optimum
+    return replace(optimum, types=types, fleet=fleet, gap=max(float(fleet.cost) - optimum.lower_bound, 0.0))
 
 
 def _holding(best: Evaluation, optimum: ChosenFleet, count: int) -> ChosenFleet:

@@ -25,7 +25,9 @@ the reserved pool, spot capacity, nowhere."""
     POOL_GROWN,
     HELD_BACK,
     AT_SERVERS,
-) = range(20)
+    TOO_MANY,
+    WITH_OTHERS,
+) = range(22)
 """Why it goes there."""
 
 PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)
@@ -45,8 +47,9 @@ PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)
 ) = range(10)
 """Why an instance is released or kept, and why a job ended with it."""
 
-TOO_NOISY, MISCLASSIFIED = range(2)
-"""Why a job is moved: what it was estimated to tolerate was not kept from it, or the estimate was wrong."""
+TOO_NOISY, MISCLASSIFIED, PIECE_LOST = range(3)
+"""Why a job is moved: what it was estimated to tolerate was not kept from it, the estimate was wrong, or another of its
+pieces was lost with its machine."""
 
 BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
 """Orders of the greedy placement."""

@@ -23,9 +23,12 @@ _ORDERS = {"best-fit": codes.BEST_FIT, "least-loaded": codes.LEAST_LOADED, "firs
 
 
 class Placement(Rule):
-    """What every placement has to say: whether jobs may be put on a server that starts."""
+    """What every placement has to say: whether jobs may be put on a server that starts; and of jobs of several servers
+    whether all their pieces begin together, and whether each is to have a server of its own."""
 
     join_starting: bool = switch("join_starting")
+    gang: bool = switch("gang", default=True)
+    locality: str = choice("pack", "spread", feeds="spread", on="spread", default="pack")
 
 
 class Considerate(Placement):
@@ -158,9 +161,9 @@ class PowerOfTwo(SampledServers, of="placement", name="power-of-two", ranking=co
     """The less loaded of two servers that chance draws."""
 
 
-class Sparrow(Rule, of="placement", name="sparrow", ranking=codes.BY_PROBES, interference_is_full=0):
+class Sparrow(Rule, of="placement", name="sparrow", ranking=codes.BY_PROBES, interference_is_full=0, gang=0):
     """Two servers that chance draws are asked; a job that neither has room for waits at both, and the first that gets
-    room takes it (Tarcil §7.2)."""
+    room takes it (Tarcil §7.2). Pieces of a job of several servers begin one by one."""
 
     probes: int = count("servers asked", 1, 16, "candidates")
     agents: int = count("agents that decide", 1, MOST_AGENTS, "agents")

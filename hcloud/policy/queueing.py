@@ -4,6 +4,9 @@ Of each cause it is counted how long jobs waited and how many waits ended, in ba
 the one over the other; where a band has seen little it is that of the whole cause, and where the cause has seen little
 it is what is assumed of it. A job that still waits has its part in the first count, so that long waits are felt before
 they end. Where a tenant has to leave, time passes at a pace: a hundred points are as long as the tenants make likely.
+
+What was promised is held against what came: where too many bounds of a kind of wait were missed, bounds of that kind
+grow until as many are kept as promised, and so it is with means.
 """
 
 from __future__ import annotations
@@ -31,10 +34,24 @@ leaving alone makes one."""
 _ASSUMED_STAY = 50.0
 """Ours: starts of a large instance that a tenant stays before any has left; this weighs as much as two that left."""
 
+_STEP = 0.05
+"""Ours: what a bound that was kept or missed changes later ones by (as a logarithm, times its chance). Measured, 0.02
+to 0.1 keep alike; with less nothing is learnt within a run."""
+_MEAN_STEP = 0.15
+"""Ours: the same for a wait that was longer than its mean by as much as waits last. With 0.1 to 0.2 means come out
+alike."""
+_FARTHEST, _MEAN_FARTHEST, _FARTHEST_OFF = 2.0, 1.0, 9.0
+"""Ours: how far bounds and means go (logarithms), and how much one wait counts at most."""
+_FEW = 8.0
+"""Ours: as many ended waits a mean moves half as fast as later: the first to end are the short ones."""
+_LATELY = 200.0
+"""Ours: waits whose mean is what waits last."""
+
 AT_LIMIT, BEHIND, SUFFERING, CAUSES = 0, 3, 6, 9
 """The first cause of each kind: the hard limit (by the vCPUs in use above it), a queue (by its length), tenants one of
 whom has to leave (by how many of them would make a place alone: none, two at most, more); and how many causes there
 are."""
+KINDS = 3
 
 
 class Waits:
@@ -45,6 +62,17 @@ class Waits:
     waited: Annotated[Reals, BANDS]
     all_ended: float
     all_waited: float
+
+
+class Drift:
+    """How much ``longer`` bounds of a kind of wait are than what was counted of it says, and by how much a
+    ``longer_mean`` is promised, as logarithms. Of waits that a mean was promised of, as many were ``seen`` to end, and
+    in the mean they lasted for ``usual`` seconds."""
+
+    longer: float
+    longer_mean: float
+    seen: float
+    usual: float
 
 
 def cause_of_wait(ahead: int, room: int, excess: int, leavers: float) -> int:
@@ -80,6 +108,29 @@ def first_alike(cause: int) -> tuple[int, int]:
     if cause < BEHIND:
         return AT_LIMIT, BEHIND
     return (BEHIND, SUFFERING) if cause < SUFFERING else (SUFFERING, CAUSES)
+
+
+def kind_of_wait(cause: int) -> int:
+    """Whether a cause is of the first, second or third kind."""
+    return first_alike(cause)[0] // (CAUSES // KINDS)
+
+
+def judge_bound(drift: Drift, kept: int, share: float) -> None:
+    """A bound that ``share`` of the jobs were to keep was kept (1) or missed (0): changes add up to nothing where as
+    many are kept as promised (quantile tracking: Angelopoulos, Candes and Tibshirani 2023)."""
+    drift.longer += _STEP * (share - 1.0 if kept else share)
+    drift.longer = min(max(drift.longer, -_FARTHEST), _FARTHEST)
+
+
+def judge_mean(drift: Drift, counted: float, promised: float, waited: float) -> None:
+    """A wait ended of which a mean was promised; what was ``counted`` said another. Sums of what is promised and waited
+    agree in the end, so what one wait is off weighs in seconds: against what such waits usually last, half, and what
+    was to be expected of this one."""
+    drift.seen = min(drift.seen + 1.0, _LATELY)
+    drift.usual += (waited - drift.usual) / drift.seen
+    off = 2.0 * (waited - promised) / max(drift.usual + counted, FIRST_BAND)
+    drift.longer_mean += _MEAN_STEP * drift.seen / (drift.seen + _FEW) * min(off, _FARTHEST_OFF)
+    drift.longer_mean = min(max(drift.longer_mean, -_MEAN_FARTHEST), _MEAN_FARTHEST)
 
 
 def assumed_wait(cause: int, start: float) -> float:

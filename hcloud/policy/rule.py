@@ -50,7 +50,7 @@ class Rule:
     _declared: ClassVar[Mapping[str, DeclaredKey]] = {}
 
     def __init__(self, values: Mapping[str, Value]) -> None:
-        vars(self).update({key.name: values[key.name] for key in self.keys})
+        vars(self).update({key.name: _stated(key, values) for key in self.keys})
 
     def __init_subclass__(cls, of: str = "", name: str = "", **sets: float) -> None:
         cls.sets = sets
@@ -71,6 +71,10 @@ class Rule:
     def misfits(self) -> Iterable[tuple[str, str, str]]:
         """Keys that cannot stand together: which, what stands there and what it would need."""
         return ()
+
+
+def _stated(key: Key, values: Mapping[str, Value]) -> Value:
+    return values[key.name] if key.default is None else values.get(key.name, key.default)
 
 
 RULES: Mapping[str, dict[str, type[Rule]]] = {m: {} if m in _ALWAYS_RULED else {NONE: Rule} for m in MECHANISMS}
@@ -97,11 +101,11 @@ def counts(unit: str, least: float, most: float) -> Any:
     return DeclaredKey(Key("", "numbers", unit, least, most), "", float)
 
 
-def switch(feeds: str = "") -> Any:
+def switch(feeds: str = "", default: bool | None = None) -> Any:
     """A key that is on or off."""
-    return DeclaredKey(Key("", "switch"), feeds, float)
+    return DeclaredKey(Key("", "switch", default=default), feeds, float)
 
 
-def choice(*choices: str, feeds: str = "", on: str = "") -> Any:
+def choice(*choices: str, feeds: str = "", on: str = "", default: str | None = None) -> Any:
     """A key that names one of several; as a number it is 1 for the one that is ``on``."""
-    return DeclaredKey(Key("", "choice", choices=choices), feeds, lambda chosen: float(chosen == on))
+    return DeclaredKey(Key("", "choice", choices=choices, default=default), feeds, lambda chosen: float(chosen == on))

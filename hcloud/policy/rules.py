@@ -67,6 +67,8 @@ class Rules(NamedTuple):
     most_looks: int = 0
     platform_slack: float = 0.0
     audit: int = 0
+    gang: int = 1
+    spread: int = 0
     agents: int = 0
     decision: float = 0.0
     candidate_cost: float = 0.0

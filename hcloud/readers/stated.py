@@ -99,8 +99,9 @@ class Stated:
         return f"did you mean {close[0]}?" if close else _listed(known)
 
     def parameters(self, keys: tuple[Key, ...], content: object, where: str) -> tuple[Parameter, ...]:
-        """The numbers that the keys ask for, all of them and no others."""
-        given = self.mapping(content, where, tuple(k.name for k in keys))
+        """The numbers that the keys ask for, all of them but those with a default, and no others."""
+        optional = tuple(k.name for k in keys if k.default is not None)
+        given = self.mapping(content, where, tuple(k.name for k in keys), optional)
         return tuple(self.parameter(k, given[k.name], where) for k in keys if k.name in given)
 
     def parameter(self, key: Key, content: object, within: str) -> Parameter:

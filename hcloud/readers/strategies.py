@@ -153,6 +153,9 @@ def _unfit_queues(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple
     if counted and not only:
         words = "jobs wait for units of the reserve, and mapping has to be reserved-only, as in SR"
         yield "mechanisms.queueing.rule", "bucket-counters", words
+    if counted and getattr(rule_of(strategy, "placement"), "gang", False):
+        words = "units are counted for one server at a time: state gang: false"
+        yield "mechanisms.placement.parameters.gang", "true", words
     if counted and rule["placement"] in (GREEDY, "sparrow"):
         yield "mechanisms.queueing.rule", "bucket-counters", f"{rule['placement']} ranks no servers to wait at"
 

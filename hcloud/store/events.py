@@ -228,7 +228,9 @@ def _read_arrival(document: Document) -> Arrival:
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
     expected = None if document.get("expected") is None else _number(document, "expected", 0.0, MOST)
     natures = _known(document, "tolerates"), _known(document, "true_tolerates")
-    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, refused, expected)
+    pieces = _whole(document, "pieces", 1, MOST_SERVERS) if "pieces" in document else 1
+    after = _named(document["after"], "after") if "after" in document else None
+    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, refused, expected, pieces, after)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -254,6 +256,8 @@ def _write_arrival(event: Arrival) -> Document:
         **({"ranked": list(event.ranked)} if event.ranked else {}),
         **({"refused": event.refused} if event.refused else {}),
         **({} if event.expected is None else {"expected": event.expected}),
+        **({"pieces": event.pieces} if event.pieces > 1 else {}),
+        **({} if event.after is None else {"after": event.after}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),
     }
 

@@ -54,6 +54,8 @@ _VALUES: Mapping[str, Schema] = {
     "copy_age": _TIME,
     "refused": {"type": "integer", "minimum": 0, "maximum": MOST_REFUSED},
     "platform": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
+    "pieces": {"type": "integer", "minimum": 1, "maximum": MOST_SERVERS},
+    "after": _NAME,
     "ranked": {"type": "array", "items": {"type": "integer", "minimum": 0, "exclusiveMaximum": MOST_SERVERS}},
     "performance": _number(0, 1000),
     "estimate": _entries(),
@@ -87,6 +89,8 @@ _OPTIONAL = frozenset(
         "agent",
         "copy_age",
         "refused",
+        "pieces",
+        "after",
         "platform",
         "ranked",
     }

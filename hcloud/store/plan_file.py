@@ -48,6 +48,8 @@ def plan_document(plan: Plan) -> Mapping[str, object]:
         del document["operation"]
     if plan.changes is None:
         del document["changes"]
+    if plan.harvest is None:
+        del document["harvest"]
     return document
 
 

@@ -190,3 +190,10 @@ def test_long_jobs_choose_first_and_each_in_its_own_order() -> None:
     assert got[2, [constant, periodic, unpredictable]].tolist() == [4, 4, 1]
     assert got[1, [periodic, constant, unpredictable]].tolist() == [6, 6, 0]
     assert got[0, [unpredictable, periodic, constant]].tolist() == [6, 0, 0]
+
+
+def test_percent_is_said_with_this_verb(pool: Path, capsys: Capture) -> None:
+    util_csv(Path("percent.csv"), {name: 100 * use for name, use in use_of().items()})
+    words = ["harvest", "plan", "percent.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
+    assert run(words) == 1
+    assert "hcloud harvest plan percent.csv --set series_value=percent" in " ".join(capsys.readouterr().err.split())

@@ -122,7 +122,7 @@ def test_machines_end_although_their_price_is_missing_by_now(
     assert "none left standing" in capsys.readouterr().out
 
 
-def test_who_leaves_is_told_the_cloud_and_without_it_nothing_is_ended(
+def test_who_leaves_is_told_the_cloud_and_without_it_that_of_the_journal_is_taken(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sentence named a command that ended with a hint to run the jobs here."""
@@ -133,9 +133,10 @@ def test_who_leaves_is_told_the_cloud_and_without_it_nothing_is_ended(
     monkeypatch.undo()
     monkeypatch.chdir(here)
     assert "'hcloud operate stop --cloud fake:aws' ends them" in " ".join(capsys.readouterr().err.split())
-    assert run(["operate", "stop"]) == 4
+    assert run(["operate", "stop", "--cloud", "local"]) == 4
     assert "its machines run in aws" in " ".join(capsys.readouterr().err.split())
-    assert run(["operate", "stop", "--force", "--cloud", "fake:aws"]) == 0
+    assert run(["operate", "stop", "--force"]) == 0
+    assert "1 machine launched, none left standing" in " ".join(capsys.readouterr().out.split())
 
 
 def test_who_leaves_is_told_the_place_of_the_work_where_it_is_not_the_usual_one(

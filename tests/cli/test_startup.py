@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,20 @@ def test_the_version_answers_before_anything_is_imported() -> None:
     )
     assert (done.returncode, done.stdout) == (0, f"hcloud {__version__}\n")
     assert "typer" not in done.stderr
+
+
+def test_a_plan_of_a_trace_loads_nothing_that_reads_bills(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("submit,duration,cores\n" + "".join(f"{n * 900},1800,4\n" for n in range(200)))
+    words = "import sys; from hcloud.cli.main import run; code = run(sys.argv[1:]); print('loaded:', *sys.modules)"
+    plan = ["plan", str(trace), "--now", "2026-11-20T00:00:00Z"]
+    done = subprocess.run([sys.executable, "-c", words, *plan], check=True, capture_output=True, text=True)
+    loaded = done.stdout.rpartition("loaded:")[2].split()
+    assert "hcloud.usecases.deciding.plan" in loaded
+    assert [
+        name for name in loaded if name.startswith(("hcloud.readers.bills.reading", "hcloud.planning.billed"))
+    ] == []
+    assert "hcloud.usecases.deciding.bill_plan" not in loaded
 
 
 def test_verbs_that_look_at_machines_load_nothing_that_decides() -> None:

@@ -59,6 +59,20 @@ def test_the_kill_in_the_demo_is_a_real_one_and_half_way(walked: tuple[Path, str
     assert re.search(r"converged: [1-9]\d* launched", resumed)
 
 
+def test_a_machine_that_neighbours_press_on_is_measured_as_bad_and_given_back(walked: tuple[Path, str]) -> None:
+    folder, told = walked
+    scores = [
+        entry["score"]
+        for name in ("journal.1.jsonl", "journal.jsonl")
+        for line in (folder / "rented" / "operate" / name).read_text(encoding="utf-8").splitlines()
+        if (entry := json.loads(line)).get("event") == "quality"
+    ]
+    good, bad = scores
+    assert bad < good
+    assert "its quality fell short" in " ".join(told.split())
+    assert re.search(rf"quality of 1 launched machine, % +[\d.]+ +{100 * bad:.1f}", told)
+
+
 def test_every_line_of_a_result_stands_on_the_screen_of_its_command(walked: tuple[Path, str]) -> None:
     folder, told = walked
     screens = "\n".join(path.read_text(encoding="utf-8") for path in sorted((folder / "screens").iterdir()))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pieces import several, with_keys
 from simulating import changed, crashing, excerpt, hasty, setting_of, tasks_in, with_spot, world_of
 
 from hcloud.control.session import ControlSession
@@ -42,6 +43,9 @@ STRATEGIES = {
         for name, keys in KEYS
     },
     **{f"HM+{name}": (load_strategy(f"HM+{name}"), 2) for name in ("paragon", "tarcil", "no-heterogeneity")},
+    "HM, several servers": (load_strategy("HM"), 4),
+    "SR+tarcil, several servers, late": (hasty(load_strategy("SR+tarcil")), 12),
+    "SR+paragon, several servers": (with_keys(load_strategy("SR+paragon"), "placement.locality=spread"), 12),
 }
 
 
@@ -78,7 +82,7 @@ def test_M1_both_write_the_same_bytes(name: str) -> None:
     strategy, pool = STRATEGIES[name]
     setting = setting_of(strategy, pool)
     setting = crashing(setting, 120.0, 0.2) if name.endswith("late") else setting
-    tasks = tasks_in(setting, excerpt(240))
+    tasks = tasks_in(setting, several(90) if "several servers" in name else excerpt(240))
     worlds = []
     for simulate in (on_objects, compiled()[SIMULATE]):
         world = world_of(setting, tasks)

@@ -16,7 +16,8 @@ from pyarrow import parquet
 
 from hcloud.errors import InputError
 from hcloud.model.bill import Bill
-from hcloud.readers.bills import is_bill, read_bill
+from hcloud.readers.bills.files import is_bill
+from hcloud.readers.bills.reading import read_bill
 from hcloud.readers.bills.tables import CUT
 
 CASES = Path(__file__).parents[1] / "cases" / "bills"

@@ -3,124 +3,22 @@ forgotten, and what is counted is what there is."""
 
 from __future__ import annotations
 
-import random
-from heapq import heappop, heappush
 from typing import Any, cast
 
 import pytest
+from crowds import CORES, GONE, JOBS, QUEUED, STARTED, Crowd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulating import crashing, excerpt, hasty, setting_of, tasks_in, world_of
 
-from hcloud.control.admission import overdue
-from hcloud.control.buckets import recount
-from hcloud.control.controller import arrive, leave, open_pool
-from hcloud.control.losses import cancel, lose
-from hcloud.control.opening import new_control
+from hcloud.control.controller import arrive, leave
 from hcloud.control.ranks import ARRIVAL
-from hcloud.control.state import DEAD, OWN, Control, Job, RentableKind
-from hcloud.policy.codes import BY_PROBES, HELD_BACK, LOST, PLACE, WAIT
+from hcloud.control.state import DEAD, OWN
+from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.quality import HALF
-from hcloud.policy.records import table
-from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.engine import simulate
 from hcloud.sim.kernels.objects import as_objects
-
-CORES, JOBS = 4_000, 400
-STARTED, QUEUED, GONE = range(3)
-
-
-class Crowd:
-    """A pool that is asked for more than it has, by agents in any order; who is where, as the commands say."""
-
-    def __init__(self, placement: str, servers: int, seed: int) -> None:
-        self.chance, self.now, self.next = random.Random(seed), 0.0, 0
-        kinds = table(RentableKind, 1)
-        kinds[0].cores, kinds[0].memory, kinds[0].spin_up = CORES, 16_000, 10.0
-        jobs = table(Job, JOBS)
-        for at in range(JOBS):
-            jobs[at].ask, jobs[at].memory = self.chance.choice([1_000, 1_000, 2_000, 4_000]), 1_000
-            jobs[at].coin, jobs[at].again, jobs[at].server = self.chance.random(), 1, -1
-            for i in range(10):
-                jobs[at].vector[i] = self.chance.randint(0, 30)
-                jobs[at].tolerates[i] = 99 - jobs[at].vector[i]
-        rules = compose(load_strategy(f"SR+{placement}"), 0, (5_000,))
-        made = new_control(rules, kinds, jobs, servers + 10)
-        open_pool(made, 0, servers)
-        self.control: Control = as_objects(made)
-        self.servers = set(range(servers))
-        self.state: dict[int, int] = {}
-        self.starts = [0] * JOBS
-        self.bounds: list[tuple[float, int]] = []
-
-    def obey(self) -> None:
-        desk = self.control.desk
-        for at in range(desk.commands):
-            order = self.control.commands[at]
-            if order.what == PLACE:
-                assert self.state.get(order.job) != STARTED, "begun twice"
-                self.state[order.job] = STARTED
-                self.starts[order.job] += 1
-            elif order.what == WAIT:
-                self.state[order.job] = QUEUED
-                if order.reason == HELD_BACK:
-                    heappush(self.bounds, (order.margin, order.job))
-        desk.commands = 0
-
-    def pass_time(self, seconds: float) -> None:
-        """Whoever was held back long enough by then is told so."""
-        until = self.now + seconds
-        while self.bounds and self.bounds[0][0] <= until:
-            at, job = heappop(self.bounds)
-            self.now = max(self.now, at)
-            overdue(self.control, job, at)
-            self.obey()
-        self.now = until
-
-    def of(self, state: int) -> list[int]:
-        return [job for job, at in self.state.items() if at == state]
-
-    def step(self) -> None:
-        self.pass_time(self.chance.expovariate(20.0))
-        what, control = self.chance.random(), self.control
-        running, waiting = self.of(STARTED), self.of(QUEUED)
-        if what < 0.55 and self.next < JOBS:
-            if control.rules.agents:
-                control.desk.agent, control.desk.copy_age = self.next % 3, self.chance.choice([0.005, 0.1, 2.0])
-            arrive(control, self.next, self.now)
-            self.next += 1
-        elif what < 0.9 and running:
-            self.state[job := self.chance.choice(running)] = GONE
-            leave(control, job, 1.0, self.now)
-        elif what < 0.97 and waiting:
-            self.state[job := self.chance.choice(waiting)] = GONE
-            cancel(control, job, self.now)
-        elif len(self.servers) > 2:
-            place = self.chance.choice(sorted(self.servers))
-            self.servers.remove(place)
-            for job in running:
-                if control.jobs[job].server == place:
-                    self.state[job] = QUEUED  # it begins anew, or waits
-            lose(control, place, LOST, 0.0, self.now)
-        self.obey()
-
-    def check(self) -> None:
-        control = self.control
-        for place in self.servers:
-            tenants = [j for j in self.of(STARTED) if control.jobs[j].server == place]
-            used = sum(control.jobs[j].cores for j in tenants)
-            assert used == control.servers[place].used <= CORES
-        assert control.desk.used == sum(control.servers[p].used for p in self.servers)
-        assert control.desk.queued == len(self.of(QUEUED))
-        for job in self.of(QUEUED):
-            assert control.jobs[job].held == 0 or control.jobs[job].until > self.now, "held back beyond the bound"
-        if control.rules.buckets:
-            counted = [bucket.free for bucket in (control.buckets[at] for at in range(len(control.buckets)))]
-            for place in self.servers:
-                recount(control, place, False)
-            assert counted == [control.buckets[at].free for at in range(len(control.buckets))]
-            assert sum(counted) == sum((CORES - control.servers[p].used) // 1_000 for p in self.servers)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from slurm_cluster import wait_for
 
 from hcloud.fake.execute import name_of
 from hcloud.fake.faults import FaultPlan, Faults
+from hcloud.fake.world import SPOT_NOTICE_SECONDS
+from hcloud.readers.bundle import bundled
 from slurm.fake_clouds import STRATEGY, Ground, ground
 
 pytestmark = [
@@ -97,6 +99,35 @@ def test_a_machine_that_is_lost_loses_one_attempt_and_no_job(home: Path) -> None
         said = here.drain(running)
         assert here.ledger() == _once([restartable, other]) + Counter([f"begin {restartable}"]), said
         assert here.slurm.job(restartable).nodes != node or len(here.machines()) >= 3
+        _check_end(here, said)
+
+
+def test_a_job_on_a_spot_machine_begins_anew_elsewhere_at_its_notice(home: Path) -> None:
+    """AWS marks the spot machine for termination: its restartable job is requeued before the machine is taken."""
+    with ground(home, "aws") as here:
+        here.fill_store()
+        below = "{below_quality: {value: 1.0, unit: quality, origin: C, source: ours, why: a test}}"
+        spot = f"  spot:\n    rule: tolerant-batch\n    parameters: {below}"
+        text = (bundled("policies") / "OdM.yaml").read_text()
+        (here.shared / "spot.yaml").write_text(text.replace("  spot:\n    rule: none", spot))
+        job = here.submit(0, "--requeue", until="noticed")
+        words = [str(here.shared / "spot.yaml") if word == STRATEGY else word for word in RUN]
+        running = here.controller(*words, "--cloud", "aws")
+        wait_for(lambda: here.ledger()[f"begin {job}"] or running.poll(), "it does not begin", PATIENCE)
+        (first,) = here.live()
+        with here.cloud.ledger.held():
+            here.cloud.faults = Faults(FaultPlan(spot_notices=(0.0,)), here.cloud.clock.now())
+        noticed = here.cloud.clock.now()
+        wait_for(lambda: here.ledger()[f"begin {job}"] == 2 or running.poll(), "it does not begin anew", PATIENCE)
+        (here.shared / "noticed").touch()
+        wait_for(lambda: here.ledger()[f"end {job}"] or running.poll(), "it does not end", PATIENCE)
+        said = here.drain(running)
+        assert here.ledger() == Counter({f"begin {job}": 2, f"end {job}": 1}), said
+        machines = here.machines()
+        assert (machines[0].id, machines[0].spot, len({m.id for m in machines}) >= 2) == (first.id, True, True)
+        assert machines[0].asked_to_end is not None
+        assert machines[0].asked_to_end < noticed + SPOT_NOTICE_SECONDS, "it leaves before it is taken"
+        assert '"event":"interruption"' in here.journal()
         _check_end(here, said)
 
 

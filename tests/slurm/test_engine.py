@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
-from slurm_cluster import Cluster, wait_for
+from slurm_cluster import Cluster, cluster, wait_for
 
 from hcloud.errors import NoCapacityError
-from hcloud.model.running.job import JobPhase, MachineRole, NodePhase
+from hcloud.model.running.job import JobPhase, MachineRole, NewJobs, NodePhase
 from hcloud.model.workload import JobKind
 from hcloud.providers.slurm import config
 from slurm.machines import engine_of, launch, orders, phases, place, sighting, terminate, wait_phase
@@ -28,6 +29,41 @@ def test_held_jobs_are_told_as_orders_in_slurms_own_order(slurm: Cluster) -> Non
     assert (task.expect, task.restartable, task.memory) == (7.5, False, 1024)
     assert engine.new().orders == ()
     assert len(engine_of(slurm).new().orders) == 4, "after a restart they are told again"
+
+
+BY_SIZE = """\
+PriorityType=priority/multifactor
+PriorityWeightJobSize=10000
+PriorityFlags=ACCRUE_ALWAYS
+"""
+
+
+@pytest.mark.slow
+def test_jobs_are_taken_by_the_priority_that_slurmctld_reckons(home: Path) -> None:
+    """Its weights put the wider job first, which a user's nice takes back. Nothing begins before it is let."""
+    with cluster(home, more=BY_SIZE) as slurm:
+        engine = engine_of(slurm)
+        launch(slurm, engine, 1)
+        narrow, wide = slurm.submit("true", "--mem=64"), slurm.submit("true", "-c2", "--mem=64")
+        nicer, later = slurm.submit("true", "-c2", "--nice=9000"), slurm.submit("true", "--begin=now+1hour")
+        after = slurm.submit("true", "--mem=64", "-d", f"afterok:{narrow}")
+        ranked = [slurm.job(job).priority for job in (wide, narrow, nicer)]
+        assert ranked == sorted(ranked, reverse=True)
+        assert ranked[-1] > 0
+        found = orders(engine, 3)
+        assert [order.id for order in found] == [wide, narrow, nicer]
+        time.sleep(1.5)
+        assert {slurm.job(job).state for job in (wide, narrow, nicer, later, after)} == {"PENDING"}
+        assert engine.new() == NewJobs((), ()), "what waits was not cancelled"
+        engine.begin(found[1], place(1))
+        at = time.monotonic()
+        wait_phase(engine, narrow, JobPhase.ENDED)
+        assert time.monotonic() - at < 4
+        assert slurm.job(narrow).nodes == slurm.site.names("small", reserved=False)[1]
+        (freed,) = orders(engine, 1)
+        assert freed.id == after
+        slurm.run("scontrol", "update", f"jobid={nicer}", "starttime=now")
+        wait_for(lambda: nicer in engine.new().cancelled, "who lets it begin takes it from hcloud")
 
 
 def test_a_job_runs_on_the_node_that_was_chosen_within_four_seconds(slurm: Cluster) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]), int(sys.argv[2])))
 from hcloud.address_space import fit_into_bounds
 fit_into_bounds()
-from hcloud.readers.bills import read_bill
+from hcloud.readers.bills.reading import read_bill
 read_bill(Path(sys.argv[1]))
 status = Path("/proc/self/status").read_text().split()
 print(int(status[status.index("VmPeak:") + 1]))

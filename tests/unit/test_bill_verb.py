@@ -12,7 +12,7 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.model.bill_figures import figures_of
-from hcloud.readers.bills import read_bill
+from hcloud.readers.bills.reading import read_bill
 from hcloud.views.document import schema_of
 from hcloud.views.workloads.bill_documents import BillDocument
 

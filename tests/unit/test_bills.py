@@ -20,11 +20,13 @@ from pyarrow import parquet
 from hcloud.errors import InputError
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.readers.bills import bill_options, is_bill, read_bill
 from hcloud.readers.bills.cells import cells_of
+from hcloud.readers.bills.files import is_bill
 from hcloud.readers.bills.formats.amazon import Ran, ran
 from hcloud.readers.bills.formats.azure import AZURE
 from hcloud.readers.bills.money import Amounts, decimal_of
+from hcloud.readers.bills.options import bill_options
+from hcloud.readers.bills.reading import read_bill
 from hcloud.readers.bills.tables import batches, opened
 from hcloud.readers.workloads.source import open_source
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hcloud.model.bill import LineKind
-from hcloud.readers.bills import read_bill
+from hcloud.readers.bills.reading import read_bill
 
 START = datetime(2024, 10, 1, tzinfo=UTC)
 RUNNING = np.random.default_rng(7).integers(0, 5, 48)

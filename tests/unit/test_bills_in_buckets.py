@@ -11,8 +11,8 @@ from buckets import Rig
 
 from hcloud.cli.main import run
 from hcloud.errors import HcloudError, InputError
-from hcloud.readers.bills import read_bill
 from hcloud.readers.bills.files import may_be_of_bill
+from hcloud.readers.bills.reading import read_bill
 from hcloud.store.buckets.address import Address
 from hcloud.store.buckets.copied import copy_objects, is_in_bucket
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from hcloud.errors import InputError
-from hcloud.readers.bills import read_bill, twice
+from hcloud.readers.bills import twice
+from hcloud.readers.bills.reading import read_bill
 from hcloud.readers.workloads.identity import identity_hashes
 
 CASES = Path(__file__).parents[1] / "cases" / "bills"

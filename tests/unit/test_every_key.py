@@ -42,10 +42,10 @@ def crowded() -> Jobs:
     return replace(jobs, submit=submit, duration=duration, cores=cores, kind=kind, **columns)
 
 
-def fingerprint(strategy: Strategy, cloud: CloudModel) -> str:
+def fingerprint(strategy: Strategy, cloud: CloudModel, jobs: Jobs | None = None) -> str:
     """Of all that happened in a run: its figures, its jobs, its journal and its record over time."""
     profiled = strategy.mechanism("information").rule == "profiled"
-    study = Study(crowded(), cloud, shop(), profiled, 3)
+    study = Study(crowded() if jobs is None else jobs, cloud, shop(), profiled, 3)
     setting, tasks = setting_for(study, strategy), tasks_for(study, strategy)
     if WITH in strategy.name:  # the types suit half of the jobs better the larger they are, the others the smaller
         speeds = np.linspace(0.8, 1.0, len(setting.shop.types))
@@ -73,6 +73,8 @@ ADMISSION = "tarcil-admission"
 STALE = ("SR+tarcil", "placement.notices=none")
 """Agents that know of each other only what a copy says that is seconds old."""
 CRASHING = ("SR+tarcil", "cloud.faults.agent_crashes_per_hour=3600", "placement.decision_seconds=1")
+ON_SEVERAL = "on several servers"
+SEVERAL = ("SR+tarcil", ON_SEVERAL)
 CROWDED = "reserved.rule=steady-minimum,load_quantile=0.3"
 """A reserve so small that no server is without harm."""
 BY_RULE: dict[str, tuple[str, ...]] = {
@@ -97,6 +99,8 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "placement.copy_seconds": STALE,
     "placement.commit": STALE,
     "placement.takeover_seconds": CRASHING,
+    "placement.gang": SEVERAL,
+    "placement.locality": SEVERAL,
     "placement.first_relaxation": ("SR+paragon", CROWDED),
     "placement.formula": ("SR+paragon-sampled", CROWDED),
     "placement.most_looks": ("SR+paragon", CROWDED),
@@ -167,6 +171,8 @@ OTHERWISE = {
     "placement.violation_tolerance": "30",
     "placement.tenant_pressure": "full",
     "placement.join_starting": "false",
+    "placement.gang": "false",
+    "placement.locality": "spread",
     "placement.first_relaxation": "40",
     "placement.most_looks": "1",
     "placement.candidates": "16",
@@ -246,9 +252,16 @@ CLOUD_BASES = {"spot": SPOT, "faults.agent_crashes_per_hour": ("SR+tarcil", "pla
 @cache
 def varied(base: tuple[str, ...], change: str = "") -> str:
     """The fingerprint of a base with one more change of it or of the cloud."""
-    changes = [c for text in (*base[1:], change) if text for c in parse_axis(text)]
+    changes = [c for text in (*base[1:], change) if text and text != ON_SEVERAL for c in parse_axis(text)]
     cloud = varied_cloud(load_cloud("paper"), changes)
-    return fingerprint(varied_strategy(load_strategy(base[0]), changes), cloud)
+    jobs = on_several(crowded()) if ON_SEVERAL in base else crowded()
+    return fingerprint(varied_strategy(load_strategy(base[0]), changes), cloud, jobs)
+
+
+def on_several(jobs: Jobs) -> Jobs:
+    """Jobs of which two of three run on several servers, on less of each."""
+    servers = np.arange(len(jobs), dtype=np.int32) % 3 + 1
+    return replace(jobs, servers=servers)
 
 
 def strategy_cases() -> Iterator[tuple[tuple[str, ...], str]]:

@@ -11,6 +11,7 @@ from hcloud.control.controller import arrive, leave, open_pool
 from hcloud.control.opening import new_control
 from hcloud.control.queue import append, await_opening, follow, remove, wait_of
 from hcloud.control.state import FOLLOWED, Control, Job, RentableKind
+from hcloud.policy.queueing import SUFFERING
 from hcloud.policy.records import Table, record, table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
@@ -102,6 +103,39 @@ def test_those_who_still_wait_are_counted_before_their_waits_end() -> None:
     leave(control, 0, 1.0, 50.0)
     assert ended(control) == 0
     assert sum(w.all_waited for w in rows(control.waits)) == pytest.approx(48.0 * control.jobs[2].pace)
+
+
+def test_a_bound_that_is_missed_counts_once_and_before_its_wait_ends() -> None:
+    control = full_reserve()
+    cause, pace, bound = control.jobs[2].cause, float(control.jobs[2].pace), float(control.jobs[2].promised)
+    asked = float(control.jobs[2].asked)
+    assert bound == wait_of(control, cause, pace, 0.0)
+    control.desk.used += 14_000
+    leave(control, 0, 1.0, asked + bound + 1.0)
+    assert (control.followed[0].promised, ended(control)) == (-1.0, 0)
+    longer = [float(drift.longer) for drift in rows(control.drifts)]
+    assert longer == [pytest.approx(0.05 * control.rules.wait_quantile), 0.0, 0.0]  # it waits at the limit
+    control.desk.used -= 14_000
+    leave(control, 1, 1.0, asked + bound + 30.0)
+    assert ended(control) == 1
+    assert [float(drift.longer) for drift in rows(control.drifts)] == longer
+
+
+def test_a_bound_that_is_kept_makes_later_ones_shorter() -> None:
+    control = full_reserve()
+    leave(control, 0, 1.0, 10.0)
+    assert control.drifts[0].longer == pytest.approx(0.05 * (control.rules.wait_quantile - 1.0))
+    assert [float(drift.seen) for drift in rows(control.drifts)] == [0.0, 0.0, 0.0]
+
+
+def test_a_mean_that_was_foretold_is_judged_by_the_wait() -> None:
+    control = full_reserve()
+    other = control.followed[0]  # as if it waited for tenants
+    other.cause, other.usually, other.foretold = SUFFERING, 12.0, 20.0
+    leave(control, 0, 1.0, 10.0)
+    drift = control.drifts[2]
+    assert (drift.seen, drift.usual) == (1.0, 8.0)
+    assert drift.longer_mean == pytest.approx(0.15 * (1 / 9) * (8.0 - 20.0) / ((8.0 + 12.0) / 2))
 
 
 @pytest.mark.slow

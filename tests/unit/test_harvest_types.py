@@ -190,8 +190,8 @@ OTHERS: dict[str, Any] = {
     "periodic_classes": 3, "constant_classes": 2, "unpredictable_classes": 1, "most_classes": 2, "level_weight": 0.0,
     "peak_quantile": 0.6, "reserve_cores": 0.1,
 }  # fmt: skip
-SAID_ONLY = {"agreement", "restarts", "rise_exceeded"}
-"""One steers a sentence, one how sure it is that the best is found, one plans (tests/cli/test_harvest_plan.py)."""
+SAID_ONLY = {"agreement", "restarts", "rise_exceeded", "reserve_memory"}
+"""One steers a sentence, one how sure it is that the best is found, two plan (tests/cli/test_harvest_plan.py)."""
 OF_TYPES = ("averaging", "typing", "classes", "reserve")
 
 

@@ -33,7 +33,7 @@ WRITTEN = {
     ("policy", "check"),
     ("placement", "size"),
     ("harvest", "plan"),
-    *(("harvest", name) for name in ("types", "replicas", "audit")),
+    *(("harvest", name) for name in ("types", "simulate", "replicas", "audit")),
 } | REPORTS
 
 

@@ -22,6 +22,7 @@ from hcloud.policy.queueing import (
     FIRST_BAND,
     GROWTH,
     SUFFERING,
+    Drift,
     Waits,
     assumed_wait,
     belief_in,
@@ -30,6 +31,8 @@ from hcloud.policy.queueing import (
     end_wait,
     expected_stay,
     first_alike,
+    judge_bound,
+    judge_mean,
     mean_wait,
     pace_of_wait,
     wait_within,
@@ -292,6 +295,32 @@ def test_the_tail_of_a_mean_is_lighter_the_more_waits_are_known(ended: int, time
     """With n independent waits known, eight and one more for each sixteen seen, exponential ones give n / (n - 1)."""
     seen = np.random.default_rng(6).exponential(10.0, ended)
     assert mean_wait(waits_of(list(seen)), 0.1, GUESS) == pytest.approx(float(seen.mean()) * times, rel=0.03)
+
+
+@settings(max_examples=20)
+@given(st.sampled_from([0.5, 0.9, 0.95, 0.99]), st.floats(0.4, 2.5), st.integers(0, 99))
+def test_bounds_that_were_too_short_or_long_end_up_kept_as_promised(share: float, times: float, seed: int) -> None:
+    """Waits are so many times as long as what was counted says, whatever their spread."""
+    drift, kept, count = table(Drift, 1)[0], 0, 2000
+    for wait in np.random.default_rng(seed).weibull(0.7, count) * times:
+        holds = int(wait <= (-math.log(1 - share)) ** (1 / 0.7) * math.exp(drift.longer))
+        judge_bound(drift, holds, share)
+        kept += holds
+    assert kept / count == pytest.approx(share, abs=0.015)
+
+
+@settings(max_examples=20)
+@given(st.floats(0.6, 1.8), st.integers(0, 99))
+def test_means_that_were_too_short_or_long_add_up_to_what_was_waited(times: float, seed: int) -> None:
+    drift, promised = table(Drift, 1)[0], 0.0
+    chance = np.random.default_rng(seed)
+    counted = chance.choice([20.0, 100.0, 500.0], 1000)
+    waits = chance.exponential(1.0, 1000) * counted * times
+    for guess, wait in zip(counted, waits, strict=True):
+        mean = guess * math.exp(drift.longer_mean)
+        judge_mean(drift, guess, mean, wait)
+        promised += mean
+    assert promised == pytest.approx(float(waits.sum()), rel=0.1)
 
 
 def test_waits_that_have_not_ended_make_the_bound_longer() -> None:

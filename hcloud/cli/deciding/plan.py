@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +27,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
-from hcloud.errors import DeniedByGuardError
+from hcloud.errors import DeniedByGuardError, UsageError
 from hcloud.usecases.asked import moment, provider_named, refuse_beside_bill, refuse_unsimulated
 from hcloud.usecases.interruptible import interruptible
 
@@ -37,9 +37,44 @@ if TYPE_CHECKING:
     from hcloud.model.holdings.change import ChangeSet
     from hcloud.model.plans.plan import Plan
     from hcloud.readers.configuration.config import Loaded
+    from hcloud.usecases.deciding.plan import FindIdle
     from hcloud.views.console import Advance, Terminal
 
 CHANGES = 2
+
+
+@dataclass(frozen=True)
+class HarvestAsked:
+    """The idle hours that batch is to run in, as far as they are asked for."""
+
+    util: str | None
+    servers: Path | None
+    keys: tuple[str, ...]
+    policy: Path | None
+
+    def refuse(self, *, strategy: str | None, cloud: str | None) -> None:
+        """UsageError for words that say nothing without --harvest, and for what cannot be planned with it."""
+        if self.util is None and (self.servers or self.keys or self.policy):
+            raise UsageError(
+                "--servers, --harvest-set and --harvest-policy say how --harvest is read", hint="add --harvest UTIL"
+            )
+        if self.util is not None and (strategy or cloud):
+            what = "--strategy" if strategy else "--cloud"
+            raise UsageError(
+                f"{what} and --harvest: a plan of idle hours is made by arithmetic, for a trace alone",
+                hint="leave out one of them; 'hcloud simulate PLAN' runs what --harvest plans",
+            )
+
+    @property
+    def idle(self) -> FindIdle | None:
+        """What services leave idle, where batch is to run in that."""
+        if self.util is None:
+            return None
+        from hcloud.usecases.harvesting.idle import idle_hours
+        from hcloud.usecases.harvesting.opened import UseRequest
+
+        return idle_hours(UseRequest(self.util, self.servers, "auto", self.keys, self.policy))
+
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -105,6 +140,20 @@ def plan(
     max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
     cloud: WhichCloud = None,
     state: CloudState = None,
+    harvest: Annotated[
+        str | None,
+        typer.Option(metavar="UTIL", help="Run batch in idle hours of what is reserved; UTIL has the use of services."),
+    ] = None,
+    servers: Annotated[
+        Path | None, typer.Option("--servers", help="With --harvest: whose machines UTIL is of (servers.csv).")
+    ] = None,
+    harvest_set: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="With --harvest: how UTIL is read, as --set for traces."),
+    ] = None,
+    harvest_policy: Annotated[
+        Path | None, typer.Option(help="With --harvest: numbers of your own instead of policies/harvest.yaml.")
+    ] = None,
     now: Now = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit 2 when it would change or buy something.")
@@ -115,8 +164,7 @@ def plan(
     With --cloud the plan is compared with the running machines, and the changes of 'hcloud apply' are shown.
     """
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.deciding.bill_plan import plan_bill
-    from hcloud.usecases.workloads.billed import KIND, is_bill_named
+    from hcloud.usecases.workloads.bills import KIND, is_bill_named
     from hcloud.usecases.workloads.sources import Flags, with_flags
 
     operation = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
@@ -142,9 +190,15 @@ def plan(
     refuse_unsimulated(
         loaded.config.operation.strategy, {**flags.operation, "frontier": frontier or None, "picture": picture}
     )
+    asked = HarvestAsked(harvest, servers, tuple(harvest_set or ()), harvest_policy)
+    asked.refuse(strategy=loaded.config.operation.strategy, cloud=cloud or loaded.config.live.cloud)
     _check_targets(out, picture)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
-        refuse_beside_bill({**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud})
+        from hcloud.usecases.deciding.bill_plan import plan_bill
+
+        refuse_beside_bill(
+            {**flags.operation, "frontier": frontier, "picture": picture, "cloud": cloud, "harvest": harvest}
+        )
         with terminal.progress("planning", 1.0) as advance:
             every = interruptible(lambda: plan_bill(loaded, at, advance))
         tell_bill_plan(every, "json" if json_ else output.value, out, terminal)
@@ -154,7 +208,7 @@ def plan(
     if loaded.config.operation.strategy is not None:
         tell_first_use(terminal)
     with terminal.progress("planning", 1.0) as advance:
-        made, changes = interruptible(lambda: _planned(loaded, (cloud, state), at, advance))
+        made, changes = interruptible(lambda: _planned(loaded, (cloud, state), at, advance, asked.idle))
     if made is None:
         assert changes is not None
         _tell_changes(changes, out, PlanFormat.JSON if json_ else output, terminal)
@@ -171,14 +225,18 @@ def plan(
 
 
 def _planned(
-    loaded: Loaded, where: tuple[str | None, str | None], at: datetime, advance: Advance
+    loaded: Loaded,
+    where: tuple[str | None, str | None],
+    at: datetime,
+    advance: Advance,
+    idle: FindIdle | None,
 ) -> tuple[Plan | None, ChangeSet | None]:
     """The plan, and where a cloud is named the changes in it; no plan where the fleet is the configuration's own."""
     cloud, state = where
     if cloud is None and loaded.config.live.cloud is None:
         from hcloud.usecases.deciding.make import make_plan
 
-        return make_plan(loaded, at, advance).plan, None
+        return make_plan(loaded, at, advance, idle).plan, None
     from hcloud.usecases.deciding.live_plan import plan_live
     from hcloud.usecases.live.ground import CloudSelection, opened
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest
 
 app = typer.Typer(
-    help="Use the idle capacity of what is reserved: types, plan, replicas, audit",
+    help="Use the idle capacity of what is reserved: types, plan, simulate, replicas, audit",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -90,7 +90,7 @@ class UseFlags:
 
 @app.callback()
 def harvest() -> None:
-    """Use the idle capacity of what is reserved: types, plan, replicas, audit."""
+    """Use the idle capacity of what is reserved: types, plan, simulate, replicas, audit."""
 
 
 @app.command()
@@ -167,6 +167,69 @@ def plan(
 
         save_week(found, picture)
         terminal.note(f"drawn to {picture}")
+
+
+@dataclass(frozen=True)
+class TaskFlags:
+    """Which jobs come how often, and for how long; what the servers' use is scaled to."""
+
+    runs: Annotated[
+        Path | None, typer.Option(help="runs.json: what each job took last; else one run of another seed tells.")
+    ] = None
+    every: Annotated[str, typer.Option(metavar="TIME", help="How often a job comes on average.")] = "300s"
+    hours: Annotated[
+        float, typer.Option(min=0.1, max=744, help="The last hours of the history that are run; what is before tells.")
+    ] = 24.0
+    scale: Annotated[
+        float, typer.Option(min=0.01, max=1000, help="So many times the tasks, each so many times as long.")
+    ] = 1.0
+    mean_use: Annotated[
+        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean over all vCPUs.")
+    ] = None
+    scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR
+
+
+@app.command()
+@grouped
+def simulate(
+    ctx: typer.Context,
+    *,
+    util: Util,
+    jobs: Annotated[
+        str, typer.Option(help="dags.json: jobs as graphs of tasks; or scenario:queries, made-up queries.")
+    ],
+    system: Annotated[
+        str, typer.Option(help="stock, aware, history, balanced, classes; several with commas.")
+    ] = "stock,aware,history",
+    asked: TaskFlags,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Runs of each system; jobs come at other times.")] = 5,
+    use: UseFlags,
+    shown: HarvestPrinted,
+) -> None:
+    """What becomes of batch on idle capacity, tick by tick, by system: job times, kills, work lost, broken reserves.
+
+    Services go on as the end of their history says; classes are told by what is before it.
+    """
+    from hcloud.units import parse_duration
+    from hcloud.usecases.harvesting.simulate import TaskRequest, simulate_tasks
+    from hcloud.views.harvesting.simulate import show_tasks, tasks_markdown
+    from hcloud.views.harvesting.simulate_documents import HarvestSimulationDocument
+
+    terminal, at = session(ctx).terminal, shown.at
+    systems = tuple(name.strip() for name in system.split(","))
+    every = float(parse_duration(asked.every))
+    request = TaskRequest(
+        use.request(util), jobs, asked.runs, systems, every, asked.hours, seeds, asked.mean_use, asked.scaling,
+        asked.scale,
+    )  # fmt: skip
+    with terminal.progress(f"running jobs on {util}", 1.0) as advance:
+        found = simulate_tasks(request, advance)
+    shown.tell(
+        terminal,
+        lambda: HarvestSimulationDocument.of(found, at),
+        lambda: show_tasks(found, terminal),
+        md=lambda: tasks_markdown(found),
+    )
 
 
 Reimages = Annotated[

@@ -43,6 +43,9 @@ def config_(
     store: Annotated[
         str, typer.Option(help="Where machines read munge's key: aws:PREFIX, gcp:PREFIX or azure:VAULT.")
     ] = "",
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Jobs wait by a far begin time, so that slurmctld says their priority.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="The folder of slurm.conf; without it print hcloud.conf.")] = None,
     where: CloudFlags,
 ) -> None:
@@ -53,7 +56,8 @@ def config_(
 
     place = (out or conf_of(None).parent).absolute()
     planned = _planned(where, plan) if plan is not None else ()
-    site = SiteChoice(tuple(types or ()), where.cloud, partition, folder or FOLDER, store, planned).site()
+    said = tuple(types or ()), where.cloud, partition, folder or FOLDER, store, planned
+    site = SiteChoice(*said, keeps_order=keep_order).site()
     terminal = session(ctx).terminal
     if out is None:
         from hcloud.providers.slurm.config import conf

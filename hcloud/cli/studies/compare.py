@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,10 +14,11 @@ from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
 from hcloud.cli.studies.flags import SimulationFlags
-from hcloud.errors import EvidenceError
+from hcloud.errors import EvidenceError, UsageError
 from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
+    from hcloud.usecases.harvesting.idle import AskIdle
     from hcloud.views.escaped import Written
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -40,6 +42,34 @@ class ComparisonPrinted(FormOfResult, TimeOfResult):
     now: Now = None
 
 
+@dataclass(frozen=True)
+class IdleFlags:
+    """Whether batch runs in idle hours of the reserve, and what says how idle services are."""
+
+    harvest: Annotated[
+        str | None, typer.Option(metavar="ON,OFF", help="Run batch in idle hours of the reserve: on, off or on,off.")
+    ] = None
+    util: Annotated[str | None, typer.Option(help="With --harvest: the use of services, server,time,cpu.")] = None
+    servers: Annotated[
+        Path | None, typer.Option("--servers", help="With --harvest: whose machines --util is of (servers.csv).")
+    ] = None
+
+    def asked(self, *, planned: bool) -> tuple[AskIdle, tuple[str, ...]] | None:
+        """What is asked for, with the histories read; UsageError where that is not whole."""
+        if self.harvest is None and not (self.util or self.servers):
+            return None
+        if self.harvest is None or self.util is None:
+            raise UsageError("--harvest on,off and --util FILE go together", hint="--harvest on,off --util util.csv")
+        if planned:
+            raise UsageError("--harvest: the plan says that already", hint="name the trace instead of the plan")
+        from hcloud.usecases.harvesting.compared import switches
+        from hcloud.usecases.harvesting.idle import idle_hours
+        from hcloud.usecases.harvesting.opened import UseRequest
+
+        which = switches(self.harvest)
+        return idle_hours(UseRequest(self.util, self.servers)), which
+
+
 @app.command()
 @grouped
 def compare(
@@ -50,10 +80,12 @@ def compare(
     placement: Placements = None,
     sizing: Sizings = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many seeds.")] = 7,
+    idle: IdleFlags,
     where: SimulationFlags,
     shown: ComparisonPrinted,
 ) -> None:
     """Cost and quality of the strategies with intervals over seeds, and which strategies are Pareto-optimal."""
+    from hcloud.usecases.harvesting.compared import compare_with_idle_hours
     from hcloud.usecases.studies.loads import CompareRequest, compare_at_loads
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view
@@ -65,8 +97,12 @@ def compare(
     named = strategy or (fleet.rivals if fleet else None) or found.usual
     chosen = strategies_named(named, placement or (), sizing or ())
     tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds * max(len(loads), 1))
+    request, find = CompareRequest(seeds, pool, loads), idle.asked(planned=fleet is not None)
     with terminal.progress("simulating", 1.0) as advance:
-        comparison = interruptible(lambda: compare_at_loads(study, chosen, CompareRequest(seeds, pool, loads), advance))
+        if find is None:
+            comparison = interruptible(lambda: compare_at_loads(study, chosen, request, advance))
+        else:
+            comparison = interruptible(lambda: compare_with_idle_hours(study, chosen, request, find, advance))
     comparison = where.sized(found, chosen, comparison, terminal)
     where.drawn(comparison, terminal)
 

@@ -36,7 +36,7 @@ def demo(
 ) -> None:
     """All of it in about a minute on a cloud in memory, without an account: measure, classify, plan, simulate, buy,
     apply (and be killed), a month, the report, the end; then twelve jobs that really run here, whose controller is
-    killed.
+    killed, and a bad machine that is given back.
 
     Every command that is shown is really run, and the fake cloud's own ledger is asked at the end. The exit code is
     not 0 where a step fails.

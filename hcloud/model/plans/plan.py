@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.holdings.change import ChangeSet
+from hcloud.model.plans.harvest import HarvestedHours
 from hcloud.model.plans.operation import Operation
 from hcloud.model.workload import Window
 
@@ -255,7 +256,7 @@ class Assumption:
 class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
     simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
-    ``flips`` are of the plan as a whole."""
+    ``flips`` are of the plan as a whole, ``harvest`` only where batch is to run in the idle hours of the reserve."""
 
     format_version: str
     tool_version: str
@@ -286,6 +287,7 @@ class Plan:
     sizing: tuple[Sizing, ...] = ()
     flips: tuple[Flip, ...] = ()
     history: History | None = None
+    harvest: HarvestedHours | None = None
 
     def sizing_of(self, line: MixLine) -> Sizing | None:
         """Why a commitment is bought in its number; None where nothing is said of it."""

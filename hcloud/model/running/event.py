@@ -50,7 +50,8 @@ class Arrival:
     servers that was so old (``copy_age``, s), after others had taken all that it had chosen so many times before
     (``refused``); where it is a process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is
     the job's row of the speeds of types. It is ``expected`` to run for so many seconds, by its application's last run
-    or by its user."""
+    or by its user. It is one of so many ``pieces`` of a job of several servers, and comes ``after`` that piece (None:
+    the first); nothing is decided before the last has come."""
 
     at: float
     job: str
@@ -70,6 +71,8 @@ class Arrival:
     true_tolerates: tuple[int, ...] | None = None
     refused: int = 0
     expected: float | None = None
+    pieces: int = 1
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

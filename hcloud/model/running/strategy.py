@@ -34,7 +34,8 @@ class ParameterOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One number (or choice) that a rule needs: its kind, unit and what is allowed."""
+    """One number (or choice) that a rule needs: its kind, unit and what is allowed. One with a ``default`` may be left
+    out."""
 
     name: str
     kind: Kind
@@ -42,6 +43,7 @@ class Key:
     least: float = -math.inf
     most: float = math.inf
     choices: tuple[str, ...] = ()
+    default: Value | None = None
 
     @property
     def allowed(self) -> str:

@@ -54,8 +54,10 @@ class TypeDecision:
 
 
 def pool_of(decision: FleetDecision) -> TypeDecision | None:
-    """The decision by level; None where it is none: several types, terms inside the horizon, offers that run out, or a
-    reserve that is not the forecast's optimum."""
+    """The decision by level; None where it is none: idle hours, several types, terms inside the horizon, offers that
+    run out, or a reserve that is not the forecast's optimum."""
+    if decision.forecast.idle is not None:
+        return None
     if len(decision.types) != 1 or not decision.fleet.cost or decision.fleet.cost != decision.optimum_cost:
         return None
     candidate, hours = decision.types[0], decision.horizon_hours

@@ -79,6 +79,15 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
     dearest = max((h.offer for h in holdings), key=lambda o: pays_above(candidate, o, decision.horizon_hours))
     share = float(pays_above(candidate, dearest, decision.horizon_hours))
     unit = "" if len(decision.ladders[candidate.address]) == 1 else f"counted in {candidate.shape.name}, "
+    if decision.forecast.idle is not None:
+        full = candidate.on_demand.hourly * decision.horizon_hours
+        last, following = (float(saved_by(decision, dearest, step) / full) for step in (-1, 1))
+        yield (
+            f"{unit}instance {count} of the reserve saves {last:.1%} of what it would cost on demand, by its own hours"
+            f" and those that it leaves to batch, and the next one would save {following:.1%}; {_option(dearest)} has a"
+            f" break-even of {share:.1%}"
+        )
+        return
     yield (
         f"{unit}instance {count} of the reserve is in use {last:.1%} of the time and the next one would be "
         f"{following:.1%}; {_option(dearest)} has a break-even of {share:.1%}"

@@ -13,7 +13,7 @@ from hcloud.catalog.flexibility import preference
 from hcloud.catalog.quote import break_even, sustained_factor
 from hcloud.model.catalog import Offer
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import Fleet, Holding, PlannedRental, instances_needed, rent, steps_at_or_above
+from hcloud.planning.fleets.fleet import SLACK, Fleet, Holding, PlannedRental, instances_needed, rent, steps_at_or_above
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.reserve import PROOF_TOLERANCE, CommitmentKind, optimal_reserve
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hcloud.planning.fleets.fleet import Counts
 
 BY_LEVEL = "level by level"
+BY_IDLE_HOURS = "level by level, with idle hours"
+BESIDE = 4  # ours: so many whole instances to either side of the best number in fractions are tried
 WORTH_A_COMMITMENT = 1e-9  # a level must save more than rounding noise to be worth a commitment
 
 
@@ -44,12 +46,14 @@ def evaluate(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] |
     Separable by level where every term covers the horizon: then sustained-use tiers and limited offers are exact too.
     """
     usable = candidate.commitments if offers is None else tuple(offers)
+    if forecast.idle is not None:
+        return _with_idle_hours(candidate, forecast, usable)
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     special = candidate.sustained is not None or any(o.remaining is not None for o in usable)
     if not special:
         return _proven(candidate, forecast, units, usable)
     holdings = _by_level(level_costs(candidate, units, forecast), usable, forecast.hours)
-    fleet = _with_holdings(candidate, forecast, units, holdings)
+    fleet = _with_holdings(candidate, forecast, holdings)
     if all(o.term_hours >= forecast.hours for o in usable):
         return Evaluation(candidate, fleet, fleet.cost, fleet.cost, BY_LEVEL)
     bound = min(fleet.cost, _relaxed_bound(candidate, forecast, units, usable))
@@ -73,6 +77,61 @@ def _kind(offer: Offer, forecast: Forecast) -> CommitmentKind:
     return CommitmentKind(
         str(offer.key), offer.term_hours * SECONDS_PER_HOUR // forecast.step_seconds, float(offer.term_cost)
     )
+
+
+def _with_idle_hours(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer]) -> Evaluation:
+    """Where idle hours of what is reserved carry batch, another instance that is reserved saves more than its own
+    hours: the dollars on demand by the number reserved are convex but for whole instances, so the least of that curve
+    is found by halving, and the best number in whole instances beside it."""
+    curve = _IdleCurve.of(candidate, forecast, offers)
+    low, high = 0, curve.most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if curve.bound(middle + 1) >= curve.bound(middle) else (middle + 1, high)
+    plain = sum(h.count for h in static_hybrid(candidate, forecast, offers).holdings if h.start_hour == 0)
+    near = {*range(max(low - BESIDE, 0), min(low + BESIDE, curve.most) + 1), min(plain, curve.most)}
+    fleets = [_with_holdings(candidate, forecast, fill(offers, count, forecast.hours)) for count in sorted(near)]
+    best = min(fleets, key=lambda fleet: fleet.cost)
+    if all(o.term_hours >= forecast.hours for o in offers):
+        return Evaluation(candidate, best, best.cost, min(Decimal(repr(curve.bound(low))), best.cost), BY_IDLE_HOURS)
+    bound = min(best.cost, _relaxed_bound(candidate, forecast, curve.least, offers))
+    return Evaluation(candidate, best, best.cost, bound, f"{BY_IDLE_HOURS}, renewed at expiry (see the gap)")
+
+
+@dataclass(frozen=True, slots=True)
+class _IdleCurve:
+    """What so many reserved instances cost at the least, with idle hours: ``least`` is the instances in use at each
+    step where all services are on reserved machines, ``price`` that of a step on demand, ``most`` the number beyond
+    which nothing is left to save or to be had."""
+
+    candidate: Candidate
+    forecast: Forecast
+    offers: Sequence[Offer]
+    least: Counts
+    price: float
+    most: int
+
+    @classmethod
+    def of(cls, candidate: Candidate, forecast: Forecast, offers: Sequence[Offer]) -> _IdleCurve:
+        """The curve of a type under some offers."""
+        every, none = forecast.beside(float(np.inf)), forecast.beside(0.0)
+        least = instances_needed(every.cores, every.memory, candidate)
+        factor = 1.0 if candidate.sustained is None else float(candidate.sustained.full_month_factor)
+        price = float(candidate.on_demand.hourly) * forecast.step_hours * factor
+        peak = int(instances_needed(none.cores, none.memory, candidate).max(initial=0))
+        endless = any(o.remaining is None for o in offers)
+        there = peak if endless else sum(o.remaining or 0 for o in offers)
+        return cls(candidate, forecast, offers, least, price, min(peak, there))
+
+    def bound(self, count: int) -> float:
+        """What ``count`` reserved instances and what is rented beside them cost at the least: whole ones where all
+        services are on reserved machines, fractions elsewhere."""
+        vcpus, gib = map(float, self.candidate.capacity)
+        left = self.forecast.beside(count * vcpus)
+        parts = np.maximum(left.cores / vcpus, left.memory / gib) * (1 - SLACK)
+        rented = np.maximum(np.maximum(parts, self.least) - count, 0.0)
+        fees = sum((h.cost for h in fill(self.offers, count, self.forecast.hours)), Decimal(0))
+        return float(fees) + self.price * float(rented.sum())
 
 
 def level_costs(candidate: Candidate, units: Counts, forecast: Forecast) -> Floats:
@@ -149,8 +208,10 @@ def _relaxed_bound(candidate: Candidate, forecast: Forecast, units: Counts, offe
     return Decimal(repr(optimal_reserve(units, price, [_kind(o, forecast) for o in offers]).dual_bound))
 
 
-def _with_holdings(candidate: Candidate, forecast: Forecast, units: Counts, holdings: Sequence[Holding]) -> Fleet:
-    left = np.maximum(units - held_instances(holdings, forecast), 0)
+def _with_holdings(candidate: Candidate, forecast: Forecast, holdings: Sequence[Holding]) -> Fleet:
+    held = held_instances(holdings, forecast)
+    needed = forecast.beside(np.multiply(held, float(candidate.capacity[0]), dtype=np.float64))
+    left = np.maximum(instances_needed(needed.cores, needed.memory, candidate) - held, 0)
     return Fleet(tuple(holdings), _rented(candidate, left, forecast))
 
 
@@ -168,7 +229,7 @@ def _rented(candidate: Candidate, counts: Counts, forecast: Forecast) -> tuple[P
 
 def all_on_demand(candidate: Candidate, forecast: Forecast) -> Fleet:
     """Everything rented as it is needed."""
-    return _with_holdings(candidate, forecast, instances_needed(forecast.cores, forecast.memory, candidate), ())
+    return _with_holdings(candidate, forecast, ())
 
 
 def cheapest_on_demand(choices: Sequence[tuple[Candidate, Forecast]]) -> Fleet:
@@ -178,7 +239,8 @@ def cheapest_on_demand(choices: Sequence[tuple[Candidate, Forecast]]) -> Fleet:
         candidate, forecast = choice
         rule = candidate.sustained
         factor = 1.0 if rule is None else float(rule.full_month_factor)
-        hours = int(instances_needed(forecast.cores, forecast.memory, candidate).sum()) * forecast.step_hours
+        needed = forecast.beside(0.0)
+        hours = int(instances_needed(needed.cores, needed.memory, candidate).sum()) * forecast.step_hours
         return hours * float(candidate.on_demand.hourly) * factor
 
     best: Fleet | None = None
@@ -197,11 +259,14 @@ def reserved_for_peak(candidate: Candidate, forecast: Forecast, overprovision: f
         return None
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     count = int(np.ceil(int(units.max()) * (1 + overprovision) - 1e-9))
-    return _with_holdings(candidate, forecast, units, fill(candidate.commitments, count, forecast.hours))
+    return _with_holdings(candidate, forecast, fill(candidate.commitments, count, forecast.hours))
 
 
-def static_hybrid(candidate: Candidate, forecast: Forecast) -> Fleet:
-    """One constant reserve from the break-even quantile of demand, renewed at expiry (the closed form)."""
+def static_hybrid(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] | None = None) -> Fleet:
+    """One constant reserve from the break-even quantile of demand (idle hours or not), renewed at expiry (the closed
+    form)."""
+    usable = candidate.commitments if offers is None else offers
     units = instances_needed(forecast.cores, forecast.memory, candidate)
-    holdings = _by_level(level_costs(candidate, units, forecast), candidate.commitments, forecast.hours)
-    return _with_holdings(candidate, forecast, units, holdings)
+    return _with_holdings(
+        candidate, forecast, _by_level(level_costs(candidate, units, forecast), usable, forecast.hours)
+    )

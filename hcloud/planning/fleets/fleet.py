@@ -168,6 +168,7 @@ def rented_counts(forecast: Forecast, candidates: Sequence[Candidate], holdings:
     held = {c.on_demand.key.instance_type: np.zeros(len(forecast), dtype=np.int64) for c in candidates}
     for holding in holdings:
         held[holding.offer.key.instance_type][holding.steps(forecast)] += holding.count
+    forecast = forecast.beside(np.sum([held[c.shape.name] * float(c.capacity[0]) for c in candidates], axis=0))
     if len(candidates) == 1:
         needed = instances_needed(forecast.cores, forecast.memory, candidates[0])
         return [np.maximum(needed - held[candidates[0].shape.name], 0)]
@@ -177,3 +178,12 @@ def rented_counts(forecast: Forecast, candidates: Sequence[Candidate], holdings:
         cores -= held[candidate.shape.name] * float(vcpus)
         memory -= held[candidate.shape.name] * float(gib)
     return cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
+
+
+def vcpus_held(fleet: Fleet, candidates: Sequence[Candidate], forecast: Forecast) -> Floats:
+    """vCPUs under commitment at every step."""
+    each = {c.shape.name: float(c.capacity[0]) for c in candidates}
+    held = np.zeros(len(forecast))
+    for holding in fleet.holdings:
+        held[holding.steps(forecast)] += holding.count * each[holding.offer.key.instance_type]
+    return held

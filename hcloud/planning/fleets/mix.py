@@ -117,7 +117,7 @@ def _purchase(candidate: Candidate, offer: Offer, loads: Loads, start: int, hori
     epochs = int(loads.epoch.max()) + 1
     reach = epochs if offer.term_hours >= horizon else -(-offer.term_hours * epochs // horizon) + 1
     rows = np.flatnonzero((loads.epoch >= start) & (loads.epoch < start + reach))
-    return ProgramColumn(_shape(candidate), float(offer.term_cost), rows)
+    return ProgramColumn(_shape(candidate), float(offer.term_cost), rows, reserved=True)
 
 
 def _rentals(candidate: Candidate, loads: Loads, hourly: float) -> list[ProgramColumn]:
@@ -159,7 +159,11 @@ def _whole(
     offers = [(c, o) for c, ladder_ in zip(types, ladders, strict=True) for o in ladder_]
     bought = [
         ProgramColumn(
-            _shape(c), float(cost_over(o, horizon)), everywhere, np.inf if o.remaining is None else o.remaining
+            _shape(c),
+            float(cost_over(o, horizon)),
+            everywhere,
+            np.inf if o.remaining is None else o.remaining,
+            reserved=True,
         )
         for c, o in offers
     ]
@@ -184,6 +188,10 @@ class _Pool:
     def cost(self, counts: Counts) -> float:
         """Dollars over the horizon: commitments renewed at expiry plus whole rented instances."""
         cores, memory, cost = self.loads.cores, self.loads.memory, 0.0
+        if self.loads.idle is not None:
+            vcpus = sum(int(n) * _shape(c)[0] for c, n in zip(self.types, counts, strict=True))
+            carried = self.loads.idle.carried(vcpus)
+            cores, memory = cores - carried, memory - carried * self.loads.idle.gib
         for candidate, offers, count in zip(self.types, self.ladders, counts, strict=True):
             vcpus, gib = _shape(candidate)
             cores, memory = cores - int(count) * vcpus, memory - int(count) * gib

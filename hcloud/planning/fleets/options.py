@@ -15,6 +15,7 @@ from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.owned import Owned, use_first, without_spot
 from hcloud.planning.fleets.sizes import LARGEST, Ladder, Unit, units_of
 from hcloud.planning.forecasting.forecast import Forecast, stretch
+from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, misfit, packed, with_gaps
 from hcloud.planning.settings import PlanSettings
 
@@ -49,13 +50,19 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class FleetProblem:
-    """The demand that a plan is made for, with its jobs where some of them cannot be split, and how lean they are."""
+    """The demand that a plan is made for, with its jobs where some of them cannot be split, and how lean they are;
+    ``idle`` is what of it may run in the idle hours of what is reserved."""
 
     demand: Demand
     settings: PlanSettings
     owned: Sequence[Owned]
     running: RunningJobs | None = None
     leanest: Leanest | None = None
+    idle: IdleHours | None = None
+
+    def stretched(self, demand: Demand) -> Forecast:
+        """The forecast of a demand in its place."""
+        return stretch(demand, self.settings.outlook, self.idle)
 
 
 def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> Parts:
@@ -71,7 +78,7 @@ def find_options(
 
     Raises EvidenceError where a job fits no machine that is allowed.
     """
-    plain = stretch(asked.demand, asked.settings.outlook)
+    plain = asked.stretched(asked.demand)
     options: list[Option] = []
     refused: list[Refusal] = []
     too_large = 0
@@ -104,7 +111,7 @@ def _option(unit: Unit, machines: MachineSizes, asked: FleetProblem, plain: Fore
         gaps = packed(asked.running, asked.demand, machines)
         largest = gaps.largest
         if gaps.extra.any():
-            demanded = stretch(with_gaps(asked.demand, gaps, machines.gib_per_vcpu), asked.settings.outlook)
+            demanded = asked.stretched(with_gaps(asked.demand, gaps, machines.gib_per_vcpu))
     ladder = (unit.candidate, *(c for c in unit.ladder[1:] if float(c.capacity[0]) <= largest))
     return Option(replace(unit, ladder=ladder), demanded, divide(demanded, asked.settings, asked.owned))
 
@@ -128,7 +135,7 @@ def together(options: Sequence[Option], asked: FleetProblem) -> Option:
 
 def plain_parts(asked: FleetProblem) -> Parts:
     """The demand as it would be if every job could be split."""
-    return divide(stretch(asked.demand, asked.settings.outlook), asked.settings, asked.owned)
+    return divide(asked.stretched(asked.demand), asked.settings, asked.owned)
 
 
 def ladders_of(options: Sequence[Option]) -> Mapping[str, Ladder]:

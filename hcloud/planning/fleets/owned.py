@@ -30,19 +30,23 @@ class Owned:
 
 def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     """The demand that is left when what is owned serves what it can."""
-    cores, memory = forecast.cores.copy(), forecast.memory.copy()
+    cores, memory, vcpus = forecast.cores.copy(), forecast.memory.copy(), np.zeros(len(forecast))
     for pool in owned:
         end = pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds
         cores[:end] -= float(pool.shape.vcpus * pool.speed * pool.count)
+        vcpus[:end] += float(pool.shape.vcpus * pool.speed * pool.count)
         memory[:end] -= float(pool.shape.memory_gib * pool.count)
     left = np.maximum(cores, 0.0)
     batch = np.minimum(forecast.batch_cores, left)
-    return replace(forecast, cores=left, memory=np.maximum(memory, 0.0), batch_cores=batch)
+    idle = None if forecast.idle is None else replace(forecast.idle, owned=forecast.idle.owned + vcpus)
+    return replace(forecast, cores=left, memory=np.maximum(memory, 0.0), batch_cores=batch, idle=idle)
 
 
 def without_spot(forecast: Forecast, share_of_batch: float) -> tuple[Forecast, Forecast]:
     """(the demand without the part of the batch jobs that spot capacity serves, that part itself)."""
     cores = forecast.batch_cores * share_of_batch
     memory = forecast.memory * np.divide(cores, forecast.cores, out=np.zeros_like(cores), where=forecast.cores > 0)
-    left = replace(forecast, cores=forecast.cores - cores, memory=forecast.memory - memory)
-    return left, replace(forecast, cores=cores, memory=memory)
+    idle = forecast.idle
+    kept = None if idle is None else replace(idle, batch=idle.batch * (1.0 - share_of_batch))
+    left = replace(forecast, cores=forecast.cores - cores, memory=forecast.memory - memory, idle=kept)
+    return left, replace(forecast, cores=cores, memory=memory, idle=None)

@@ -9,6 +9,7 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand
+from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.settings import Outlook
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR
 
@@ -26,7 +27,8 @@ FINE_STEP = 300
 class Forecast:
     """Demand for every step of the horizon in vCPUs and GiB (headroom and growth included).
 
-    ``pattern`` is the number of steps of the trace that repeats.
+    ``pattern`` is the number of steps of the trace that repeats. ``idle`` is what of it may run in the idle hours of
+    what is reserved, where that is asked for.
     """
 
     step_seconds: int
@@ -34,6 +36,7 @@ class Forecast:
     memory: Floats
     batch_cores: Floats
     pattern: int
+    idle: IdleHours | None = None
 
     def __len__(self) -> int:
         return len(self.cores)
@@ -41,7 +44,33 @@ class Forecast:
     def first(self, steps: int) -> Forecast:
         """Its first steps."""
         some = slice(steps)
-        return replace(self, cores=self.cores[some], memory=self.memory[some], batch_cores=self.batch_cores[some])
+        idle = None if self.idle is None else self.idle.each(lambda column: column[..., some])
+        return replace(
+            self, cores=self.cores[some], memory=self.memory[some], batch_cores=self.batch_cores[some], idle=idle
+        )
+
+    def times(self, factor: float | Floats) -> Forecast:
+        """The same with so much more demand."""
+        return replace(
+            self,
+            cores=self.cores * factor,
+            memory=self.memory * factor,
+            batch_cores=self.batch_cores * factor,
+            idle=None if self.idle is None else self.idle.times(factor),
+        )
+
+    def beside(self, reserved: float | Floats) -> Forecast:
+        """What machines have to be there for where so many vCPUs are reserved: without what idle hours carry."""
+        if self.idle is None:
+            return self
+        carried = self.idle.carried(reserved)
+        return replace(
+            self,
+            cores=np.maximum(self.cores - carried, 0.0),
+            memory=np.maximum(self.memory - carried * self.idle.gib, 0.0),
+            batch_cores=np.maximum(self.batch_cores - carried, 0.0),
+            idle=None,
+        )
 
     @property
     def step_hours(self) -> float:
@@ -75,8 +104,9 @@ def whole_periods(steps: int, step_seconds: int) -> int:
     return steps
 
 
-def stretch(demand: Demand, outlook: Outlook) -> Forecast:
-    """Repeat the latest whole periods of the demand over the horizon, grown and with headroom.
+def stretch(demand: Demand, outlook: Outlook, idle: IdleHours | None = None) -> Forecast:
+    """Repeat the latest whole periods of the demand over the horizon, grown and with headroom; ``idle`` is of the
+    demand's steps.
 
     Growth compounds and is applied month by month. Raises InputError where the demand is empty or zero throughout.
     """
@@ -88,8 +118,10 @@ def stretch(demand: Demand, outlook: Outlook) -> Forecast:
         raise InputError(f"{demand.provenance.name}: no demand is left to plan for in its latest whole period")
     scale = _growth(steps, demand.step_seconds, outlook.growth_per_year) * (1 + outlook.headroom)
 
+    rows = first + np.arange(steps) % pattern
+
     def repeated(column: Floats) -> Floats:
-        return np.resize(column[first:], steps) * scale
+        return column[rows] * scale
 
     return Forecast(
         demand.step_seconds,
@@ -97,6 +129,7 @@ def stretch(demand: Demand, outlook: Outlook) -> Forecast:
         repeated(demand.memory),
         repeated(demand.batch_cores),
         pattern,
+        None if idle is None else idle.each(lambda column: column[..., rows]).times(scale),
     )
 
 
@@ -104,7 +137,10 @@ def repeating(forecast: Forecast, outlook: Outlook) -> Forecast:
     """The pattern that a forecast repeats, once and without growth."""
     once = forecast.first(forecast.pattern)
     grown = _growth(len(once), once.step_seconds, outlook.growth_per_year)
-    return replace(once, cores=once.cores / grown, memory=once.memory / grown, batch_cores=once.batch_cores / grown)
+    idle = None if once.idle is None else once.idle.times(1.0 / grown)
+    return replace(
+        once, cores=once.cores / grown, memory=once.memory / grown, batch_cores=once.batch_cores / grown, idle=idle
+    )
 
 
 def _growth(steps: int, step_seconds: int, per_year: float) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hcloud.errors import HcloudError
 from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.forecasting.idle import COLUMNS, IdleHours
 
 if TYPE_CHECKING:
     import highspy
@@ -21,17 +22,20 @@ if TYPE_CHECKING:
 
 WHOLE_GAP = 1e-4  # ours: whole instances are proven to a hundredth of a per cent
 FINEST_GRID = 256  # ours: demand is first rounded down to this many levels of its peak
+SLIGHT = 1e-9  # a limit that asks for no more than this beyond another is the same
 WHOLE_NODES = 100  # ours: branch-and-bound nodes, not seconds, so that the same input gives the same plan
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """The distinct demand vectors of a forecast by epoch (vCPUs, GiB), with the hours each of them lasts."""
+    """The distinct demand vectors of a forecast by epoch (vCPUs, GiB), with the hours each of them lasts and what of
+    each may run in idle hours."""
 
     epoch: NDArray[np.int64]
     cores: Floats
     memory: Floats
     hours: Floats
+    idle: IdleHours | None = None
 
     def __len__(self) -> int:
         return len(self.hours)
@@ -43,14 +47,26 @@ def loads_of(forecast: Forecast, epochs: int, most: int | None = None) -> Loads:
     Where more than ``most`` would be left, demand is rounded down to an ever coarser grid: enough for a lower bound.
     """
     epoch = np.arange(len(forecast)) * epochs // len(forecast)
-    distinct, counts = np.unique(np.column_stack([epoch, forecast.cores, forecast.memory]), axis=0, return_counts=True)
+    vectors = np.column_stack([epoch, forecast.cores, forecast.memory])
+    if forecast.idle is not None:
+        every = np.column_stack([vectors, *(np.atleast_2d(getattr(forecast.idle, name)).T for name in COLUMNS)])
+        _, rows, counts = np.unique(every, axis=0, return_index=True, return_counts=True)
+        if most is None or len(rows) <= most:
+            return _as_loads(vectors[rows], counts, forecast, forecast.idle.each(lambda column: column[..., rows]))
+        forecast = forecast.beside(np.inf)  # as if every service were on reserved machines: no plan needs less
+        vectors = np.column_stack([epoch, forecast.cores, forecast.memory])
+    distinct, counts = np.unique(vectors, axis=0, return_counts=True)
     levels = FINEST_GRID
     while most is not None and len(distinct) > most:
         rows = np.column_stack([epoch, _floored(forecast.cores, levels), _floored(forecast.memory, levels)])
         distinct, counts = np.unique(rows, axis=0, return_counts=True)
         levels //= 2
+    return _as_loads(distinct, counts, forecast)
+
+
+def _as_loads(vectors: Floats, counts: Cells, forecast: Forecast, idle: IdleHours | None = None) -> Loads:
     hours = np.multiply(counts, forecast.step_hours)
-    return Loads(distinct[:, 0].astype(np.int64), distinct[:, 1], distinct[:, 2], hours)
+    return Loads(vectors[:, 0].astype(np.int64), vectors[:, 1], vectors[:, 2], hours, idle)
 
 
 def _floored(values: Floats, levels: int) -> Floats:
@@ -62,12 +78,13 @@ def _floored(values: Floats, levels: int) -> Floats:
 @dataclass(frozen=True, slots=True)
 class ProgramColumn:
     """Instances of one shape (vCPUs, GiB) that serve the loads at ``rows`` for ``cost`` dollars each, ``limit`` of them
-    at most."""
+    at most; the idle hours of what is ``reserved`` carry batch."""
 
     shape: tuple[float, float]
     cost: float
     rows: Cells
     limit: float = np.inf
+    reserved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +121,76 @@ def solve(columns: Sequence[ProgramColumn], loads: Loads, *, whole: bool) -> Pro
     return ProgramOptimum(cost, float(solver.getInfo().mip_dual_bound) if whole else cost, found)
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What must be covered beside the vCPUs and the GiB of each load, a row each in the order of the loads, from
+    ``first`` of each on: 0 for vCPUs or 1 for GiB, how much, and how much more than its own each vCPU that is reserved
+    counts for, as services on it leave idle hours."""
+
+    load: Cells
+    of_gib: Cells
+    least: Floats
+    bonus: Floats
+    first: Cells
+
+    def served(self, column: ProgramColumn) -> tuple[Cells, Floats]:
+        """The rows that a column adds to, and how much one instance adds to each."""
+        if len(column.rows) == 1:
+            at = np.arange(self.first[column.rows[0]], self.first[column.rows[0] + 1])
+        else:
+            at = np.flatnonzero(np.isin(self.load, column.rows))
+        adds = np.asarray(column.shape)[self.of_gib[at]]
+        return at, adds + self.bonus[at] * column.shape[0] if column.reserved else adds
+
+
+def _limits(loads: Loads, least: Floats) -> _Limits:
+    """A row for each limit of what idle hours carry, where it asks for more than the ``least`` of its load."""
+    found: list[tuple[Cells, Cells, Floats, Floats]] = []
+    if loads.idle is not None:
+        idle = loads.idle
+        for kind, column, each in ((0, loads.cores, np.ones(len(loads))), (1, loads.memory, idle.gib)):
+            for base, slope in idle.cuts:
+                asked = column - each * (base + slope * idle.owned)
+                rows = np.flatnonzero((slope > 0) & (asked > least[kind * len(loads) :][: len(loads)] + SLIGHT))
+                found.append((rows, np.full(len(rows), kind), asked[rows], (each * slope)[rows]))
+    if not found:
+        none = np.empty(0, np.int64)
+        return _Limits(none, none, np.empty(0), np.empty(0), np.zeros(len(loads) + 1, np.int64))
+    load, kinds = (np.concatenate([f[at] for f in found]).astype(np.int64) for at in (0, 1))
+    least_, bonus = (np.concatenate([np.asarray(f[at], np.float64) for f in found]) for at in (2, 3))
+    order = np.argsort(load, kind="stable")
+    first = np.searchsorted(load[order], np.arange(len(loads) + 1)).astype(np.int64)
+    return _Limits(load[order], kinds[order], least_[order], bonus[order], first)
+
+
 def _model(columns: Sequence[ProgramColumn], loads: Loads, *, whole: bool) -> highspy.HighsLp:
-    """Rows are the vCPUs of every load, then the GiB of every load; a column adds its shape to the rows it serves."""
+    """Rows are the vCPUs of every load, then the GiB of every load, then the limits of what idle hours carry; a column
+    adds its shape to the rows it serves."""
     import highspy
 
+    least = np.concatenate([loads.cores, loads.memory])
+    if loads.idle is not None:  # what is left where every service is on a reserved machine
+        carried = loads.idle.carried(np.inf)
+        least = least - np.concatenate([carried, carried * loads.idle.gib])
+    limits = _limits(loads, least)
+    beside = [limits.served(c) for c in columns]
+    rows = [
+        np.concatenate([c.rows, c.rows + len(loads), 2 * len(loads) + at])
+        for c, (at, _) in zip(columns, beside, strict=True)
+    ]
     model = highspy.HighsLp()
-    model.num_col_, model.num_row_ = len(columns), 2 * len(loads)
+    model.num_col_, model.num_row_ = len(columns), len(least) + len(limits.load)
     model.col_cost_ = np.array([c.cost for c in columns])
     model.col_lower_ = np.zeros(len(columns))
     model.col_upper_ = np.array([min(c.limit, highspy.kHighsInf) for c in columns])
-    model.row_lower_ = np.concatenate([loads.cores, loads.memory])
-    model.row_upper_ = np.full(2 * len(loads), highspy.kHighsInf)
+    model.row_lower_ = np.concatenate([least, limits.least])
+    model.row_upper_ = np.full(model.num_row_, highspy.kHighsInf)
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_ = np.concatenate([[0], np.cumsum([2 * len(c.rows) for c in columns])]).astype(np.int32)
-    model.a_matrix_.index_ = np.concatenate([np.concatenate([c.rows, c.rows + len(loads)]) for c in columns])
-    model.a_matrix_.value_ = np.concatenate([np.repeat(c.shape, len(c.rows)) for c in columns])
+    model.a_matrix_.start_ = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int32)
+    model.a_matrix_.index_ = np.concatenate(rows)
+    model.a_matrix_.value_ = np.concatenate(
+        [np.concatenate([np.repeat(c.shape, len(c.rows)), adds]) for c, (_, adds) in zip(columns, beside, strict=True)]
+    )
     if whole:
         model.integrality_ = [highspy.HighsVarType.kInteger] * len(columns)
     return model

@@ -11,6 +11,7 @@ import numpy as np
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import Fleet, Holding, cover, instances_needed
 from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.forecasting.idle import joined
 from hcloud.planning.risks.futures import Futures
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def _end_to_end(patterns: Sequence[Forecast], steps: int) -> Forecast:
     cores, memory, batch = (
         np.concatenate([getattr(p, name)[:steps] for p in patterns]) for name in ("cores", "memory", "batch_cores")
     )
-    return replace(patterns[0], cores=cores, memory=memory, batch_cores=batch)
+    idle = [part for p in patterns if (part := p.first(steps).idle) is not None]
+    return replace(patterns[0], cores=cores, memory=memory, batch_cores=batch, idle=joined(idle) if idle else None)
 
 
 def _charged_rate(candidate: Candidate, fleet: Fleet) -> float:
@@ -121,8 +123,9 @@ def step_costs(
 ) -> Floats:
     """On-demand dollars of every step of the pattern beside the holdings."""
     holds = {c.shape.name: c.capacity for c in candidates}
-    cores = pattern.cores - sum(h.count * float(holds[h.offer.key.instance_type][0]) for h in holdings)
-    memory = pattern.memory - sum(h.count * float(holds[h.offer.key.instance_type][1]) for h in holdings)
+    vcpus, gib = (sum(h.count * float(holds[h.offer.key.instance_type][at]) for h in holdings) for at in (0, 1))
+    left = pattern.beside(vcpus)
+    cores, memory = left.cores - vcpus, left.memory - gib
     if len(candidates) == 1:
         counts = [instances_needed(cores, memory, candidates[0])]
     else:
@@ -135,13 +138,7 @@ def step_costs(
 
 def changed(forecast: Forecast, change: float) -> Forecast:
     """The forecast with demand changed by a fraction: -0.3 is 30 % less."""
-    factor = 1.0 + change
-    return replace(
-        forecast,
-        cores=forecast.cores * factor,
-        memory=forecast.memory * factor,
-        batch_cores=forecast.batch_cores * factor,
-    )
+    return forecast.times(1.0 + change)
 
 
 def unused_share(fleet: Fleet, candidates: Sequence[Candidate], forecast: Forecast) -> float:
@@ -154,6 +151,7 @@ def unused_share(fleet: Fleet, candidates: Sequence[Candidate], forecast: Foreca
         held[:, holding.steps(forecast)] += holding.count * np.array([[float(x)] for x in one])
     if not held.any():
         return 0.0
-    idle = np.maximum(held - np.stack([forecast.cores, forecast.memory]), 0.0)
+    needed = forecast.beside(held[0])
+    idle = np.maximum(held - np.stack([needed.cores, needed.memory]), 0.0)
     shares = np.divide(idle, held, out=np.zeros_like(held), where=held > 0).min(axis=0)
     return float((shares * held[0]).sum() / held[0].sum())

@@ -10,6 +10,7 @@ from itertools import groupby
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, PurchaseOption
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.units import counted
 
 WITH_RESERVE, WITHOUT_RESERVE = "HC", "OdF"
 """Ours: how a plan that names no strategy is run: at the least cost beside its reserve, else on whole servers."""
@@ -116,6 +117,8 @@ def _notes(plan: Plan, reserved: Sequence[MixLine]) -> Iterator[str]:
     for name, count in counts.items():
         if part := round(count, 3) % 1:
             yield f"of {count.normalize():f} x {name} that are paid for, {part.normalize():f} are rented here"
+    if plan.harvest is not None:
+        yield f"{counted(plan.harvest.carried_jobs, 'job')} that idle hours carry take no machine here"
     if any(line.starts_hour for line in plan.mix):
         yield "what the plan reserves on later days is not simulated"
     if any(line.option is PurchaseOption.SPOT for line in plan.mix):

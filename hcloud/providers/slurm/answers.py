@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hcloud.model.json_text import parsed
+from hcloud.providers.slurm.site import PARKED_SECONDS
 
 OLD, PLUGIN = "openapi", "data_parser"
 """Up to 22.05 the OpenAPI plugin wrote the fields (v0.0.38), later a data parser of its own version (from 23.11 on
@@ -25,13 +26,16 @@ class AnswerError(ValueError):
 @dataclass(frozen=True, slots=True)
 class SlurmJob:
     """A job as Slurm tells it; ``id`` is NUMBER, or NUMBER_TASK for a task of an array. ``held`` says that its
-    priority is 0; ``memory`` is in MiB and ``minutes`` its time limit. Times are in seconds since 1970, 0 for never."""
+    priority is 0, or that it is ``parked``: it may not begin before a time far ahead that job_submit.lua set.
+    ``memory`` is in MiB and ``minutes`` its time limit. Times are in seconds since 1970, 0 for never."""
 
     id: str
     partition: str
     state: str
     reason: str = ""
     held: bool = False
+    parked: bool = False
+    priority: int = 0
     flags: frozenset[str] = frozenset()
     cpus: int = 1
     memory: int = 0
@@ -184,13 +188,17 @@ def task_numbers(text: str) -> tuple[int, ...]:
 
 def _job(row: Mapping[str, Any]) -> SlurmJob:
     states, asked = _words(row["job_state"]), _resources(row)
+    priority, times = number(row.get("priority")) or 0, _times(row)
+    parked = priority > 0 and times["eligible"] - times["submit"] > PARKED_SECONDS / 2
     code, signal = _exit(row.get("exit_code"))
     return SlurmJob(
         id=str(number(row["job_id"])),
         partition=str(row.get("partition") or ""),
         state=states[0] if states else "UNKNOWN",
         reason=str(row.get("state_reason") or ""),
-        held=number(row.get("priority")) == 0,
+        held=parked or number(row.get("priority")) == 0,
+        parked=parked,
+        priority=priority,
         flags=frozenset(states[1:]),
         cpus=int(asked.get("cpu") or number(row.get("cpus")) or 1),
         memory=mebibytes(asked.get("mem", "")),
@@ -201,7 +209,7 @@ def _job(row: Mapping[str, Any]) -> SlurmJob:
         requeue=bool(row.get("requeue")),
         code=code,
         signal=signal,
-        **_times(row),
+        **times,
         **_texts(row),
         heterogeneous=bool(number(row.get("het_job_id"))),
     )

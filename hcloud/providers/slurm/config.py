@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
-from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, site_text
+from hcloud.providers.slurm.site import FILE_NAME, MARK, PARKED_SECONDS, NodeGroup, SlurmSite, site_text
 
 CONF, LUA, PROLOG, TASK_PROLOG = "hcloud.conf", "job_submit.lua", "hcloud-prolog", "hcloud-task-prolog"
 INCLUDE = f"Include {CONF}"
@@ -114,7 +114,8 @@ def _program(site: SlurmSite, verb: str, place: str) -> str:
 
 def lua(site: SlurmSite) -> str:
     """Runs inside slurmctld for each job that is submitted: it must be quick and call nothing."""
-    return _LUA.replace("{partition}", site.partition).replace("{mark}", MARK)
+    hold = _PARK.replace("{parked}", str(PARKED_SECONDS)) if site.keeps_order else _HOLD
+    return _LUA.replace("{hold}", hold).replace("{partition}", site.partition).replace("{mark}", MARK)
 
 
 def prolog(site: SlurmSite) -> str:
@@ -151,6 +152,14 @@ SwitchType=switch/none
 {INCLUDE}
 """
 
+_HOLD = "      job_desc.priority = 0"
+_PARK = """\
+      local begin, now = job_desc.begin_time, os.time()
+      if begin == nil or begin <= now then
+         job_desc.begin_time = now + {parked}
+      else
+         job_desc.priority = 0
+      end"""
 _LUA = """\
 -- Written by 'hcloud slurm config'. Jobs of hcloud's partition wait until hcloud has chosen their node.
 -- Jobs of all other partitions are left alone.
@@ -172,7 +181,7 @@ end
 
 function slurm_job_submit(job_desc, part_list, submit_uid)
    if is_ours(job_desc, part_list) and job_desc.priority ~= 0 then
-      job_desc.priority = 0
+{hold}
       job_desc.admin_comment = "{mark}"
    end
    return slurm.SUCCESS

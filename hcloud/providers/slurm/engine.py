@@ -88,9 +88,12 @@ class SlurmEngine:
 
     def _pass_by(self, job: str, **more: str) -> None:
         """Let Slurm place it by itself, on nodes that are up."""
+        known = self._jobs.get(job)
+        parked = known is not None and known.parked
         with suppress(NotFoundError, RefusedError):
-            self._commands.update_job(job, admincomment=DONE, **more)
-            self._commands.release(job)
+            self._commands.update_job(job, admincomment=DONE, **more, **_now_if(parked=parked))
+            if not parked:
+                self._commands.release(job)
 
     @property
     def passed_by(self) -> tuple[str, ...]:
@@ -309,10 +312,11 @@ class SlurmEngine:
     def _release(self, job: SlurmJob, node: str) -> None:
         """Slurm lets a job that begins anew wait two minutes for what its last node may have left; it is another node,
         or its machine has answered since."""
-        sooner = {"starttime": "now"} if job.restarts else {}
+        sooner = _now_if(parked=job.parked or job.restarts > 0)
         try:
             self._commands.update_job(job.id, reqnodelist=node, **sooner)
-            self._commands.release(job.id)
+            if not job.parked:
+                self._commands.release(job.id)
         except RefusedError:
             self._give_back(job.id)
 
@@ -366,3 +370,7 @@ class SlurmEngine:
             return self._site.bell.stat().st_mtime
         except OSError:
             return 0.0
+
+
+def _now_if(*, parked: bool) -> dict[str, str]:
+    return {"starttime": "now"} if parked else {}

@@ -19,7 +19,8 @@ def is_marked(job: SlurmJob, site: SlurmSite) -> bool:
 
 def waits(job: SlurmJob, site: SlurmSite, now: float) -> bool:
     """Whether hcloud is to place it now: not before what it depends on, nor before its user's time."""
-    return is_marked(job, site) and job.state == PENDING and job.held and not job.dependency and job.eligible <= now
+    may_begin = job.held and not job.dependency and (job.parked or job.eligible <= now)
+    return is_marked(job, site) and job.state == PENDING and may_begin
 
 
 def is_wide(job: SlurmJob) -> bool:
@@ -33,9 +34,9 @@ def does_not_fit(job: SlurmJob) -> bool:
 
 
 def in_order(jobs: Iterable[SlurmJob]) -> list[SlurmJob]:
-    """As Slurm would take them: those that are nicer later, else as they were submitted. A held job has no priority to
-    read; where fair shares or classes of service count, Slurm decides among the jobs that hcloud released."""
-    return sorted(jobs, key=lambda job: (job.nice, job.submit, number_of(job)))
+    """As Slurm would take them: by their priority. A held job has none to read: those that are nicer later, else as
+    they were submitted."""
+    return sorted(jobs, key=lambda job: (-job.priority, job.nice, job.submit, number_of(job)))
 
 
 def number_of(job: SlurmJob) -> tuple[int, int]:

@@ -19,6 +19,8 @@ MARK = "hcloud"
 """What job_submit.lua writes into a job's admin comment: hcloud may place it."""
 DONE = "hcloud:over"
 """The same of a job that hcloud will not place any more."""
+PARKED_SECONDS = 3 * 365 * 86_400
+"""So far ahead is the begin time of a job that waits for hcloud where slurmctld is to say its priority."""
 _ODD = re.compile(r"[^a-z0-9]+")
 
 
@@ -41,7 +43,8 @@ class SlurmSite:
     ``spin_up`` is how long a machine may take until it has joined, ``shut_down`` until it is gone. ``store`` is where
     machines of a cloud read munge's key and slurmctld's address: aws:NAME, gcp:NAME or azure:VAULT. With both the
     machines are those of a fake cloud, which run here and join as those of the cloud do. ``probe`` says that rented
-    machines measure themselves for a second before they join."""
+    machines measure themselves for a second before they join. ``keeps_order`` says that jobs wait for hcloud with a
+    begin time far ahead, and not held: slurmctld tells no priority of a held job."""
 
     folder: Path
     groups: tuple[NodeGroup, ...] = ()
@@ -52,6 +55,7 @@ class SlurmSite:
     shut_down: int = 30
     store: str = ""
     probe: bool = True
+    keeps_order: bool = False
     command: tuple[str, ...] = (sys.executable, "-m", "hcloud")
 
     @property

@@ -11,6 +11,8 @@ CORES = 1e6
 MEMORY_GIB = 1e7
 """Most memory of one job: 10 PiB."""
 GPUS = 1e5
+SERVERS = 10_000
+"""Most servers that one job runs on at once."""
 BYTES = 1e18
 """Most bytes a MapReduce job may read: an exabyte."""
 REQUESTS = 1e12

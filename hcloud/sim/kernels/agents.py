@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from hcloud.control.candidates import draws_for
+from hcloud.control.pieces import pieces_of
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.world import CRASHED, DECIDED, TAKEN_OVER, Agent, SimulatedWorld, Task
 
@@ -21,7 +22,7 @@ def entrust(w: SimulatedWorld, number: int, agent: int, now: float) -> None:
     if one.back > now:
         return
     begin = max(now, one.free)
-    drawn = draws_for(w.control, w.control.jobs[number].ask)
+    drawn = draws_for(w.control, w.control.jobs[number].ask, pieces_of(w.control, number))
     one.free = begin + rules.decision + min(rules.candidate_cost * drawn, rules.longest_decision)
     _renew(w, agent, begin)
     task.decided, task.known = begin, max(begin - rules.notice, one.copied)
@@ -33,6 +34,14 @@ def take_up(w: SimulatedWorld, number: int, now: float) -> None:
     task, desk = w.tasks[number], w.control.desk
     desk.agent, desk.copy_age, desk.refused = task.agent, now - task.known, task.refused
     withdraw(w, number)
+
+
+def charge(w: SimulatedWorld, agent: int) -> None:
+    """An agent that drew again for some pieces of a job, and kept what was free, takes as long as that takes."""
+    desk, rules = w.control.desk, w.control.rules
+    if desk.drawn_anew > 0 and agent >= 0:
+        w.agents[agent].free += rules.decision + rules.candidate_cost * desk.drawn_anew
+    desk.drawn_anew = 0
 
 
 def again(w: SimulatedWorld, number: int, agent: int, now: float) -> None:

@@ -6,6 +6,7 @@ import math
 
 from hcloud.control.admission import overdue
 from hcloud.control.controller import decide_on, expire, interrupt, leave, nominee, ready, sampled, suffer, tick
+from hcloud.control.pieces import is_piece, next_piece, pieces_of
 from hcloud.control.ranks import (
     ARRIVAL,
     BOUND,
@@ -22,8 +23,9 @@ from hcloud.control.ranks import (
     REPLACE,
 )
 from hcloud.control.state import DEAD, OWN
-from hcloud.sim.kernels.agents import again, crash, entrust, take_over, take_up
+from hcloud.sim.kernels.agents import again, charge, crash, entrust, take_over, take_up
 from hcloud.sim.kernels.faults import cancel_job, fail_launch, is_over, lose_server, replace_server
+from hcloud.sim.kernels.gangs import begin_together, has_come, is_first_done, rest, stop_piece, wake
 from hcloud.sim.kernels.heap import pop, push
 from hcloud.sim.kernels.interference import part, quality_of
 from hcloud.sim.kernels.obeying import advance, leave_for_good, look_again, note, obey
@@ -93,7 +95,9 @@ def _arrival(w: SimulatedWorld, now: float) -> None:
     w.tally.present += 1
     if task.cancelled >= 0.0:
         push(w, task.cancelled, CANCEL, number, 0)
-    if w.control.rules.agents > 0:
+    if not has_come(w, number):
+        note(w, (ARRIVAL, number, -1, 0, 0), 0.0)
+    elif w.control.rules.agents > 0:
         entrust(w, number, number % len(w.agents), now)
     else:
         _decide(w, number, now)
@@ -115,12 +119,15 @@ def _decide(w: SimulatedWorld, number: int, now: float) -> None:
         _probe(w, idle, now)
     agent, age = desk.agent, desk.copy_age
     line = (ARRIVAL, number, agent, desk.refused, 0)
+    pieces = pieces_of(w.control, number)  # their rows come one after the other
     is_decided = decide_on(w.control, number, now)
     desk.agent, desk.copy_age, desk.refused = -1, 0.0, 0
+    charge(w, agent)
     if not is_decided:
         again(w, number, agent, now)
         return
-    w.tasks[number].decided = now
+    for before in range(pieces):
+        w.tasks[number - before].decided = now
     note(w, line, age)
     obey(w, now)
 
@@ -186,6 +193,22 @@ def _finish(w: SimulatedWorld, number: int, now: float) -> None:
             push(w, due, FINISH, number, 0)
             return
     advance(w, now)
+    if is_first_done(w, number):
+        rest(w, number, now)
+        return
+    piece = next_piece(w.control, number)
+    for _ in range(pieces_of(w.control, number) - 1):
+        following = next_piece(w.control, piece)
+        if w.tasks[piece].rests:
+            wake(w, piece, now)
+            _end(w, piece, now)
+        piece = following
+    _end(w, number, now)
+
+
+def _end(w: SimulatedWorld, number: int, now: float) -> None:
+    """A job has ended, or a piece of one."""
+    task = w.tasks[number]
     task.left, task.running, task.ended = 0.0, 0, -1.0 if task.crashed else now
     leave_for_good(w, number)
     task.version += 1
@@ -228,7 +251,10 @@ def _ready(w: SimulatedWorld, place: int, now: float) -> None:
     _probe(w, place, now)
     number = w.control.servers[place].first
     while number >= 0:
-        begin(w, number, place, now)
+        if not is_piece(w.control.jobs[number]):
+            begin(w, number, place, now)
+        elif w.tasks[number].awaits:
+            begin_together(w, number, now)
         number = w.control.jobs[number].next
     look_again(w, place, now)
 
@@ -252,6 +278,8 @@ def _interrupt(w: SimulatedWorld, place: int, now: float) -> None:
         halt(w, number, now)
         task.left += (task.work - task.left) * w.cloud.lost_share
         w.tally.stopped += 1
+    if number >= 0 and is_piece(w.control.jobs[number]):
+        stop_piece(w, number, now)
     note(w, (INTERRUPT, place, 0, 0, 0), 0.0)
     interrupt(w.control, place, now)
     obey(w, now)

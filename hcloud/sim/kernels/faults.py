@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from hcloud.control.losses import cancel, grow, lose
+from hcloud.control.pieces import is_piece
 from hcloud.control.ranks import CANCEL, FAILED_LAUNCH, LOSS, REPLACE
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED
 from hcloud.policy.codes import LAUNCH_FAILED, LOST
 from hcloud.sim.kernels.agents import withdraw
+from hcloud.sim.kernels.gangs import give_up_together, stop_piece
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import at_quantile, part
 from hcloud.sim.kernels.obeying import advance, leave_for_good, note, obey
@@ -22,7 +24,10 @@ _GIVEN_UP = 16
 def fail_launch(w: SimulatedWorld, place: int, now: float) -> None:
     """The cloud has no capacity for an instance that was ordered."""
     w.tally.failed += 1
-    until = now + _TRIED_AGAIN
+    until, number = now + _TRIED_AGAIN, w.control.servers[place].first
+    while number >= 0:
+        w.tasks[number].awaits = 0
+        number = w.control.jobs[number].next
     note(w, (FAILED_LAUNCH, place, 0, 0, 0), until)
     lose(w.control, place, LAUNCH_FAILED, until, now)
     obey(w, now)
@@ -42,7 +47,9 @@ def lose_server(w: SimulatedWorld, place: int, now: float) -> None:
             task.lost += 1
             w.tally.stopped += 1
             if task.lost == _GIVEN_UP:
-                push(w, now, CANCEL, number, 0)
+                give_up_together(w, number, now)
+        if is_piece(w.control.jobs[number]):
+            stop_piece(w, number, now)
         number = w.control.jobs[number].next
     if own:
         draw = w.draws[host.serial % len(w.draws)]
@@ -67,6 +74,7 @@ def cancel_job(w: SimulatedWorld, number: int, now: float) -> None:
     if task.over:
         return
     advance(w, now)
+    task.awaits, task.rests = 0, 0
     if task.running:
         halt(w, number, now)
     if place >= 0:

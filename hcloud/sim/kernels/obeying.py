@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hcloud.control.pieces import is_piece
 from hcloud.control.ranks import BOUND, EXPIRE, FAILED_LAUNCH, INTERRUPT, LOOK, LOSS, READY
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, UP, Command
 from hcloud.policy.codes import (
@@ -15,6 +16,7 @@ from hcloud.policy.codes import (
     LAUNCH,
     LAUNCH_FAILED,
     MOVE,
+    PIECE_LOST,
     PLACE,
     QUEUE,
     RELEASE,
@@ -23,6 +25,7 @@ from hcloud.policy.codes import (
     WAIT,
 )
 from hcloud.policy.placement import RESOURCES, UNTOUCHED
+from hcloud.sim.kernels.gangs import begin_together, stop_piece
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import at_quantile, join, part
 from hcloud.sim.kernels.progress import begin, halt, review
@@ -106,8 +109,12 @@ def obey(w: SimulatedWorld, now: float) -> None:
 
 def _move(w: SimulatedWorld, order: Command, now: float) -> None:
     """A job leaves its server; those that stay feel it."""
-    w.tally.moved += 1
-    halt(w, order.job, now)
+    if order.reason == PIECE_LOST:
+        w.tally.stopped += w.tasks[order.job].running
+        stop_piece(w, order.job, now)
+    else:
+        w.tally.moved += 1
+        halt(w, order.job, now)
     part(w, order.job, order.server)
     if not w.hosts[order.server].calm:
         review(w, order.server, now, -1)
@@ -140,10 +147,12 @@ def _place(w: SimulatedWorld, order: Command, now: float) -> None:
     join(w, order.job, order.server)
     if server.paid != OWN and w.hosts[order.server].uses > 0:
         w.tally.reused += 1
-    if server.status == UP:
+    if is_piece(w.control.jobs[order.job]):
+        begin_together(w, order.job, now)
+    elif server.status == UP:
         begin(w, order.job, order.server, now)
-        if server.tenants == 1:
-            look_again(w, order.server, now)
+    if server.status == UP and server.tenants == 1:
+        look_again(w, order.server, now)
 
 
 def _launch(w: SimulatedWorld, order: Command, now: float) -> None:
@@ -157,6 +166,7 @@ def _launch(w: SimulatedWorld, order: Command, now: float) -> None:
         return
     _remember(w, order)
     join(w, order.job, place)
+    w.tasks[order.job].awaits = 1 if is_piece(w.control.jobs[order.job]) else 0
     draw = w.draws[host.serial % len(w.draws)]
     if draw.launch < w.cloud.failed_launches:
         push(w, host.launched + _ANSWERED, FAILED_LAUNCH, host.serial, place)

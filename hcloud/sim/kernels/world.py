@@ -84,7 +84,8 @@ class Task:
     agents: whose it is until it is decided (-1: nobody's), the ``turn`` that tells a decision which is void, until when
     that agent has ``known`` what others did, how often what it chose was ``refused``, and the jobs ``ahead`` and
     ``following`` with that agent (-1: none). Whether it waited at servers (``locally``), and for how long it was
-    expected to be ``held`` back (-1: it was not).
+    expected to be ``held`` back (-1: it was not). A piece of several ``awaits`` the others before it begins, and
+    ``rests`` when it is done before them.
     """
 
     submit: float
@@ -127,6 +128,8 @@ class Task:
     following: int
     locally: int
     held: float
+    awaits: int
+    rests: int
 
 
 class Agent:

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hcloud.control.arrivals import at_once
 from hcloud.control.controller import open_pool
 from hcloud.control.opening import COMMANDS, new_control
+from hcloud.control.pieces import are_linked
 from hcloud.control.state import FULL_SPEED, Job, RentableKind
 from hcloud.model.catalog import Offer
 from hcloud.model.measured.profile import RESOURCES
@@ -92,6 +94,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
     rules = compose(setting.strategy, setting.shop.large, (column(jobs, "high") // (HALF // SCALE)).tolist())
     speeds = np.ones((1, len(kinds))) if setting.speeds is None else setting.speeds
     rules = rules._replace(audit=int(setting.audit))
+    link_pieces(jobs, tasks, rules)
     control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands)
     control = control._replace(speeds=np.rint(speeds * FULL_SPEED).astype(np.int64))
     for lot in setting.lots:
@@ -245,9 +248,24 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Tab
     column(made, "again")[:] = 1 - tasks.service
     for field in ("ask", "memory", "vector", "tolerates", "coin"):
         column(made, field)[:] = getattr(tasks, field)
-    for field in ("server", "next", "before", "behind"):
+    for field in ("server", "next", "before", "behind", "chosen"):
         column(made, field)[:] = -1
     return made
+
+
+def link_pieces(jobs: Table[Job], tasks: Tasks, rules: Rules) -> None:
+    """Link the pieces of each job of several servers in a ring, where they are decided on together."""
+    if tasks.pieces is None or not are_linked(rules):
+        return
+    rows = np.flatnonzero(tasks.pieces > 1)
+    if not len(rows):
+        return
+    first = np.r_[True, np.diff(tasks.job[rows]) != 0]
+    begins = rows[first]
+    ends = rows[np.r_[first[1:], True]]
+    after, before = column(jobs, "piece_after"), column(jobs, "piece_before")
+    after[rows], before[rows] = rows + 2, rows
+    after[ends], before[begins] = begins + 1, ends + 1
 
 
 def encoded(vector: Ints) -> tuple[Ints, Ints]:
@@ -261,7 +279,7 @@ def unplaceable(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
     """Which tasks no server holds that the strategy may use: reserved ones, or any type where it rents on demand."""
     kinds = rental_kinds(setting)
     allowed = allowed_types(setting, tasks)
-    held = _reservable(setting, tasks, kinds, allowed)
+    held = _reservable(setting, tasks, kinds, allowed) & ~too_many(setting, tasks, kinds, allowed)
     if setting.strategy.follows("on_demand"):
         held |= smallest_fitting(tasks, kinds, allowed) >= 0
     return ~held
@@ -282,9 +300,27 @@ def _rented_as(
     is rented the large one stands for the reserve. -1 where none holds it."""
     strategy, large, (size, allowed) = setting.strategy, setting.shop.large, fitting
     if not strategy.follows("on_demand"):
-        return np.where(_reservable(setting, tasks, kinds, allowed), large, -1)
+        held = _reservable(setting, tasks, kinds, allowed) & ~too_many(setting, tasks, kinds, allowed)
+        return np.where(held, large, -1)
     in_large = (tasks.ask <= kinds[large].cores) & (tasks.memory <= kinds[large].memory) & allowed[:, large]
     return np.where(in_large, large, size) if rents_whole_servers(strategy) else size
+
+
+def too_many(
+    setting: Setting, tasks: Tasks, kinds: Table[RentableKind], allowed: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which tasks are of jobs whose pieces an empty reserve does not hold at once, where they have to begin so."""
+    rules = compose(setting.strategy, setting.shop.large, (0,))
+    over = np.zeros(len(tasks), np.bool_)
+    if tasks.pieces is None or not rules.gang:
+        return over
+    rows = np.flatnonzero(tasks.pieces > 1)
+    for row in rows[np.r_[True, np.diff(tasks.job[rows]) != 0]] if len(rows) else rows:
+        mine = allowed[row if len(allowed) > 1 else 0]
+        lots = [(int(kinds[s.kind].cores), int(kinds[s.kind].memory), s.servers) for s in setting.lots if mine[s.kind]]
+        piece = int(tasks.ask[row]), int(tasks.memory[row])
+        over[row : row + tasks.pieces[row]] = at_once(lots, piece, rules) < tasks.pieces[row]
+    return over
 
 
 def _reservable(

@@ -36,7 +36,7 @@ class Tasks:
     (``truth``, what acts), ``borne`` what is tolerated, known and true (None: 99 less those), ``job`` the row of the
     workload and ``ids`` the trace's own name of it; ``left_out`` counts jobs by reason; ``platform`` is the row of each
     in the speeds of types, where these differ by job; ``expected`` is how many seconds each is thought to run, where
-    something is decided by that.
+    something is decided by that; ``pieces`` is on how many servers the job of each runs at once (None: all on one).
     """
 
     submit: Reals
@@ -55,6 +55,7 @@ class Tasks:
     platform: Ints | None = None
     borne: tuple[Ints, Ints] | None = None
     expected: Reals | None = None
+    pieces: Ints | None = None
 
     @property
     def tolerates(self) -> Ints:
@@ -96,6 +97,8 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     expected = expected_seconds(jobs.app[rows], submit, work)
     brief = expected < getattr(rule_of(plan, "placement"), "profile_above", 0.0)
     decide = submit + _delays(jobs, rows, information, _deciding(plan, need), brief)
+    if jobs.servers is not None:
+        decide = _decided_together(decide, rows, jobs.servers[rows] > 1)
     order = np.lexsort((rank[rows], memory, need, service, work, submit, decide))
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
@@ -106,12 +109,33 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     put_stated((truth, vector), jobs.causes, chosen, informed=informed)
     ask = _asked(plan, (need[order], given[order]), rank[chosen], largest.cores, seed)
     coin = stream(seed, "coin").random(len(chosen))
-    return Tasks(
+    made = Tasks(
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
         vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
         borne=borne((truth, vector), jobs, chosen, seed, informed=informed),
         expected=expected[order] if brief.any() else None,
+        pieces=None if jobs.servers is None else jobs.servers[chosen].astype(np.int64),
     )  # fmt: skip
+    return _alike(made)
+
+
+def _alike(tasks: Tasks) -> Tasks:
+    """Pieces of a job on several servers ask for as much each, and cause and tolerate the same."""
+    if tasks.pieces is None:
+        return tasks
+    rows = np.arange(len(tasks))
+    begins = np.r_[True, tasks.job[1:] != tasks.job[:-1]]
+    like = np.where(tasks.pieces > 1, np.maximum.accumulate(np.where(begins, rows, 0)), rows)
+    borne_alike = None if tasks.borne is None else (tasks.borne[0][like], tasks.borne[1][like])
+    ask, vector, truth = tasks.ask[like], tasks.vector[like], tasks.truth[like]
+    return replace(tasks, borne=borne_alike, ask=ask, vector=vector, truth=truth)
+
+
+def _decided_together(decide: Reals, rows: Ints, several: Flags) -> Reals:
+    """All pieces of a job of several servers are decided on with the last of them."""
+    last = np.zeros(int(rows.max(initial=-1)) + 1)
+    np.maximum.at(last, rows, decide)
+    return np.where(several, last[rows], decide)
 
 
 def _unprofiled(app: Codes, brief: Flags) -> Flags:
@@ -196,8 +220,11 @@ def _asked(plan: strategy.Strategy, known: tuple[Ints, Ints], app: Ints, largest
 
 def divided(jobs: workload.Jobs, ordered: Ints, largest: Room) -> tuple[Ints, Ints, Ints]:
     """The rows of the tasks, what each is given (thousandths of a vCPU) and its MiB: a job with a target has a task for
-    each server that this takes, another one as many as it takes to fit the largest type."""
+    each server that this takes, one that states how many servers it runs on a task for each, another one as many as it
+    takes to fit the largest type."""
     copies = pieces(jobs, ordered, largest)
+    if jobs.servers is not None:
+        copies = np.where(jobs.servers[ordered] > 1, jobs.servers[ordered], copies)
     if jobs.target is not None:
         parts = np.array([*(len(one.parts) for one in jobs.targets), 0])[jobs.target[ordered]]
         copies = np.where(parts > 0, parts, copies)

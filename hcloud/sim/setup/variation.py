@@ -224,13 +224,14 @@ def _with_rule(mechanism: Mechanism, change: ParameterChange) -> Mechanism:
             raise UsageError(f"--vary {change.text}: {rule} has no {name}", hint=f"it has {', '.join(keys) or 'none'}")
         given[name] = read_value(keys[name], text, name)
     kept = {p.key: p for p in mechanism.parameters if p.key in keys and p.key not in given}
-    if missing := [name for name in keys if name not in given and name not in kept]:
+    stated = {name: key for name, key in keys.items() if name in given or name in kept}
+    if missing := [name for name, key in keys.items() if name not in stated and key.default is None]:
         values_to_give = ",".join(f"{name}=..." for name in missing)
         raise UsageError(
             f"--vary {change.text}: the rule {rule} needs {', '.join(missing)}",
             hint=f"write {mechanism.name}.rule={rule},{values_to_give}, or vary a strategy that follows the rule",
         )
-    made = tuple(kept.get(name) or _parameter(key, given[name]) for name, key in keys.items())
+    made = tuple(kept.get(name) or _parameter(key, given[name]) for name, key in stated.items())
     return Mechanism(mechanism.name, rule, ParameterOrigin.OURS, "", _WHY, made)
 
 
@@ -247,6 +248,8 @@ def _with_number(mechanism: Mechanism, change: ParameterChange, strategy: str) -
         )
     value = read_value(key, written(change.value), change.key)
     made = tuple(_parameter(key, value) if p.key == name else p for p in mechanism.parameters)
+    if all(p.key != name for p in made):
+        made = (*made, _parameter(key, value))
     return replace(mechanism, parameters=made)
 
 

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from hcloud.errors import InputError, writing
-from hcloud.store.buckets.address import Address, objects_at, parse_address
-from hcloud.store.buckets.objects import Objects
+
+if TYPE_CHECKING:
+    from hcloud.store.buckets.address import Address
+    from hcloud.store.buckets.objects import Objects
 
 _SCHEMES = ("s3://", "gs://", "https://")
 
@@ -23,6 +26,8 @@ def is_in_bucket(name: str) -> bool:
 def copied(name: str, wanted: Callable[[str], bool], progress: Callable[[float], None] | None = None) -> Iterator[Path]:
     """A folder, for as long as it is needed, with the objects at or under an address that are ``wanted`` by their
     names. InputError where there is none; ``progress`` hears the share copied so far."""
+    from hcloud.store.buckets.address import objects_at, parse_address
+
     address = parse_address(name, "")
     with TemporaryDirectory(prefix="hcloud-") as folder:
         copy_objects(objects_at(address), address, Path(folder), wanted, progress)

@@ -25,9 +25,10 @@ from hcloud.planning.billed.spread import as_monthly, most_uneven
 from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.configuration.config import Loaded, MarketSection, OwnedSection
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
-from hcloud.usecases.deciding.plan import DecidedPlan, plan_for
+from hcloud.usecases.deciding.plan import Beside, DecidedPlan, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
-from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, bill_by_kinds, bill_name
+from hcloud.usecases.workloads.billed import SHOWN_NAMES, BillOfKinds, bill_by_kinds
+from hcloud.usecases.workloads.bills import bill_name
 from hcloud.usecases.workloads.sources import open_prices
 
 READING = 0.7  # ours: the part of the progress bar that reading takes
@@ -147,7 +148,7 @@ def _planned(basis: BillBasis, use: KindUse, now: datetime) -> DecidedPlan:
     config = basis.loaded.config.model_copy(update={"markets": (market,), "owned": _bought_since(basis, use)})
     demand = basis.found.demand(use)
     held: tuple[Owned, ...] = basis.held.by_kind.get(use.kind, ())
-    return plan_for(demand, replace(basis.loaded, config=config), now, held=held)
+    return plan_for(demand, replace(basis.loaded, config=config), now, beside=Beside(held))
 
 
 def _market(loaded: Loaded, kind: MachineKind) -> MarketSection | None:

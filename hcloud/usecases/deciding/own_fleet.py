@@ -12,6 +12,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.errors import InputError, StaleError, UsageError
 from hcloud.model.plans.plan import Plan, Prediction, Trace
 from hcloud.model.workload import Jobs, Workload
+from hcloud.planning.explanations.harvested import on_machines
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.strategies.own_fleet import PlannedFleet, fleet_of
@@ -58,6 +59,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
         return None
     fleet, cloud = fleet_of(plan), config.operation.cloud or f"measured-{plan.mix[0].provider}"
     told = Prediction(fleet.strategy, fleet.reserved, cloud, plan.seed)
+    workload = on_machines(plan, workload)
     most = config.operation.own_fleet_jobs
     if not isinstance(workload, Jobs):
         return replace(told, why_not="a demand series holds no jobs")
@@ -138,8 +140,9 @@ def fleet_opened(plan: Plan, workload: Workload, loaded: Loaded, at: date, name:
         name = plan.workload.name
         raise UsageError(f"{name}: the plan was made from a demand series, which holds no jobs to simulate")
     book, _ = open_prices(loaded, at)
-    fleet = fleet_of(plan)
-    return OpenedPlan(_study(plan, fleet, (workload, book), loaded.config), fleet)
+    fleet, left = fleet_of(plan), on_machines(plan, workload)
+    assert isinstance(left, Jobs)
+    return OpenedPlan(_study(plan, fleet, (left, book), loaded.config), fleet)
 
 
 def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:

@@ -21,12 +21,14 @@ from hcloud.model.plans.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice
+from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecasting.forecast import choose_step
+from hcloud.planning.forecasting.idle import IdleUse
 from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -55,16 +57,28 @@ class DecidedPlan:
     decision: FleetDecision
 
 
+FindIdle = Callable[[Workload, Demand, PlanSettings], IdleUse]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a plan may be told beside workload and configuration: what is owned beside what that says (``held``), and
+    what finds out how idle services are, where batch is to run in that."""
+
+    held: Sequence[Owned] = ()
+    idle: FindIdle | None = None
+
+
 def plan_for(
-    read: Workload, loaded: Loaded, now: datetime, progress: Progress = unheard, held: Sequence[Owned] = ()
+    read: Workload, loaded: Loaded, now: datetime, progress: Progress = unheard, beside: Beside | None = None
 ) -> DecidedPlan:
-    """Decide for a workload, simulate where a strategy is asked for, and state the plan; ``held`` is owned
-    beside what the configuration says.
+    """Decide for a workload, simulate where a strategy is asked for, and state the plan; ``beside`` is what
+    else is known.
 
     Raises UsageError for impossible settings, EvidenceError where a price is missing, quarantined or older than
     allowed.
     """
-    simulated = loaded.config.operation.strategy is not None
+    simulated, known = loaded.config.operation.strategy is not None, beside or Beside()
     workload = without_gpu_jobs(read)
     book, notes = open_prices(loaded, now.date())
     check_regions(loaded, book)
@@ -72,9 +86,14 @@ def plan_for(
     demand = planned_demand(workload, settings)
     running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
-    owned = (*(_owned(section, book, now, settings.speed) for section in loaded.config.owned), *held)
+    owned = (*(_owned(section, book, now, settings.speed) for section in loaded.config.owned), *known.held)
     given = Given(running, leanest=leanest_of(workload, demand))
-    decision, operation = decide(book, demand, settings, owned, given), None
+    first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
+    decision, operation = decide(book, demand, first, owned, given), None
+    without, use = decision, None if known.idle is None else known.idle(workload, demand, settings)
+    if use is not None:
+        given = replace(given, idle=use.hours, otherwise=without)
+        decision = decide(book, demand, settings, owned, given)
     if simulated:
         from hcloud.usecases.deciding.operate import OperationBasis, operate
 
@@ -104,6 +123,11 @@ def plan_for(
         advice=() if simulated else advice(decision, book, demand, given),
     )
     plan = state(decision, around)
+    if use is not None:
+        plan = with_idle_hours(plan, decision, without, use)
+    if use is not None and isinstance(workload, Jobs):
+        vcpus = sum(float(o.shape.vcpus * o.speed * o.count) for o in owned if o.hours_left)
+        plan = with_jobs_carried(plan, workload, demand, use, vcpus)
     from hcloud.usecases.deciding.own_fleet import predicted, trace_of
 
     prediction = predicted(plan, workload, book, loaded.config)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hcloud.errors import InputError, UsageError, did_you_mean
-from hcloud.harvest.centre import CENTRES, Centre, centre, use_of
+from hcloud.harvest.centre import CENTRES, TESTBED, Centre, centre, use_of
 from hcloud.harvest.histories import ServerHistory, on_one_grid
 from hcloud.harvest.results import OpenedUse
 from hcloud.harvest.servers import Servers
@@ -57,11 +57,12 @@ def open_use(request: UseRequest, progress: Callable[[float], None] | None = Non
 
 def centre_named(name: str, seed: int) -> Centre:
     """A synthetic centre by its name; UsageError for none."""
-    if name not in CENTRES:
+    known = {**CENTRES, TESTBED.name: TESTBED}
+    if name not in known:
         raise UsageError(
-            f"there is no centre {name!r}{did_you_mean(name, CENTRES)}", hint=f"scenario:NAME of {', '.join(CENTRES)}"
+            f"there is no centre {name!r}{did_you_mean(name, known)}", hint=f"scenario:NAME of {', '.join(known)}"
         )
-    return centre(CENTRES[name], seed)
+    return centre(known[name], seed)
 
 
 def _each_alone(read: MachineHistories) -> list[ServerHistory]:

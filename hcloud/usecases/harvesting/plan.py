@@ -56,7 +56,11 @@ def harvest_plan(
             "no batch is named to run in the idle hours",
             hint="--workload batch.csv or scenario:static, or workload.path in hcloud.yaml",
         )
-    opened = open_use(request, progress)
+    try:
+        opened = open_use(request, progress)
+    except InputError as error:
+        error.hint = error.hint.replace("hcloud harvest types", "hcloud harvest plan")
+        raise
     if opened.unsized:
         raise EvidenceError(
             f"{opened.name}: nothing says how many vCPUs {opened.unsized[0]!r} has: idle hours cannot be counted",

@@ -90,6 +90,7 @@ class SiteChoice:
     folder: Path
     store: str = ""
     planned: tuple[NodeGroup, ...] = ()
+    keeps_order: bool = False
 
     def site(self) -> SlurmSite:
         """The site. UsageError where no types are named."""
@@ -106,7 +107,7 @@ class SiteChoice:
         if not groups:
             raise UsageError("no types of machines are named", hint=SAY_TYPES)
         store = self.store or (FAKE_STORE if fake else "")
-        site = SlurmSite(self.folder.absolute(), groups, self.partition, store=store)
+        site = SlurmSite(self.folder.absolute(), groups, self.partition, store=store, keeps_order=self.keeps_order)
         spin_up, shut_down = LOCAL_SECONDS if here else CLOUD_SECONDS
         return replace(site, first_port=FIRST_PORT if here else None, spin_up=spin_up, shut_down=shut_down)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from hcloud.control import ranks
 from hcloud.control.decode import decide
+from hcloud.control.pieces import are_linked
 from hcloud.control.session import ControlSession
 from hcloud.control.state import RentableKind
 from hcloud.errors import HcloudError
@@ -183,7 +184,7 @@ class JournalReader:
         submitted = float(t.submit[row])
         before = submitted if submitted < time else None
         restartable, coin, truth = not t.service[row], float(t.coin[row]), tuple(t.truth[row].tolist())
-        agent = line[2] if self._setup.rules.agents else None
+        agent = line[2] if self._setup.rules.agents and line[2] >= 0 else None  # the last piece has one
         made = Arrival(time, self._names[row], *asked, vector, restartable, coin, before, truth)
         made = made if t.platform is None else replace(made, platform=int(t.platform[row]))
         if t.expected is not None:
@@ -191,6 +192,9 @@ class JournalReader:
         if t.borne is not None:
             known, true = (tuple(points[row].tolist()) for points in t.borne)
             made = replace(made, tolerates=known, true_tolerates=true)
+        if t.pieces is not None and t.pieces[row] > 1 and are_linked(self._setup.rules):
+            before = row > 0 and t.job[row - 1] == t.job[row]
+            made = replace(made, pieces=int(t.pieces[row]), after=self._names[row - 1] if before else None)
         return made if agent is None else replace(made, agent=agent, copy_age=line[6], refused=line[3])
 
     def _sample(self, at: int) -> Sample:

@@ -18,7 +18,7 @@ from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.policy.placements import Ideal
-from hcloud.policy.records import Reals
+from hcloud.policy.records import Ints, Reals
 from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.requests import RequestedSizes
 from hcloud.policy.sizing import Reservation, reserved_servers
@@ -186,6 +186,21 @@ def _unplaceable(name: str, size: tuple[float, float], count: int, wanted: str =
     )
 
 
+def _too_many(setting: Setting, tasks: Tasks, lost: Ints) -> EvidenceError:
+    """What to say of jobs whose pieces the whole reserve does not hold at once; of these of the one with the most."""
+    assert tasks.pieces is not None
+    worst = int(lost[np.argmax(tasks.pieces[lost] * tasks.ask[lost])])
+    each = f"{tasks.ask[worst] / 1000:g} vCPU, {tasks.memory[worst] / 1024:g} GiB on each"
+    count = len(np.unique(tasks.job[lost]))
+    more = f", nor of {counted(count - 1, 'other job')} all they ask for" if count > 1 else ""
+    return EvidenceError(
+        f"job {tasks.name(worst)} runs on {tasks.pieces[worst]:,} servers at once ({each}), and all "
+        f"{counted(setting.servers, 'reserved server')} together never hold that{more}",
+        hint="reserve more (--pool), let pieces begin one by one (placement.gang: false), share servers "
+        "(placement.locality: pack), or use --drop-unplaceable",
+    )
+
+
 def _types_of(setting: Setting) -> str:
     """The types that a strategy may use."""
     rents = setting.strategy.follows("on_demand")
@@ -336,7 +351,11 @@ def check_placeable(study: Study, setting: Setting, tasks: Tasks) -> None:
     lost = np.flatnonzero(unplaceable(setting, tasks))
     if not len(lost):
         return
-    worst = int(lost[np.argmax(tasks.memory[lost])])
+    alone = replace(tasks, pieces=None)
+    by_itself = np.flatnonzero(unplaceable(setting, alone))
+    if not len(by_itself):
+        raise _too_many(setting, tasks, lost)
+    worst, lost = int(by_itself[np.argmax(tasks.memory[by_itself])]), by_itself
     size = tasks.ask[worst] / 1000, tasks.memory[worst] / 1024
     code = -1 if study.jobs.requires is None else int(study.jobs.requires[tasks.job[worst]])
     wanted = study.jobs.requirements[code] if code >= 0 else ""
@@ -347,7 +366,9 @@ def able_strategies(study: Study, strategies: Sequence[Strategy]) -> tuple[Strat
     """The strategies that leave out hardly any of the work; raises EvidenceError with a job's id where none does."""
     able = []
     for strategy in strategies:
-        setting, tasks = setting_for(study, strategy, 1), tasks_for(study, strategy)
+        tasks = tasks_for(study, strategy)
+        most = 1 if tasks.pieces is None else int(tasks.pieces.max(initial=1))
+        setting = setting_for(study, strategy, most)
         if work_share(tasks.need, tasks.work, unplaceable(setting, tasks)) <= MOST_REFUSED:
             able.append(strategy)
     if not able and strategies:

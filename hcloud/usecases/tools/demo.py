@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from hcloud.usecases.tools.demo_files import (
     write_program,
 )
 from hcloud.usecases.tools.demo_ledger import LEDGER, DemoError, facts_of, first_day
+from hcloud.usecases.tools.neighbours import pressing
 
 LOOK_SECONDS = 0.1
 SCREENS = "screens"
@@ -78,9 +80,14 @@ class Demo:
                 stderr=subprocess.STDOUT,
             )
             try:
-                while process.poll() is None:
-                    progress(min((time.monotonic() - began) / step.seconds, 0.98))
-                    time.sleep(LOOK_SECONDS)
+                with ExitStack() as neighbours:
+                    waiting = list(step.pressed or ())
+                    while process.poll() is None:
+                        progress(min((time.monotonic() - began) / step.seconds, 0.98))
+                        time.sleep(LOOK_SECONDS)
+                        if waiting and re.search(waiting[0], Path(screen.name).read_text(encoding="utf-8")):
+                            waiting.pop(0)
+                            neighbours.enter_context(pressing()) if waiting else neighbours.close()
             finally:
                 if process.poll() is None:
                     process.terminate()
@@ -176,6 +183,7 @@ def _is_same_row(line: str, following: str, first_column: int) -> bool:
 
 
 def _is_folded(line: str, following: str, width: int) -> bool:
-    """Whether a line may have been folded: the first word of the next would not have fitted behind it."""
-    words = following.split()
-    return bool(words) and not words[0].startswith("─") and len(line.rstrip()) + 1 + len(words[0]) > width
+    """Whether a line may have been folded: the first word of the next would not have fitted behind it. What is longer
+    than the screen never was."""
+    words, length = following.split(), len(line.rstrip())
+    return bool(words) and not words[0].startswith("─") and length <= width < length + 1 + len(words[0])

@@ -35,7 +35,7 @@ def write_inputs(folder: Path, app: str) -> None:
     """The trace, whose reports are of ``app``, the configuration, and jobs to run."""
     trace = (_demo() / "trace.csv").read_text(encoding="utf-8")
     (folder / "trace.csv").write_text(trace.replace(f",{PROGRAM}\n", f",{app}\n"), encoding="utf-8")
-    for name in ("hcloud.yaml", "jobs.csv"):
+    for name in ("hcloud.yaml", "jobs.csv", "probe.csv"):
         shutil.copyfile(_demo() / name, folder / name)
 
 

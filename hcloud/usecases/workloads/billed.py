@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,15 +11,10 @@ from hcloud.model.workload import Demand
 from hcloud.planning.billed.kinds import KindUse, Types, Unplanned, kinds_of
 from hcloud.planning.billed.spread import without_missing_days
 from hcloud.readers.configuration.config import Loaded
-from hcloud.readers.workloads.source import STDIN
-from hcloud.store.buckets.copied import is_in_bucket
 from hcloud.units import SECONDS_PER_HOUR
-from hcloud.usecases.workloads.bills import names_bill, open_bill
+from hcloud.usecases.workloads.bills import KIND, bill_name, open_bill
 
-KIND = "kind"
-"""The key of ``workload.options`` that names one kind of machine in a bill."""
 SHOWN_NAMES = 8
-_ADDRESS = re.compile(r"^(s3|gs|https):/+")  # as a path an address has one slash
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +63,11 @@ class BillOfKinds:
         return use.demand(self.bill, self.since(use))
 
 
-def is_bill_named(loaded: Loaded) -> bool:
-    """Whether the workload of the configuration is a provider's bill."""
-    section = loaded.config.workload
-    return section.path is not None and section.path != STDIN and names_bill(bill_name(loaded), section.format)
-
-
 def bill_by_kinds(loaded: Loaded, progress: Callable[[float], None] | None = None) -> BillOfKinds:
     """The bill that the configuration names, by kinds of machines. Raises InputError where it cannot be used."""
     section = loaded.config.workload
     keys = {key: str(value) for key, value in section.options.items() if key != KIND}
     return by_kinds(open_bill(bill_name(loaded), keys, section.window, progress), loaded)
-
-
-def bill_name(loaded: Loaded) -> str:
-    """The bill's address, or its file in the directory of the configuration."""
-    assert loaded.config.workload.path is not None, "asked about before"
-    address = _ADDRESS.sub(r"\1://", loaded.config.workload.path.as_posix())
-    return address if is_in_bucket(address) else str(loaded.resolve(loaded.config.workload.path))
 
 
 def by_kinds(bill: Bill, loaded: Loaded) -> BillOfKinds:

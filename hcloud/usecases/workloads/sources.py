@@ -64,9 +64,11 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
         from hcloud.usecases.workloads.scenarios import scenario_jobs
 
         return scenario_jobs(section.scenario, loaded.config.planning.seed)
-    from hcloud.usecases.workloads.billed import demand_in_bill, is_bill_named
+    from hcloud.usecases.workloads.bills import is_bill_named
 
     if is_bill_named(loaded):
+        from hcloud.usecases.workloads.billed import demand_in_bill
+
         return demand_in_bill(loaded, progress)
     from hcloud.readers.workloads.options import WorkloadOptions, with_keys
     from hcloud.usecases.workloads.journals import read_trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import Prediction
+from hcloud.model.plans.plan import Plan
 from hcloud.planning.strategies.choice import landmarks
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
@@ -129,8 +129,9 @@ def simulated_line(operation: Operation) -> str:
     )
 
 
-def fleet_line(found: Prediction | None) -> Iterator[str]:
+def fleet_line(plan: Plan) -> Iterator[str]:
     """What a plan's own fleet does to jobs and costs then, or that it was not simulated and what does that."""
+    found, carried = plan.prediction, 0 if plan.harvest is None else plan.harvest.carried_jobs
     if found is None:
         return
     if found.kept_qos is None:
@@ -139,7 +140,8 @@ def fleet_line(found: Prediction | None) -> Iterator[str]:
     fleet = f"{machines(found.reserved)} reserved" if found.reserved else "nothing reserved"
     wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
     cost = "" if found.monthly is None else f", {format_money(found.monthly)}/month with starts and idle instances"
-    kept = f"{found.kept_qos:.1%} of jobs keep 95% of their performance"
+    jobs = f"the jobs beside {carried:,} in idle hours" if carried else "jobs"
+    kept = f"{found.kept_qos:.1%} of {jobs} keep 95% of their performance"
     yield f"simulated as {found.strategy} ({fleet}, one seed): {kept}{wait}{cost}"
 
 

@@ -50,7 +50,7 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
     if plan.operation is None:
         terminal.show(_alternatives_table(plan), "")
         notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        told = [*fleet_line(plan.prediction), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
+        told = [*fleet_line(plan), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
     else:
         terminal.show(points_table(plan.operation, every=frontier), "")
         reasons = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
@@ -249,7 +249,7 @@ def markdown(plan: Plan) -> Written:
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
         rows += [BLANK, *markdown_points(plan.operation)]
-    said = [*said, *fleet_line(plan.prediction)]
+    said = [*said, *fleet_line(plan)]
     told = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
     rows += [BLANK, *points(told)]
     if plan.changes is not None:

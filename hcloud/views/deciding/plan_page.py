@@ -123,7 +123,7 @@ def _cost(plan: Plan) -> PageSection:
         figures=(cost_picture(plan).figure(),),
         points=said,
         tables=(tables.alternatives_table(plan),),
-        notes=(note, *(f"{_capital(line)}." for line in (*fleet_line(plan.prediction), "; ".join(proof(plan))))),
+        notes=(note, *(f"{_capital(line)}." for line in (*fleet_line(plan), "; ".join(proof(plan))))),
     )
 
 

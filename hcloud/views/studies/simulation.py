@@ -361,7 +361,7 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
     pieces = first.runs[0].jobs - (comparison.jobs - sum(first.first.left_out.values()))
     if pieces > 0:
-        why = "they fit no type and may be split, or their target takes several servers"
+        why = "they run on several servers, by what they state or by their target, or fit no type and may be split"
         terminal.note(f"jobs run in {counted(pieces, 'piece')} more than there are jobs: {why}")
     for compared in comparison.strategies:
         run = compared.runs[0]

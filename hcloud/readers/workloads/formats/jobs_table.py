@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hcloud.model.workload import Codes, Floats, Ids, Kinds
 
+SERVERS = f"a whole number from 1 to {limits.SERVERS:g}"
 SCHEMA = (
     Column("id", "identity", required=False),
     Column("submit", "time", high=limits.SUBMIT_SECONDS),
@@ -39,6 +40,7 @@ SCHEMA = (
     Column("causes", "label", required=False, points=True),
     Column("tolerates", "label", required=False, points=True),
     Column("requires", "label", required=False, requires=True),
+    Column("servers", low=1.0, high=limits.SERVERS, required=False, told=SERVERS),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -107,6 +109,7 @@ class Draft:
     bears: Kinds | None = None
     requires: Codes | None = None
     requirements: tuple[str, ...] = ()
+    servers: Codes | None = None
     start: Floats | None = None
     target: Codes | None = None
     targets: tuple[TargetedSize, ...] = ()
@@ -144,6 +147,7 @@ class Draft:
             "causes",
             "bears",
             "requires",
+            "servers",
             "start",
             "target",
         ):
@@ -184,8 +188,33 @@ def _more_stated(sink: Sink, draft: Draft) -> None:
     draft.causes, draft.bears = _points(sink, "causes"), _points(sink, "tolerates")
     if sink.has("requires"):
         draft.requires, draft.requirements = sink.codes("requires"), sink.labels("requires")
+    if sink.has("servers"):
+        _several_servers(sink, draft)
     if draft.causes is not None and draft.bears is None:
         draft.modelled.append(Modelled("tolerates", "99 points less than what each job causes", "fixed"))
+
+
+def _several_servers(sink: Sink, draft: Draft) -> None:
+    """On how many servers jobs run at once, one where nothing is said; such a job may be split. InputError where that
+    is no whole number, or where a job with a target states it."""
+    stated = sink.numbers("servers")
+    servers = np.where(np.isnan(stated), 1.0, stated)
+    if (odd := np.flatnonzero(servers != np.rint(servers))).size:
+        more = f" and in {counted(odd.size - 1, 'other row')}" if odd.size > 1 else ""
+        raise InputError(f"{draft.name}: row {odd[0] + 1:,}, column servers: {servers[odd[0]]:g}{more} ({SERVERS})")
+    several = servers > 1
+    if draft.target is not None and (several & (draft.target >= 0)).any():
+        many = counted(int((several & (draft.target >= 0)).sum()), "row")
+        raise InputError(f"{draft.name}: {many} with both target and servers: which of them counts?",
+                         hint="leave out the other; an empty cell says nothing")  # fmt: skip
+    if draft.divisible is not None and (several & (draft.divisible == 0)).any():
+        many = counted(int((several & (draft.divisible == 0)).sum()), "row")
+        raise InputError(f"{draft.name}: {many} that run on several servers and may not be split (divisible: no)",
+                         hint="leave the cell of divisible empty where servers is above 1")  # fmt: skip
+    if several.any():
+        draft.servers = servers.astype(np.int32)
+        before = np.full(len(servers), -1, np.int8) if draft.divisible is None else draft.divisible
+        draft.divisible = np.where(several, np.int8(1), before).astype(np.int8)
 
 
 def _instead_of_sizes(draft: Draft) -> None:
@@ -244,7 +273,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
         divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears, target=draft.target,
         targets=draft.targets,
-        requires=draft.requires, requirements=draft.requirements,
+        requires=draft.requires, requirements=draft.requirements, servers=draft.servers,
     )  # fmt: skip
 
 

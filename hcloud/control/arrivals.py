@@ -1,0 +1,77 @@
+"""Jobs of several servers in a live controller: their pieces come one after the other and are decided on together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from hcloud.control.pieces import are_linked
+from hcloud.model.running.event import Arrival, EventError
+from hcloud.policy.mapping import MAP_RESERVED
+from hcloud.policy.rules import Rules
+
+if TYPE_CHECKING:
+    from hcloud.control.tables import ControlTables
+    from hcloud.policy.facts import Setup
+
+Lot = tuple[int, int, int]
+"""Thousandths of a vCPU and MiB of a server, and how many there are."""
+
+
+def check_arrival(tables: ControlTables, event: Arrival) -> None:
+    """Raise EventError for a job of an unknown platform, or that is no piece of those before it."""
+    if event.platform >= len(tables.control.speeds):
+        raise EventError(f"platform {event.platform}: speeds of types are known of {len(tables.control.speeds)}")
+    if event.after is None:
+        return
+    if event.pieces <= 1:
+        raise EventError(f"after {event.after}: {event.job} is no piece of several; state pieces, too")
+    row = tables.rows.get(event.after)
+    if row is None:
+        raise EventError(f"after {event.after}: has not come or has ended before")
+    before = tables.control.jobs[row]
+    if before.ask != event.ask or before.memory != event.memory:
+        raise EventError(f"after {event.after}: the pieces of a job ask for as much each")
+    linked = before.piece_after > 0 and before.server < 0 and not before.stands
+    if linked and _count(tables, row) >= event.pieces:
+        raise EventError(f"after {event.after}: all {event.pieces} pieces have come")
+    if not linked and are_linked(tables.control.rules):
+        raise EventError(f"after {event.after}: is no piece that waits for others to come")
+
+
+def join_others(tables: ControlTables, setup: Setup, event: Arrival, row: int) -> bool:
+    """Whether a job can be decided on: all its pieces have come, or it has one."""
+    if event.pieces <= 1 or not are_linked(setup.rules):
+        return True
+    jobs = tables.control.jobs
+    if event.after is None:
+        jobs[row].piece_after = jobs[row].piece_before = row + 1
+        return False
+    before = tables.rows[event.after]
+    first = int(jobs[before].piece_after) - 1
+    jobs[row].piece_after, jobs[row].piece_before = first + 1, before + 1
+    jobs[before].piece_after = jobs[first].piece_before = row + 1
+    if _count(tables, row) < event.pieces:
+        return False
+    if setup.rules.gang and setup.rules.mapping == MAP_RESERVED:
+        fitting = [(k, servers) for k, servers in setup.lots if tables.runs_on(event.platform, k)]
+        lots = [(setup.types[k].cores, setup.types[k].memory, servers) for k, servers in fitting]
+        if at_once(lots, (event.ask, event.memory), setup.rules) < event.pieces:
+            jobs[row].kind = -1
+    return True
+
+
+def at_once(lots: Iterable[Lot], piece: tuple[int, int], rules: Rules) -> int:
+    """How many pieces (thousandths of a vCPU, MiB) an empty reserve holds at once."""
+    held = 0
+    for cores, memory, servers in lots:
+        each = min(cores // piece[0], memory // piece[1] if piece[1] else cores // piece[0])
+        held += servers * (min(each, 1) if rules.spread else each)
+    return held
+
+
+def _count(tables: ControlTables, row: int) -> int:
+    jobs, count, other = tables.control.jobs, 1, int(tables.control.jobs[row].piece_after) - 1
+    while other != row:
+        count, other = count + 1, int(jobs[other].piece_after) - 1
+    return count

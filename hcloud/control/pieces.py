@@ -1,0 +1,55 @@
+"""Jobs of several servers: a row for each piece, linked in a ring; one of them stands for all in the queue."""
+
+from __future__ import annotations
+
+from hcloud.control.state import Control, Job
+from hcloud.policy.codes import BY_PROBES
+from hcloud.policy.mapping import MAP_RESERVED
+from hcloud.policy.rules import Rules
+
+
+def are_linked(rules: Rules) -> bool:
+    """Whether pieces of a job are decided on together: they begin together, or are drawn from one sample. Elsewhere
+    each is a job of its own."""
+    sampled = rules.mapping == MAP_RESERVED and rules.buckets == 0 and rules.ranking != BY_PROBES
+    return bool(rules.gang == 1 or sampled)
+
+
+def is_piece(job: Job) -> bool:
+    """Whether a row is one of several that begin together."""
+    return job.piece_after > 0
+
+
+def next_piece(c: Control, number: int) -> int:
+    """The piece after one in its ring; the last is followed by the first."""
+    return int(c.jobs[number].piece_after - 1)
+
+
+def pieces_of(c: Control, number: int) -> int:
+    """How many pieces a job has: one where it is on its own."""
+    if c.jobs[number].piece_after == 0:
+        return 1
+    count, other = 1, next_piece(c, number)
+    while other != number:
+        count, other = count + 1, next_piece(c, other)
+    return count
+
+
+def stand_in(c: Control, number: int) -> int:
+    """The piece that stands in the queue for all of a job's; -1 where none does."""
+    other = number
+    while c.jobs[other].stands == 0:
+        other = next_piece(c, other)
+        if other == number:
+            return -1
+    return other
+
+
+def leave_ring(c: Control, number: int) -> None:
+    """A piece ended: the others go on as a job of one piece fewer."""
+    job = c.jobs[number]
+    before, after = job.piece_before - 1, job.piece_after - 1
+    c.jobs[before].piece_after, c.jobs[after].piece_before = after + 1, before + 1
+    if before == after:  # one is left, which is on its own
+        c.jobs[after].piece_after, c.jobs[after].piece_before = 0, 0
+    job.piece_after, job.piece_before, job.stands = 0, 0, 0

@@ -1,0 +1,34 @@
+"""What of a server harvested containers may hold beside its service and its reserve, in thousandths of a vCPU and in
+MiB."""
+
+from __future__ import annotations
+
+import math
+
+VCPU = 1000
+_ROUNDING = 1e-4
+
+
+def in_use(cores: int, use: float) -> int:
+    """What the service of a server holds: whole vCPUs."""
+    return math.ceil(use * cores / VCPU - _ROUNDING) * VCPU
+
+
+def spare(cores: int, reserve: int, use: float, held: int) -> int:
+    """What containers may still have beside those that hold something; below 0 the reserve is broken."""
+    return cores - reserve - in_use(cores, use) - held
+
+
+def containers(cores: int, memory: int, of_cores: int, of_memory: int) -> int:
+    """How many containers of a size find room in so much."""
+    if cores < of_cores or memory < of_memory:
+        return 0
+    many = cores // of_cores
+    if of_memory > 0:
+        many = min(many, memory // of_memory)
+    return many
+
+
+def is_beyond(slip: float, spin_up: float, left: float, slowdown: float) -> bool:
+    """Whether a job has lost more time than a machine on demand takes to start and to do what is left."""
+    return slip > spin_up + left * slowdown

@@ -1,0 +1,1 @@
+"""Batch jobs as graphs of tasks, and what became of them on idle capacity."""

@@ -1,0 +1,85 @@
+"""Batch jobs as graphs: vertices of like tasks, each begun when those before it are done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """So many like tasks, each of so many seconds on so many vCPUs and GiB; ``after`` are the places of the vertices
+    that have to be done before."""
+
+    name: str
+    tasks: int
+    seconds: float
+    cores: float
+    memory_gib: float
+    after: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dag:
+    """A job that runs again and again: its vertices, and the seconds that its last run took (None: not known)."""
+
+    name: str
+    vertices: tuple[Vertex, ...]
+    last: float | None = None
+
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """Of each vertex one more than its deepest predecessor."""
+        found = [0] * len(self.vertices)
+        for at in in_order([v.after for v in self.vertices])[0]:
+            found[at] = 1 + max((found[before] for before in self.vertices[at].after), default=0)
+        return tuple(found)
+
+    @property
+    def concurrency(self) -> int:
+        """The most containers at once: the largest sum of tasks over one depth (OSDI'16 §4.1)."""
+        sums = dict.fromkeys(self.depths, 0)
+        for depth, vertex in zip(self.depths, self.vertices, strict=True):
+            sums[depth] += vertex.tasks
+        return max(sums.values())
+
+    @cached_property
+    def chains(self) -> tuple[float, ...]:
+        """Of each vertex the seconds from its begin to the end of the job, where every task has a server at once."""
+        found = [v.seconds for v in self.vertices]
+        for at in reversed(in_order([v.after for v in self.vertices])[0]):
+            for before in self.vertices[at].after:
+                found[before] = max(found[before], self.vertices[before].seconds + found[at])
+        return tuple(found)
+
+    @property
+    def work(self) -> float:
+        """All its vCPU-seconds."""
+        return sum(v.tasks * v.seconds * v.cores for v in self.vertices)
+
+
+def in_order(after: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """The places in an order in which each stands behind those that it comes after; and those for which there is none,
+    because they come after themselves."""
+    blocked = [len(set(before)) for before in after]
+    followers: list[list[int]] = [[] for _ in after]
+    for at, before in enumerate(after):
+        for one in set(before):
+            followers[one].append(at)
+    order = [at for at, count in enumerate(blocked) if not count]
+    for at in order:  # grows while it is read
+        for one in followers[at]:
+            blocked[one] -= 1
+            if not blocked[one]:
+                order.append(one)
+    return order, [at for at, count in enumerate(blocked) if count]
+
+
+def times(dag: Dag, factor: float) -> Dag:
+    """A job with so many times the tasks, each so many times as long."""
+    vertices = tuple(
+        Vertex(v.name, max(round(v.tasks * factor), 1), v.seconds * factor, v.cores, v.memory_gib, v.after)
+        for v in dag.vertices
+    )
+    return Dag(dag.name, vertices, None if dag.last is None else dag.last * factor)

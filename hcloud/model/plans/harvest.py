@@ -1,0 +1,49 @@
+"""What a plan counts on of the idle hours of what it reserves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestedHours:
+    """The idle hours of a plan's reserve, and what they are worth.
+
+    ``history`` is what says how idle services are, over so many ``days`` of so many ``tenants``; ``silent`` names
+    services that it says nothing of: they leave nothing idle. vCPU-hours a month: ``paid`` for what is reserved is
+    ``services`` (what they use), ``batch`` with machines of its own, ``carried`` batch in idle hours, ``reserve``
+    beside services, and ``idle``. ``offered`` is what batch might have had of the services' idle hours, ``wanted`` what
+    it would have taken. ``vcpus`` are reserved, ``vcpus_without`` would be without idle hours, for ``monthly_without``
+    dollars a month; eight futures of ten save ``saved_p10`` to ``saved_p90`` of them. The last instance reserved
+    pays from ``pays_from`` of the time on: ``own_use`` is its own, ``idle_use`` the batch that the idle hours it adds
+    carry. ``jobs`` are the jobs carried, as bits of the rows of the trace in their order (zlib, base64); they are not
+    simulated on machines.
+    """
+
+    history: str
+    days: int
+    tenants: int
+    silent: tuple[str, ...]
+    unmatched: tuple[str, ...]
+    reserve_cores: Decimal
+    reserve_memory: Decimal
+    paid: Decimal
+    services: Decimal
+    batch: Decimal
+    carried: Decimal
+    reserve: Decimal
+    idle: Decimal
+    offered: Decimal
+    wanted: Decimal
+    vcpus: Decimal
+    vcpus_without: Decimal
+    monthly_without: Decimal
+    saved: Decimal
+    saved_p10: Decimal | None
+    saved_p90: Decimal | None
+    pays_from: Decimal | None
+    own_use: Decimal | None
+    idle_use: Decimal | None
+    carried_jobs: int
+    jobs: str

@@ -1,0 +1,195 @@
+"""dags.json: batch jobs as graphs of tasks; and runs.json: what each took last. All problems of a file at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from json import JSONDecodeError
+from pathlib import Path
+from typing import NamedTuple
+
+from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.harvest.tasks.dags import Dag, Vertex, in_order
+from hcloud.model.json_text import DIALECT, parsed
+from hcloud.readers.stated import Stated
+
+LARGEST = 64 * 1024 * 1024
+MOST_TASKS, MOST_SECONDS, MOST_CORES, MOST_GIB, MOST_JOBS = 1_000_000, 30 * 86_400, 4096, 65_536, 100_000
+_JOB, _VERTEX = ("id", "vertices"), ("name", "tasks", "seconds", "cores", "memory_gib", "after")
+
+
+class _Wanted(NamedTuple):
+    key: str
+    most: int
+    absent: float = 1
+    is_whole: bool = False
+    may_be_zero: bool = False
+
+
+_NUMBERS = (
+    _Wanted("tasks", MOST_TASKS, is_whole=True),
+    _Wanted("seconds", MOST_SECONDS),
+    _Wanted("cores", MOST_CORES),
+    _Wanted("memory_gib", MOST_GIB, absent=0, may_be_zero=True),
+)
+_HINT = '{"format_version": "1.0", "jobs": [{"id": "a", "vertices": [{"name": "map", "tasks": 8, "seconds": 60}]}]}'
+_RUNS_HINT = '{"format_version": "1.0", "runs": {"a": 240}}'
+
+
+def dags_schema() -> Mapping[str, object]:
+    """The published schema of dags.json."""
+    text = {"type": "string", "minLength": 1}
+
+    def number(most: float) -> dict[str, object]:
+        return {"type": "number", "minimum": 0, "maximum": most}
+
+    above = {"exclusiveMinimum": 0}
+    vertex = {
+        "name": text,
+        "tasks": {"type": "integer", "minimum": 1, "maximum": MOST_TASKS, "description": "tasks that are alike"},
+        "seconds": {"type": "number", "maximum": MOST_SECONDS, **above, "description": "of each task"},
+        "cores": {"type": "number", "maximum": MOST_CORES, **above, "description": "vCPUs of each task; 1 if absent"},
+        "memory_gib": {**number(MOST_GIB), "description": "GiB of each task; 0 (not counted) if absent"},
+        "after": {"type": "array", "items": text, "description": "vertices that have to be done before"},
+    }
+    job = {
+        "id": text,
+        "vertices": {"type": "array", "minItems": 1, "items": _strict(vertex, ("name", "tasks", "seconds"))},
+    }
+    jobs = {"type": "array", "minItems": 1, "maxItems": MOST_JOBS, "items": _strict(job, _JOB)}
+    head = {"format_version": {"type": "string", "pattern": "^1[.]"}, "jobs": jobs}
+    return {"$schema": DIALECT, "title": "Batch jobs as graphs of tasks", **_strict(head, ("jobs",))}
+
+
+def _strict(properties: Mapping[str, object], required: Sequence[str]) -> dict[str, object]:
+    return {"type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False}
+
+
+def read_dags(path: Path) -> tuple[Dag, ...]:
+    """The jobs of a file. InputError with everything that is wrong with it: a cycle, a name that is not there, a number
+    out of its range."""
+    reading = _DagReading(str(path))
+    head = reading.head(_content(path, "file of jobs", _HINT), ("format_version", "jobs"), ("format_version",))
+    jobs = head.get("jobs", [])
+    if not isinstance(jobs, list) or not 0 < len(jobs) <= MOST_JOBS:
+        reading.note("jobs", repr(jobs)[:60], f"a list of 1 to {MOST_JOBS:,} jobs")
+        jobs = []
+    found = [reading.job(one, f"jobs[{at}]") for at, one in enumerate(jobs)]
+    reading.refuse_twice([dag.name for dag in found], "jobs", "id")
+    reading.refuse("file of jobs")
+    return tuple(found)
+
+
+def read_runs(path: Path, dags: Sequence[Dag]) -> tuple[Dag, ...]:
+    """The same jobs with the seconds that their last runs took, of those that the file names."""
+    reading = Stated(str(path))
+    head = reading.head(
+        _content(path, "file of last runs", _RUNS_HINT), ("format_version", "runs"), ("format_version",)
+    )
+    runs = head.get("runs", {})
+    if not isinstance(runs, dict):
+        reading.note("runs", repr(runs)[:60], "seconds by the id of a job")
+        runs = {}
+    known = {dag.name for dag in dags}
+    for name, seconds in runs.items():
+        if name not in known:
+            reading.note(f"runs.{name}", "no such job", f"an id of the jobs{did_you_mean(str(name), known)}")
+        if not _is_number(seconds) or not 0 < seconds <= MOST_SECONDS:
+            reading.note(f"runs.{name}", repr(seconds)[:60], f"seconds above 0, to {MOST_SECONDS:,}")
+    reading.refuse("file of last runs")
+    return tuple(replace(dag, last=float(runs[dag.name])) if dag.name in runs else dag for dag in dags)
+
+
+def check_sizes(dags: Sequence[Dag], file: str, cores: float, memory: float | None) -> None:
+    """InputError for tasks that no server has room for: what the largest has beside its reserve is given, of memory
+    where it is known."""
+    reading = Stated(file)
+    for at, dag in enumerate(dags):
+        for place, vertex in enumerate(dag.vertices):
+            where = f"jobs[{at}].vertices[{place}]"
+            if vertex.cores > cores:
+                allowed = f"at most {cores:g}, what the largest server has beside its reserve"
+                reading.note(f"{where}.cores", f"{vertex.cores:g}", allowed)
+            if memory is not None and vertex.memory_gib > memory:
+                allowed = f"at most {memory:g}, what the largest server has beside its reserve"
+                reading.note(f"{where}.memory_gib", f"{vertex.memory_gib:g}", allowed)
+    reading.refuse("file of jobs")
+
+
+def _content(path: Path, what: str, hint: str) -> object:
+    if not path.is_file():
+        raise UsageError(f"{path}: no such {what}", hint=hint)
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"{path}: larger than any {what} ({LARGEST:,} bytes)")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        if not text.strip():
+            raise InputError(f"{path}: is empty, and no {what}", hint=hint)
+        return parsed(text)
+    except JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"{path}: {where}: not JSON: {error.msg}", hint=hint) from None
+    except ValueError as error:
+        raise InputError(f"{path}: cannot be read as JSON: {error}", hint=hint) from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+class _DagReading(Stated):
+    def job(self, content: object, where: str) -> Dag:
+        stated = self.mapping(content, where, _JOB)
+        vertices = stated.get("vertices", [])
+        if not isinstance(vertices, list) or not vertices:
+            self.note(f"{where}.vertices", repr(vertices)[:60], "a list of vertices, one at least")
+            vertices = []
+        read = [self.vertex(one, f"{where}.vertices[{at}]") for at, one in enumerate(vertices)]
+        names = [vertex.name for vertex, _ in read]
+        self.refuse_twice(names, f"{where}.vertices", "name")
+        after = [self.places(before, names, f"{where}.vertices[{at}].after") for at, (_, before) in enumerate(read)]
+        circle = in_order(after)[1]
+        if circle:
+            told = ", ".join(names[at] for at in circle[:5])
+            self.note(f"{where}.vertices", f"a cycle: {told}", "vertices that never wait for themselves")
+            after = [() for _ in after]
+        made = tuple(replace(vertex, after=before) for (vertex, _), before in zip(read, after, strict=True))
+        return Dag(self.text(stated, "id", where), made or (Vertex("-", 1, 1.0, 1.0, 0.0),))
+
+    def vertex(self, content: object, where: str) -> tuple[Vertex, list[str]]:
+        stated = self.mapping(content, where, _VERTEX, ("cores", "memory_gib", "after"))
+        numbers = [self.number(stated, one, where) for one in _NUMBERS]
+        before = stated.get("after", [])
+        if not isinstance(before, list) or not all(isinstance(one, str) for one in before):
+            self.note(f"{where}.after", repr(before)[:60], "a list of names of vertices")
+            before = []
+        tasks, seconds, cores, memory = numbers
+        return Vertex(self.text(stated, "name", where), int(tasks), seconds, cores, memory), [*before]
+
+    def number(self, stated: Mapping[str, object], wanted: _Wanted, where: str) -> float:
+        """A number in its range; what stands for it where none is stated or it cannot be."""
+        value = stated.get(wanted.key, wanted.absent)
+        number = value if isinstance(value, int | float) and _is_number(value) else -1.0
+        least = 0.0 if wanted.may_be_zero else 1e-9
+        if least <= number <= wanted.most and (not wanted.is_whole or isinstance(value, int)):
+            return number
+        what = "a whole number" if wanted.is_whole else "a number"
+        low = "from 0" if wanted.may_be_zero else "from 1" if wanted.is_whole else "above 0"
+        self.note(f"{where}.{wanted.key}", repr(value)[:60], f"{what} {low} to {wanted.most:,}")
+        return 1.0
+
+    def places(self, before: Sequence[str], names: Sequence[str], where: str) -> tuple[int, ...]:
+        found = []
+        for at, name in enumerate(before):
+            if name in names:
+                found.append(names.index(name))
+            else:
+                self.note(f"{where}[{at}]", repr(name)[:60], f"a vertex of this job{did_you_mean(name, names)}")
+        return tuple(found)
+
+    def refuse_twice(self, names: Sequence[str], where: str, key: str) -> None:
+        first = dict[str, int]()
+        for at, name in enumerate(names):
+            if first.setdefault(name, at) != at:
+                self.note(f"{where}[{at}].{key}", repr(name)[:60], f"each once; [{first[name]}] has it")

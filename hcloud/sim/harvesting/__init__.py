@@ -1,0 +1,1 @@
+"""Harvested jobs on servers whose services follow their history, tick by tick."""

@@ -1,0 +1,117 @@
+"""A tick of the servers: services get what they want, containers go on, and the youngest go where the reserve is
+broken."""
+
+from __future__ import annotations
+
+from hcloud.harvest.kernels.holding import spare
+from hcloud.sim.harvesting.ending import end_harvested, requeue
+from hcloud.sim.harvesting.world import (
+    ANY_BROKEN,
+    BROKEN,
+    IDLE,
+    LEVELS,
+    LONGEST,
+    OCCUPIED,
+    RESERVE,
+    SERVICES,
+    SHORT_TICKS,
+    SLOWED,
+    WASTED,
+    IdleWorld,
+)
+
+_DONE = 1e-9
+
+
+def serve(w: IdleWorld, at: int) -> None:
+    """What happens on all servers in a tick."""
+    column, any_broken = at * w.rules.tick // w.rules.step, False
+    for server in range(len(w.hosts.cores)):
+        any_broken = serve_one(w, server, at, column) or any_broken
+    if any_broken:
+        w.tally[ANY_BROKEN] += 1
+
+
+def serve_one(w: IdleWorld, server: int, at: int, column: int) -> bool:
+    """A tick of one server; whether containers broke its reserve in it. They are killed at its end, when that is
+    known."""
+    hosts, tick = w.hosts, w.rules.tick
+    cores, held, use = hosts.cores[server], hosts.held[server], float(hosts.use[hosts.tenant[server], column])
+    wants, rate, occupied = use * cores, 1.0, 0.0
+    is_broken = held > 0 and spare(cores, hosts.kept[server], use, held) < 0
+    if held > 0:
+        if wants + held > cores:
+            rate = cores / (wants + held)
+        occupied = progress(w, server, at, rate)
+    note_broken(w, server, is_broken, rate < 1.0)
+    note_load(w, wants, held, cores)
+    got = wants * rate * tick
+    free = cores * tick - got - occupied
+    kept = min(float(hosts.kept[server] * tick), max(free, 0.0))
+    w.ledger[SERVICES] += got
+    w.ledger[SLOWED] += wants * tick - got
+    w.ledger[OCCUPIED] += occupied
+    w.ledger[RESERVE] += kept
+    w.ledger[IDLE] += free - kept
+    if is_broken and w.rules.guards == 1:
+        kill_youngest(w, server, use, float((at + 1) * tick))
+    return is_broken
+
+
+def progress(w: IdleWorld, server: int, at: int, rate: float) -> float:
+    """The containers of a server go on for a tick, at a rate below 1 where all want more than it has; what they
+    occupied, in thousandths of a vCPU times seconds. Those that are done leave; the others stay in their order."""
+    hosts, work, tick = w.hosts, w.work, w.rules.tick
+    kept, occupied = 0, 0.0
+    for slot in range(hosts.many[server]):
+        row = hosts.row[server, slot]
+        vertex = work.row_vertex[row]
+        before = hosts.left[server, slot]
+        if before - tick * rate > _DONE:
+            hosts.row[server, kept] = row
+            hosts.left[server, kept] = before - tick * rate
+            hosts.kills[server, kept] = hosts.kills[server, slot]
+            hosts.begun[server, kept] = hosts.begun[server, slot]
+            occupied += work.cores[vertex] * rate * tick
+            kept += 1
+        else:
+            occupied += work.cores[vertex] * before
+            hosts.held[server] -= work.cores[vertex]
+            hosts.held_memory[server] -= work.memory[vertex]
+            end_harvested(w, row, at * tick + before / rate)
+    hosts.many[server] = kept
+    return occupied
+
+
+def kill_youngest(w: IdleWorld, server: int, use: float, now: float) -> None:
+    """Kill whole containers, the youngest first, until the reserve is whole or none is left."""
+    hosts, work = w.hosts, w.work
+    while hosts.many[server] > 0 and spare(hosts.cores[server], hosts.kept[server], use, hosts.held[server]) < 0:
+        hosts.many[server] -= 1
+        slot = hosts.many[server]
+        row = hosts.row[server, slot]
+        vertex = work.row_vertex[row]
+        hosts.held[server] -= work.cores[vertex]
+        hosts.held_memory[server] -= work.memory[vertex]
+        w.ledger[WASTED] += work.cores[vertex] * (work.seconds[vertex] - hosts.left[server, slot])
+        requeue(w, row, hosts.kills[server, slot], now)
+
+
+def note_broken(w: IdleWorld, server: int, is_broken: bool, is_slowed: bool) -> None:
+    """Count a tick in which containers broke the reserve, and for how long in a row they did."""
+    if not is_broken:
+        w.hosts.broken[server] = 0
+        return
+    w.hosts.broken[server] += 1
+    w.tally[BROKEN] += 1
+    w.tally[LONGEST] = max(w.tally[LONGEST], w.hosts.broken[server])
+    if is_slowed:
+        w.tally[SHORT_TICKS] += 1
+
+
+def note_load(w: IdleWorld, wants: float, held: int, cores: int) -> None:
+    """Count how busy a service is of what containers leave it, and of the whole server."""
+    left = cores - held
+    beside = LEVELS - 1 if wants >= left else int(LEVELS * wants / left)
+    w.hosts.load[0, beside] += 1
+    w.hosts.load[1, LEVELS - 1 if wants >= cores else int(LEVELS * wants / cores)] += 1

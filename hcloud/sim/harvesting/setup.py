@@ -1,0 +1,237 @@
+"""Builds the tables of a run: servers in their classes, jobs as they come, a system's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hcloud.harvest.classes import UseTypes
+from hcloud.harvest.jobs import LENGTHS, PREFERRED, Length, Thresholds
+from hcloud.harvest.policy import HarvestPolicy
+from hcloud.harvest.tasks.dags import Dag
+from hcloud.sim.harvesting.world import LEVELS, NEVER, Hosts, IdleWorld, Rules, Work
+from hcloud.sim.setup.streams import stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
+
+    Ints = NDArray[np.int64]
+
+VCPU, MIB = 1000, 1024
+_ANY_MEMORY = 1 << 40
+_ROUNDING = 1e-6
+
+
+class System(NamedTuple):
+    """Whether a system knows of services and keeps their reserve, puts jobs on classes, and balances its servers."""
+
+    guards: bool
+    chooses: bool
+    balances: bool
+
+
+SYSTEMS: Mapping[str, System] = {
+    "stock": System(guards=False, chooses=False, balances=False),
+    "aware": System(guards=True, chooses=False, balances=False),
+    "history": System(guards=True, chooses=True, balances=True),
+    "balanced": System(guards=True, chooses=False, balances=True),
+    "classes": System(guards=True, chooses=True, balances=False),
+}
+"""By name: one that ignores services; one that yields to them; the study's; and what each part of it does alone."""
+
+
+@dataclass(frozen=True)
+class IdlePool:
+    """The servers of a run, those of a class together: vCPUs, GiB (0: not known), the tenant of each as row of ``use``;
+    what each tenant uses in steps of ``step`` seconds; and the classes, by what was before."""
+
+    cores: Floats
+    memory: Floats
+    tenant: Ints
+    types: UseTypes
+    use: NDArray[np.float32]
+    step: int
+
+    def __len__(self) -> int:
+        return len(self.cores)
+
+
+class Arrivals(NamedTuple):
+    """When jobs come (seconds, in order), and which DAG each is."""
+
+    times: Floats
+    dags: Ints
+
+
+def idle_pool(
+    types: UseTypes, use: NDArray[np.float32], step: int, servers: tuple[Floats, Floats, Ints] | None
+) -> IdlePool:
+    """The pool of some servers (vCPUs, GiB, tenant), or of those that histories tell of."""
+    if servers is None:
+        of = types.histories
+        tenant = np.repeat(np.arange(len(of.tenants)), of.servers)
+        servers = (of.cores / of.servers)[tenant], np.zeros(len(tenant)), tenant
+    cores, memory, tenant = servers
+    order = np.argsort(types.label[tenant], kind="stable")
+    return IdlePool(cores[order], memory[order], tenant[order].astype(np.int64), types, use, step)
+
+
+def poisson(seed: int, every: float, seconds: float, dags: int) -> Arrivals:
+    """Jobs that come by chance, on average ``every`` so many seconds, any of the DAGs as likely."""
+    chance = stream(seed, "harvested jobs")
+    times = np.cumsum(chance.exponential(every, 20 + int(2 * seconds / every)))
+    times = times[times < seconds]
+    return Arrivals(times, chance.integers(0, dags, len(times)))
+
+
+def build(
+    pool: IdlePool, system: System, jobs: tuple[Sequence[Dag], Arrivals], plan: tuple[HarvestPolicy, Thresholds, int]
+) -> IdleWorld:
+    """A world at its begin; ``plan`` is the policy, where short and long jobs begin, and the seed."""
+    policy, lengths, seed = plan
+    dags, arrivals = jobs
+    work = _work(dags, arrivals, len(pool.types.classes), max(policy.most_kills, 1))
+    rules = _rules(system, policy, lengths, pool.step, work)
+    classes = pool.types.classes
+    return IdleWorld(
+        rules,
+        _hosts(pool, policy, work, rules),
+        work,
+        np.array([[0.0, c.mean, c.peak] for c in classes]).T.copy(),
+        _weights([c.pattern for c in classes], policy),
+        np.zeros(len(classes), np.int64),
+        np.zeros(len(classes), np.bool_),
+        stream(seed, "harvesting").integers(1, 2_000_000_000, 2).astype(np.int64),
+        np.zeros(8),
+        np.zeros(11, np.int64),
+    )
+
+
+def _weights(patterns: Sequence[object], policy: HarvestPolicy) -> Floats:
+    """Of each length and class the weight of its pattern."""
+    ranked = (policy.first_weight, policy.second_weight, policy.third_weight)
+    by_length = {length: dict(zip(PREFERRED[length], ranked, strict=True)) for length in Length}
+    return np.array([[by_length[length][p] for p in patterns] for length in LENGTHS], np.float64)  # type: ignore[index]
+
+
+def _rules(system: System, policy: HarvestPolicy, lengths: Thresholds, step: int, work: Work) -> Rules:
+    return Rules(
+        guards=int(system.guards),
+        chooses=int(system.chooses),
+        balances=int(system.balances),
+        tick=policy.tick,
+        step=step,
+        look=max(policy.look_every // policy.tick, 1),
+        short=float(lengths.short),
+        long=float(lengths.long),
+        kills=policy.most_kills,
+        slips=int(policy.moves_on_slip),
+        spin_up=float(policy.spin_up),
+        slowdown=float(policy.slowdown),
+        least_cores=int(work.cores.min()),
+        least_memory=int(work.memory.min()),
+    )
+
+
+def kept_cores(cores: Floats, policy: HarvestPolicy) -> Ints:
+    """The reserve of each server, whole vCPUs, in thousandths."""
+    return np.ceil(cores * policy.reserve_cores - _ROUNDING).astype(np.int64) * VCPU
+
+
+def _hosts(pool: IdlePool, policy: HarvestPolicy, work: Work, rules: Rules) -> Hosts:
+    count = len(pool)
+    known = pool.memory > 0
+    memory = np.where(known, np.floor(pool.memory * MIB), _ANY_MEMORY).astype(np.int64)
+    cores = np.floor(pool.cores * VCPU + _ROUNDING).astype(np.int64)
+    class_of = pool.types.label[pool.tenant]
+    slots = int(np.max(cores // rules.least_cores)) if count else 1
+    if rules.least_memory > 0 and known.any() and known.all():
+        slots = min(slots, int(np.max(memory // rules.least_memory)))
+    slots = max(min(slots, int(work.undone.sum())), 1)
+    zeros = [np.zeros(count, np.int64) for _ in range(6)]
+    return Hosts(
+        cores=cores,
+        memory=memory,
+        kept=kept_cores(pool.cores, policy),
+        kept_memory=np.where(known, np.ceil(pool.memory * policy.reserve_memory * MIB), 0).astype(np.int64),
+        tenant=pool.tenant,
+        class_of=class_of,
+        class_first=np.searchsorted(class_of, np.arange(len(pool.types.classes) + 1)).astype(np.int64),
+        use=np.ascontiguousarray(pool.use, np.float32),
+        held=zeros[0],
+        held_memory=zeros[1],
+        many=zeros[2],
+        broken=zeros[3],
+        row=np.zeros((count, slots), np.int32),
+        left=np.zeros((count, slots)),
+        kills=np.zeros((count, slots), np.int32),
+        begun=np.zeros((count, slots), np.int32),
+        weight=zeros[4],
+        tree=np.zeros(count + 1, np.int64),
+        aside=zeros[5],
+        load=np.zeros((2, LEVELS), np.int64),
+    )
+
+
+def _work(dags: Sequence[Dag], arrivals: Arrivals, classes: int, kinds_of_kills: int) -> Work:
+    vertices = [v for dag in dags for v in dag.vertices]
+    first = np.concatenate(([0], np.cumsum([len(dag.vertices) for dag in dags]))).astype(np.int64)
+    after = _followers(dags, first)
+    jobs, of = len(arrivals.times), arrivals.dags
+    rows = [np.arange(first[dag], first[dag + 1]) for dag in of.tolist()]
+    row_vertex = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
+    tasks = np.array([v.tasks for v in vertices], np.int64)
+    needs = np.array([len(set(v.after)) for v in vertices], np.int64)
+    cores = np.array([max(round(v.cores * VCPU), 1) for v in vertices], np.int64)
+    memory = np.array([int(np.ceil(v.memory_gib * MIB - _ROUNDING)) for v in vertices], np.int64)
+    span = [slice(a, b) for a, b in zip(first[:-1].tolist(), first[1:].tolist(), strict=True)]
+    every = int(tasks[row_vertex].sum())
+    return Work(
+        seconds=np.array([v.seconds for v in vertices], np.float64),
+        cores=cores,
+        memory=memory,
+        tasks=tasks,
+        needs=needs,
+        chain=np.array([c for dag in dags for c in dag.chains], np.float64),
+        after_first=np.concatenate(([0], np.cumsum([len(one) for one in after]))).astype(np.int64),
+        after=np.array([one for some in after for one in some], np.int64),
+        dag_needed=np.array([dag.concurrency for dag in dags], np.int64),
+        dag_cores=np.array([cores[one].max() for one in span], np.int64),
+        dag_memory=np.array([memory[one].max() for one in span], np.int64),
+        dag_chain=np.array([max(dag.chains) for dag in dags], np.float64),
+        last=np.array([NEVER if dag.last is None else dag.last for dag in dags], np.float64),
+        submit=arrivals.times.astype(np.float64),
+        dag=of.astype(np.int64),
+        first_row=np.concatenate(([0], np.cumsum([len(one) for one in rows]))).astype(np.int64),
+        length=np.full(jobs, -1, np.int64),
+        labels=np.full(jobs, -1, np.int64),
+        label=np.zeros((jobs, classes), np.bool_),
+        open_rows=np.array([len(one) for one in rows], np.int64),
+        ended=np.full(jobs, NEVER),
+        latest=np.full(jobs, NEVER),
+        moves=np.full(jobs, NEVER),
+        killed=np.zeros(jobs, np.int64),
+        row_job=np.repeat(np.arange(jobs), [len(one) for one in rows]).astype(np.int64),
+        row_vertex=row_vertex,
+        waiting=np.zeros((len(row_vertex), kinds_of_kills), np.int64),
+        undone=tasks[row_vertex],
+        blocked=needs[row_vertex],
+        active=np.zeros(jobs + 1, np.int64),
+        rented_row=np.zeros(every + 1, np.int64),
+        rented_end=np.zeros(every + 1),
+    )
+
+
+def _followers(dags: Sequence[Dag], first: Ints) -> list[list[int]]:
+    """Of each vertex of all DAGs those that wait for it."""
+    found: list[list[int]] = [[] for _ in range(int(first[-1]))]
+    for begin, dag in zip(first[:-1].tolist(), dags, strict=True):
+        for at, vertex in enumerate(dag.vertices):
+            for before in sorted(set(vertex.after)):
+                found[begin + before].append(begin + at)
+    return found

@@ -1,0 +1,137 @@
+"""``hcloud plan --harvest``: the ledger of what is paid for, the jobs that idle hours carry, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from harvesting import MONDAY, daily, util_csv
+from jsonschema import Draft202012Validator
+
+from hcloud.cli.main import run
+from hcloud.model.workload import Jobs
+from hcloud.planning.explanations.harvested import on_machines
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.store.plan_file import load_plan, plan_schema
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+DAYS, DAY = 14, 86_400
+WORDS = ("plan", "trace.csv", "--family", "m5a", "--vcpus", "4", *NOW)
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two weeks of a service that follows the day, one that nobody measured, and batch by day, in the directory."""
+    monkeypatch.chdir(tmp_path)
+    util_csv(Path("util.csv"), {"web": daily(DAYS, mean=0.3, swing=0.25), "lab": daily(DAYS)})
+    rows = ["id,submit,duration,cores,memory,kind,app"]
+    for day in range(DAYS):
+        at = MONDAY + day * DAY
+        rows += [f"w{day},{at},{DAY},40,160,service,web", f"p{day},{at},{DAY},4,16,service,db"]
+        rows += [f"b{day}-{n},{at + 1200 * n},5400,2,4,batch,load" for n in range(60)]
+    Path("trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def told(capsys: Capture, *words: str) -> Any:
+    assert run([*WORDS, *words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refused(capsys: Capture, *words: str) -> tuple[int, str]:
+    code = run([*WORDS, *words])
+    return code, " ".join(capsys.readouterr().err.split())
+
+
+def test_all_that_is_paid_for_is_accounted_for_and_what_is_replayed_was_planned(pool: Path, capsys: Capture) -> None:
+    plain, made = told(capsys), told(capsys, "--harvest", "util.csv", "--out", "plan.json")
+    Draft202012Validator(plan_schema()).validate(made)
+    assert "harvest" not in plain
+    found = {name: Decimal(value) if isinstance(value, str) and name != "jobs" and value[:1].isdigit() else value
+             for name, value in made["harvest"].items()}  # fmt: skip
+    parts = sum((found[name] for name in ("services", "batch", "carried", "reserve", "idle")), Decimal(0))
+    assert abs(parts - found["paid"]) < Decimal("0.001")
+    assert all(found[name] >= 0 for name in ("services", "batch", "carried", "reserve", "idle"))
+    assert found["carried"] <= min(found["offered"], found["wanted"])
+    assert found["saved"] == Decimal(plain["after"]["monthly"]) - Decimal(made["after"]["monthly"]) > 0
+    assert found["monthly_without"] == Decimal(plain["after"]["monthly"])
+    (without,) = [a for a in made["alternatives"] if a["name"] == "without idle hours"]
+    assert (without["total"], without["hourly"]) == (plain["after"]["total"], plain["after"]["hourly"])
+    assert found["saved_p10"] <= found["saved"] * Decimal("1.5")
+    assert (found["silent"], found["unmatched"]) == (["db"], ["lab"])
+    assert plain["now"]["monthly"] == made["now"]["monthly"], "nothing is reserved there, so nothing is idle"
+
+    jobs = read_workload(Path("trace.csv"))
+    assert isinstance(jobs, Jobs)
+    left = on_machines(load_plan(Path("plan.json")), jobs)
+    assert isinstance(left, Jobs)
+    assert len(jobs) - len(left) == found["carried_jobs"]
+    work = [float(np.dot(j.cores, j.duration)) for j in (jobs, left)]
+    carried = (work[0] - work[1]) / (DAYS * DAY) * 730
+    assert carried == pytest.approx(float(found["carried"]), rel=0.02)
+    assert run(["simulate", "plan.json", *NOW]) == 0
+    assert f"{found['carried_jobs']} jobs that idle hours carry take no machine here" in capsys.readouterr().err
+
+
+def test_the_forms_say_the_same_of_idle_hours(pool: Path, capsys: Capture) -> None:
+    for form in ("table", "html"):
+        assert run([*WORDS, "--harvest", "util.csv", "-o", form]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert "idle hours of what is reserved carry" in out
+        assert "batch runs" in out
+
+
+def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys: Capture) -> None:
+    util_csv(Path("short.csv"), {"web": daily(6)})
+    code, said = refused(capsys, "--harvest", "short.csv")
+    assert (code, "6d of use; a plan counts on idle hours from a week on" in said) == (9, True)
+    assert "plan without --harvest" in said
+    util_csv(Path("percent.csv"), {"web": 100 * daily(8)})
+    code, said = refused(capsys, "--harvest", "percent.csv")
+    assert (code, "--harvest-set series_value=percent" in said) == (1, True)
+    assert run([*WORDS, "--harvest", "percent.csv", "--harvest-set", "series_value=percent"]) == 0
+    util_csv(Path("others.csv"), {"wep": daily(8), "x": daily(8)})
+    code, said = refused(capsys, "--harvest", "others.csv")
+    assert (code, "trace.csv ('web', 'db'); its tenants are 'wep', 'x'; did you mean wep?" in said) == (1, True)
+    for words in (("--servers", "servers.csv"), ("--harvest", "util.csv", "--strategy", "HC")):
+        assert refused(capsys, *words)[0] == 64
+
+
+def test_without_memory_to_spare_the_plan_stays_as_it_was(pool: Path, capsys: Capture) -> None:
+    from hcloud.readers.bundle import bundled
+
+    text = (bundled("policies") / "harvest.yaml").read_text(encoding="utf-8")
+    Path("own.yaml").write_text(text.replace("value: 0.3125", "value: 1"), encoding="utf-8")
+    made = told(capsys, "--harvest", "util.csv", "--harvest-policy", "own.yaml")
+    assert [Decimal(made["harvest"][name]) for name in ("carried", "saved")] == [Decimal(0), Decimal(0)]
+
+
+def test_compare_keeps_the_reserve_and_takes_nothing_from_services(pool: Path, capsys: Capture) -> None:
+    rows = ["id,submit,duration,cores,memory,kind,app"]
+    for day in range(2):
+        rows += [f"w{day}-{n},{MONDAY + day * DAY},{DAY},8,32,service,web" for n in range(4)]
+        rows += [f"b{day}-{n},{MONDAY + day * DAY + 9000 * n},5400,4,8,batch,load" for n in range(9)]
+    Path("small.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    words = ("compare", "small.csv", "--provider", "aws", "-s", "HC", "-s", "OdM", "--seeds", "1", *NOW)
+    assert run([*words, "--harvest", "on,off", "--util", "util.csv", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    made = {row["name"]: row for row in found["strategies"]}
+    assert list(made) == ["HC, idle hours", "HC", "OdM, idle hours", "OdM"]
+    same = [
+        {k: v for k, v in made[name].items() if k not in ("name", "on_front")} for name in ("OdM, idle hours", "OdM")
+    ]
+    assert same[0] == same[1], "nothing is reserved, so nothing is idle"
+    with_idle, without = (made[name]["runs"][0] for name in ("HC, idle hours", "HC"))
+    assert (with_idle["reserved_servers"], with_idle["reserved_cost"]) == (2, without["reserved_cost"])
+    assert Decimal(with_idle["rented_cost"]) < Decimal(without["rented_cost"])
+    assert with_idle["service_tail"]["count"] == without["service_tail"]["count"] == 8
+    assert with_idle["service_tail"]["p95"] <= without["service_tail"]["p95"] * 1.01
+    assert with_idle["queued_seconds"]["count"] <= without["queued_seconds"]["count"]
+    assert any("18 of 18 jobs of batch run in idle hours of 32 reserved vCPUs" in said for said in found["assumed"])
+    for wrong in (("--harvest", "maybe", "--util", "util.csv"), ("--harvest", "on"), ("--util", "util.csv")):
+        assert run([*words, *wrong]) == 64
