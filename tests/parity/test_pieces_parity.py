@@ -4,6 +4,7 @@ begin and end together; and the compiled engine does the same."""
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +22,8 @@ from hcloud.sim.kernels.objects import as_objects
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.store.events import event_document, parse_event
-from hcloud.usecases.studies.journal import JournalReader, setup_of_run
+from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.studies.journal import JournalReader, job_names, setup_of_run, write_journal
 
 EACH = "placement.gang=false"
 SPREAD = "placement.locality=spread"
@@ -126,3 +128,16 @@ def test_a_journal_of_several_agents_reads_as_it_was_written() -> None:
     for rows in rows_of_jobs(outcome.tasks):
         assert len({(outcome.tasks.ask[row], *outcome.tasks.vector[row]) for row in rows}) == 1
     followed(outcome)
+
+
+def test_each_piece_of_a_job_has_a_story(tmp_path: Path) -> None:
+    """Also those that came before the last, with which all were decided on."""
+    setting, path = setting_of("SR+tarcil", 8), tmp_path / "run.jsonl"
+    outcome = run(setting, tasks_in(setting, several(12)), journal=True)
+    write_journal(outcome, path)
+    names, rows = job_names(outcome), rows_of_jobs(outcome.tasks)[0]
+    stories = [explain_job(path, names[row]) for row in rows]
+    taken = [story.considered.decision for story in stories if story.considered]
+    assert [(one.job, one.action, one.at) for one in taken] == [
+        (names[row], DecisionAction.PLACE, taken[0].at) for row in rows
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hcloud.control.brief import is_brief
@@ -14,7 +14,7 @@ from hcloud.control.state import OWN
 from hcloud.control.story import Ahead, FilteredSearch, FilterStep, LookedAt, Story
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Considered, Decision
-from hcloud.model.running.event import Arrival
+from hcloud.model.running.event import Arrival, Event
 from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.placement import RESOURCES
@@ -48,19 +48,21 @@ def _arrivals(journal: JournalContents, job: str) -> list[int]:
 
 
 def _story(journal: JournalContents, at: int) -> Story:
-    events = journal.events
+    events, arrival = journal.events, journal.events[at]
+    assert isinstance(arrival, Arrival)
+    at = _decided_with(events, at)
+    last = events[at]
+    assert isinstance(last, Arrival)
     before = JournalContents(journal.setup, events[:at], 0, False, before=journal.before)
     session, _ = replay(before, kernels(len(events)))
-    arrival = events[at]
-    assert isinstance(arrival, Arrival)
     story = Story(journal.setup, arrival)
     looks = int(session.tables.control.desk.looks)
-    decisions, situation, kind, ahead, filtered = _decide(session, arrival)
+    decisions, situation, kind, ahead, filtered = _decide(session, last)
     story.looks = int(session.tables.control.desk.looks) - looks
     if story.looks and journal.setup.rules.candidates:
         story.candidates = tuple(_candidates(session))
     story.filtered = filtered if story.looks else None
-    mine = next(d for d in decisions if d.job == arrival.job and d.at == arrival.at)
+    mine = next(d for d in decisions if d.job == arrival.job and d.at == last.at)
     refused = refusals(journal.setup, situation, choose(journal.setup.rules, situation)[0], kind) if kind >= 0 else ()
     story.considered, story.situation, story.ahead = Considered(mine, refused), situation, ahead
     story.turns = tuple(turns(journal.setup, situation, arrival.ask, ahead)) if kind >= 0 else ()
@@ -71,6 +73,19 @@ def _story(journal: JournalContents, at: int) -> Story:
         if story.is_over:
             break
     return story
+
+
+def _decided_with(events: Sequence[Event], at: int) -> int:
+    """Which arrival a job is decided on with: its own, or that of the last of its pieces."""
+    first, last = events[at], at
+    assert isinstance(first, Arrival)
+    if first.pieces > 1:
+        name = first.job
+        for later in range(at + 1, len(events)):
+            event = events[later]
+            if isinstance(event, Arrival) and event.after == name:
+                name, last = event.job, later
+    return last
 
 
 Seen = tuple[Situation, int, Ahead, FilteredSearch | None]
