@@ -26,6 +26,10 @@ Sizings = Annotated[
     list[str] | None,
     typer.Option("--sizing", help="How much jobs are given: requested, profiled, target (all of these: all)."),
 ]
+Admissions = Annotated[
+    list[str] | None,
+    typer.Option("--admission", help="How jobs wait for the reserve: arrival-order, multi-class (both: all), a file."),
+]
 Audit = Annotated[
     bool, typer.Option("--audit", help="Rank each server that was taken among all that had room (takes longer).")
 ]

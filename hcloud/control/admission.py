@@ -9,6 +9,7 @@ from hcloud.control.local import wait_at
 from hcloud.control.queue import append, remove
 from hcloud.control.renting import command, sit_down
 from hcloud.control.state import Control
+from hcloud.control.waits.admitting import wake_up
 from hcloud.policy.codes import (
     AT_SERVERS,
     BY_PROBES,
@@ -53,7 +54,11 @@ def _lacks(c: Control, number: int) -> bool:
 
 
 def overdue(c: Control, number: int, now: float) -> None:
-    """The bound of a job has passed: it no longer waits for units that suit it."""
+    """The bound of a job has passed: it no longer waits for units that suit it. With several queues those who wait
+    there are looked after, whoever is due."""
+    if c.rules.classes > 0:
+        wake_up(c, now)
+        return
     job, ahead, other = c.jobs[number], -1, c.desk.head
     if job.held == 0 or job.until != now:
         return

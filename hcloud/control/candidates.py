@@ -49,7 +49,9 @@ def may_run_on(c: Control, job: Job, kind: int) -> bool:
 
 
 def may_join(c: Control, server: Server) -> bool:
-    """Whether a server has started, or jobs may be put on one that starts."""
+    """Whether a server has started, or jobs may be put on one that starts; and is of the pool that is searched."""
+    if c.desk.within > 0 and server.pool != c.desk.within:
+        return False
     return server.status == UP or (server.status == STARTING and c.rules.join_starting == 1)
 
 

@@ -11,9 +11,10 @@ from hcloud.control.groups import begin_pieces_anew, rent_pieces, seat_chosen, s
 from hcloud.control.local import serve
 from hcloud.control.mapped import map_job, utilisation
 from hcloud.control.pieces import is_piece, leave_ring
+from hcloud.control.pools import rank_server
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.renting import command, release, rent, sit_down
-from hcloud.control.search import could_take, find_idle, ranked_for_queued, reserved_for
+from hcloud.control.search import find_idle, place_for_queued
 from hcloud.control.servers import (
     free_cores,
     is_shared,
@@ -26,11 +27,12 @@ from hcloud.control.servers import (
 )
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control
 from hcloud.control.together import chosen_for_queued
+from hcloud.control.waits.admitting import admit, dispatch
+from hcloud.control.waits.mixing import note_end
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,
     FROM_QUEUE,
-    GREEDY,
     INTERRUPTED,
     LARGE,
     MISCLASSIFIED,
@@ -80,6 +82,8 @@ def enlist(c: Control, kind: int) -> int:
     c.desk.vacated += 1
     c.desk.narrowest = min(c.desk.narrowest, cores)
     count_server(c, number)
+    if c.rules.classes > 0:
+        rank_server(c, number)
     reshelve(c, number)
     return number
 
@@ -103,6 +107,8 @@ def decide_on(c: Control, number: int, now: float) -> bool:
         turn_pieces_away(c, number)
     elif job.kind < 0:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
+    elif c.rules.classes > 0:
+        admit(c, number, now)
     elif c.rules.buckets == 0 or not hold_back(c, number, now):
         searches, cold_starts = desk.searches, desk.cold_starts
         server, verdict = map_job(c, number, now, -1)
@@ -172,6 +178,8 @@ def sampled(c: Control, number: int, quality: tuple[int, int], now: float) -> No
 def leave(c: Control, number: int, performance: float, now: float) -> None:
     """A job ended (or was moved away) after running at ``performance``, the share of what was expected of it."""
     c.desk.now = now
+    if c.rules.classes > 0:
+        note_end(c, c.jobs[number], c.jobs[number].server, now)
     if is_piece(c.jobs[number]):
         leave_ring(c, number)
     place = unseat(c, number)
@@ -212,6 +220,9 @@ def expire(c: Control, number: int, now: float) -> None:
 
 def drain(c: Control, freed: int, now: float) -> None:
     """Start what can be started from the queue; ``freed`` is the server that just got room (-1: any may have)."""
+    if c.rules.classes > 0:
+        dispatch(c, freed, now)
+        return
     ahead, number, looked = -1, c.desk.head, 0
     while number >= 0 and looked < _DRAINED:
         follower = c.jobs[number].behind
@@ -245,18 +256,10 @@ def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -
 
 
 def _place_for_queued(c: Control, number: int, freed: int) -> int:
-    """A server for a queued job; while it is known to fit nowhere else only the freed server is looked at."""
-    job = c.jobs[number]
-    if is_piece(job):
+    """A server for a queued job, or for the first of its pieces where all get one."""
+    if is_piece(c.jobs[number]):
         return chosen_for_queued(c, number)
-    if c.desk.blocked == number + 1 and freed >= 0:
-        return freed if could_take(c, freed, job) else -1
-    if c.rules.ranking != GREEDY:
-        return ranked_for_queued(c, job, freed)
-    found = reserved_for(c, job, -1)
-    if found < 0:
-        c.desk.blocked = number + 1
-    return found
+    return place_for_queued(c, number, freed)
 
 
 def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:

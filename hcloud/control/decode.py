@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from hcloud.control.waits.said import reason_of
 from hcloud.model.running.decision import Decided, Decision, DecisionAction, Declined
 from hcloud.policy import codes
 from hcloud.policy.codes import SCALE
@@ -48,7 +49,7 @@ def decided(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Decide
     if reader is not None:
         name, margin, unit, why = reader(setup, order, facts)
     else:
-        name, unit, sentence = _OF_JOBS[order.reason]
+        name, unit, sentence = reason_of(order.reason) or _OF_JOBS[order.reason]
         margin, why = (order.margin if unit else None), sentence(setup, order, facts)
         if order.said:
             why += f"; no {order.said} can be launched at the moment"

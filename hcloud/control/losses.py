@@ -10,6 +10,7 @@ from hcloud.control.groups import begin_pieces_anew
 from hcloud.control.local import first_left, no_longer
 from hcloud.control.mapped import utilisation
 from hcloud.control.pieces import is_piece, leave_ring, next_piece, stand_in
+from hcloud.control.pools import rank_server
 from hcloud.control.queue import give_up, hand_over, notice
 from hcloud.control.renting import command, release
 from hcloud.control.servers import reshelve, runs_jobs, unseat
@@ -120,6 +121,8 @@ def shut(c: Control, number: int, over: int, now: float) -> None:
     server.status = UP if over else CLOSED
     if c.rules.buckets > 0:
         recount(c, number, False)
+    if c.rules.classes > 0:
+        rank_server(c, number)
     reshelve(c, number)
     if over:
         c.desk.vacated += 1

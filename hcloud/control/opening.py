@@ -25,7 +25,8 @@ from hcloud.control.state import (
     Shelf,
     ShelfBlock,
 )
-from hcloud.control.waiting import LocalEntry, UnitBucket, UnitRelease
+from hcloud.control.waiting import BUSY, MIXED, ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease
+from hcloud.policy.classes import even_edges
 from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.quality import QualityWindow
 from hcloud.policy.queueing import CAUSES, KINDS, Drift, Waits
@@ -74,6 +75,9 @@ def new_control(
         table(LocalEntry, len(jobs) * entries if entries else 1),
         table(UnitBucket, count * rules.buckets),
         table(UnitRelease, RELEASES if rules.buckets else 0),
+        table(JobLine, rules.classes + 1 if rules.classes else 0),
+        table(ClassNote, BUSY * rules.classes + MIXED if rules.classes else 0),
+        table(ClassBook, 1 if rules.classes else 0),
         table(RingPoint, POINTS if rules.hash_draw else 1),
         table(RingedServer, servers if rules.hash_draw else 1),
         np.full((1, count), FULL_SPEED, np.int64),
@@ -86,4 +90,11 @@ def new_control(
     made.desk.head = made.desk.tail = -1
     made.desk.narrowest = kinds[rules.large].cores
     made.desk.agent = -1
+    made.desk.wake = np.inf
+    for one in range(len(made.lines)):
+        line = made.lines[one]
+        line.head = line.tail = -1
+        line.share = 1.0 / rules.classes
+    if rules.classes:
+        even_edges(made.book[0].edges, rules.classes)
     return made

@@ -10,7 +10,9 @@ from hcloud.policy.rules import Rules
 
 def are_linked(rules: Rules) -> bool:
     """Whether pieces of a job are decided on together: they begin together, or are drawn from one sample. Elsewhere
-    each is a job of its own."""
+    each is a job of its own, as it is with several queues."""
+    if rules.classes > 0:
+        return False
     sampled = rules.mapping == MAP_RESERVED and rules.buckets == 0 and rules.ranking != BY_PROBES
     return bool(rules.gang == 1 or sampled)
 

@@ -9,6 +9,7 @@ from hcloud.control.pieces import pieces_of
 from hcloud.control.search import bears_in, could_take, reserved_for
 from hcloud.control.state import FREED, Control, Job
 from hcloud.control.tenants import tenants_in_the_way
+from hcloud.control.waits.lines import begin_wait, find_ahead, join_own, leave_line
 from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES, most_pressed
 from hcloud.policy.queueing import (
@@ -35,7 +36,11 @@ _COUNTED_EVERY = 10.0
 
 
 def append(c: Control, number: int) -> None:
-    """Put a job at the end of the queue."""
+    """Put a job at the end of the queue, or in that of its class."""
+    if c.rules.classes > 0:
+        begin_wait(c, c.jobs[number], c.jobs[number].asked)
+        join_own(c, number)
+        return
     if c.desk.tail >= 0:
         c.jobs[c.desk.tail].behind = number
     else:
@@ -62,6 +67,9 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
 
 def give_up(c: Control, number: int, now: float) -> None:
     """A job leaves the queue and goes nowhere: of its wait it is known only that it would have been longer."""
+    if c.rules.classes > 0:
+        leave_line(c, number, find_ahead(c, number), now)
+        return
     ahead, other = -1, c.desk.head
     while other != number:
         ahead, other = other, c.jobs[other].behind

@@ -34,7 +34,7 @@ def excess(c: Control, server: Server, job: Job, cores: int) -> int:
 
 def is_strict(c: Control) -> bool:
     """Whether a reserve in which somebody would suffer counts as full."""
-    return c.rules.mapping == MAP_DYNAMIC and c.rules.interference_is_full == 1
+    return (c.rules.mapping == MAP_DYNAMIC and c.rules.interference_is_full == 1) or c.desk.strict == 1
 
 
 def could_take(c: Control, number: int, job: Job) -> bool:
@@ -185,6 +185,19 @@ def ranked_for_queued(c: Control, job: Job, freed: int) -> int:
     else:
         found = reserved_for(c, job, -1)
     job.tried = c.desk.vacated + 1 if found < 0 and not is_strict(c) else 0
+    return found
+
+
+def place_for_queued(c: Control, number: int, freed: int) -> int:
+    """A server for a queued job; while it is known to fit nowhere else only the freed server is looked at."""
+    job = c.jobs[number]
+    if c.desk.blocked == number + 1 and freed >= 0:
+        return freed if could_take(c, freed, job) else -1
+    if c.rules.ranking != GREEDY:
+        return ranked_for_queued(c, job, freed)
+    found = reserved_for(c, job, -1)
+    if found < 0:
+        c.desk.blocked = number + 1
     return found
 
 

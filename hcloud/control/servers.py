@@ -5,6 +5,7 @@ from __future__ import annotations
 from hcloud.control.buckets import discount, recount
 from hcloud.control.copies import note_change
 from hcloud.control.hashed import put_anew
+from hcloud.control.pools import rank_server, take_out
 from hcloud.control.rosters import enrol, strike
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
 from hcloud.control.state import CLOSED, DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
@@ -79,7 +80,7 @@ def open_server(c: Control, kind: int, paid: int, spin_up: float) -> int:
     for i in range(RESOURCES):
         server.pressure[i] = 0
         server.room[i] = UNTOUCHED
-    server.high, server.low, server.bucket, server.units = -1, -1, 0, 0
+    server.high, server.low, server.bucket, server.units, server.pool = -1, -1, 0, 0, 0
     server.spin_up, server.deadline = spin_up, -1.0
     server.serial = c.desk.serial
     c.desk.serial += 1
@@ -94,6 +95,7 @@ def close_server(c: Control, number: int) -> None:
     if c.rules.ranking != GREEDY:
         strike(c, number)
     discount(c, c.servers[number])
+    take_out(c, number)
     c.servers[number].status = DEAD
     c.servers[number].after = c.desk.free + 1
     c.desk.free = number
@@ -123,6 +125,8 @@ def seat(c: Control, number: int, place: int) -> None:
         room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
     if c.rules.buckets > 0:
         recount(c, place, False)
+    if c.rules.classes > 0:
+        rank_server(c, place)
     reshelve(c, place)
 
 
@@ -152,6 +156,8 @@ def unseat(c: Control, number: int) -> int:
         _measure_room(c, server)
     if c.rules.buckets > 0:
         recount(c, place, True)
+    if c.rules.classes > 0:
+        rank_server(c, place)
     reshelve(c, place)
     return place
 
@@ -184,4 +190,6 @@ def resize(c: Control, number: int, cores: int) -> None:
     if c.rules.buckets > 0:
         recount(c, job.server, False)
     _measure_room(c, server)
+    if c.rules.classes > 0:
+        rank_server(c, job.server)
     reshelve(c, job.server)

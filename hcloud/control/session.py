@@ -59,13 +59,12 @@ _RUNS = (UP, CLOSED)
 
 class ControlSession:
     """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.kernels.compiled``); the answers
-    agree.
-
+    agree, but only ``whole`` ones know several queues.
     ``watch`` is called with a job's row and the time when a job has come and nothing is decided about it yet.
     """
 
     def __init__(self, setup: Setup, kernels: Kernels) -> None:
-        self.setup = setup
+        self.setup, kernels = setup, getattr(kernels, "whole", kernels) if setup.rules.classes else kernels
         self.tables = ControlTables(setup, compiled=is_compiled(kernels))
         self._book = InstanceBook(setup.reserve)
         self.watch: Callable[[int, float], None] | None = None
@@ -145,7 +144,8 @@ class ControlSession:
         made: list[Decision] = []
         while True:
             control = self._control + self.setup.rules.period
-            due, order = min((self._book.deadline, EXPIRE), (self._held.due, BOUND), (control, CONTROL))
+            bound = min(self._held.due, self.tables.wake.item())
+            due, order = min((self._book.deadline, EXPIRE), (bound, BOUND), (control, CONTROL))
             if due > at or (due == at and order >= rank):
                 return made
             self.now = due
@@ -153,7 +153,7 @@ class ControlSession:
                 self._control = control
                 made += self._call(handle.TICK, -1, due)
             elif order == BOUND:
-                made += self._call(handle.OVERDUE, self._held.next(), due)
+                made += self._call(handle.OVERDUE, self._held.next() if self._held.due == due else -1, due)
             else:
                 instance = self._book.due()
                 made += self._call(handle.EXPIRE, instance.slot, due) if instance else []
@@ -350,9 +350,8 @@ class ControlSession:
         return [d for slot in going for d in self._lose(slot, codes.POOL_SHRUNK, 0.0, event.at)]
 
     def follow(self, batch: EventBatch, until: int) -> list[Decided]:
-        """What is decided because of the events of a batch before a number, or before the first that only
-        :meth:`handle` takes."""
-        if self.setup.rules.buckets:  # bounds end between events
+        """What is decided because of the events of a batch before a number, or the first that only ``handle`` takes."""
+        if self.setup.rules.buckets or self.setup.rules.classes:  # bounds end between events
             return []
         self.now, self._control = batch.follow(self.tables, until, self.now, self._control, self._book.deadline)
         made = [astuple(due) for due in self._due]
@@ -368,8 +367,8 @@ class ControlSession:
 
     def next_due(self) -> float:
         """When a control period or a retention ends next; infinite before the first event of a clock not set."""
-        control, soonest = self._control + self.setup.rules.period, min(self._book.deadline, self._held.due)
-        return soonest if math.isnan(control) else min(soonest, control)
+        soonest = min(self._book.deadline, self._held.due, float(self.tables.wake.item()))
+        return soonest if math.isnan(self._control) else min(soonest, self._control + self.setup.rules.period)
 
     def snapshot(self) -> bytes:
         """All that is needed to go on, as one JSON object without a line's end."""

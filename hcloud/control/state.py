@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from hcloud.control.waiting import LocalEntry, UnitBucket, UnitRelease
+from hcloud.control.waiting import ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
 from hcloud.policy.queueing import Drift, Waits
@@ -63,8 +63,11 @@ class Job:
     the speeds of types, ``tried`` when it last fitted nowhere (one more than the desk's ``vacated``, 0: never),
     ``ticket`` that of its entries in the queues of servers (0: none), of which it is ``waiting`` in so many; the
     ``agent`` that decided on it (-1: none). It is ``held`` back with that ticket (0: not), ``until`` then, and is
-    to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1: nobody knows). A piece of a job of
-    several servers knows the ``piece_after`` and the ``piece_before`` it (rows plus one, in a ring; 0: on its own),
+    to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1: nobody knows), and
+    may wait for its ``slack`` without missing what it was promised; ``urgent`` jobs come first. It is of a class
+    (``rank``) and in a ``line`` (plus one, 0: none), which it ``leaves`` for the one below then; at ``due`` it is
+    looked after, ``hurried`` is 1 when its window is nearly over. A piece of a job
+    of several servers knows the ``piece_after`` and the ``piece_before`` it (rows plus one, in a ring; 0: on its own),
     whether it ``stands`` in the queue for all, and the server ``chosen`` for it (-1).
     """
 
@@ -106,6 +109,13 @@ class Job:
     until: float
     usual: float
     expected: float
+    slack: float
+    urgent: int
+    rank: int
+    line: int
+    leaves: float
+    due: float
+    hurried: int
     piece_after: int
     piece_before: int
     stands: int
@@ -117,7 +127,8 @@ class Server:
     and ``low`` the last quality sample (-1: none); ``shelf``, ``block``, ``before`` and ``after`` say where it is
     listed, ``worth`` by what a search may pass it over, ``place`` its place on its roster; ``deadline`` is when an idle
     one goes (-1: not idle); ``serial`` numbers the instances ever obtained. It has so many free ``units`` in a
-    ``bucket`` (plus one, 0: counted nowhere)."""
+    ``bucket`` (plus one, 0: counted nowhere). By its ``level`` of quality it stands between two others (``better`` and
+    ``worse``, each plus one, 0: none), in the ``pool`` of a class (plus one, 0: none)."""
 
     status: int
     paid: int
@@ -139,6 +150,10 @@ class Server:
     deadline: float
     bucket: int
     units: int
+    level: int
+    pool: int
+    better: int
+    worse: int
     pressure: Annotated[Ints, RESOURCES]
     room: Annotated[Ints, RESOURCES]
 
@@ -255,6 +270,10 @@ class Desk:
     next free entry there. Then the state of the draws and the ``salt`` of those by hash, how many servers each roster
     lists, those that were ``asked`` before a job waits there, by how many points each condition of a filter is relaxed,
     and which resource it is about; and servers with room by bands of what is free on them, and of the pressure on them.
+
+    For classes: the pool that is searched (``within``, plus one, 0: all), whether a place where somebody would suffer
+    is none there (``strict``), how many jobs were noted as the mix, the vCPUs that stand in pools, and when somebody
+    who waits is to be looked after (``wake``).
     """
 
     own: int
@@ -313,6 +332,11 @@ class Desk:
     resource: Annotated[Ints, 2 * RESOURCES]
     by_free: Annotated[Ints, BANDS]
     by_pressure: Annotated[Ints, BANDS]
+    within: int
+    strict: int
+    mixed: int
+    pooled: int
+    wake: float
 
 
 class Command:
@@ -328,7 +352,8 @@ class Command:
 
 
 class Control(NamedTuple):
-    """All that a decision of the controller rests on, and the commands it gives; jobs ``followed`` elsewhere;
+    """All that a decision of the controller rests on, and the commands it gives; jobs ``followed`` elsewhere; what
+    is noted of classes, those of pools first, and known of them (``book``: one row);
     ``speeds`` [row of jobs, type] are relative to the fastest type, of 10,000."""
 
     rules: Rules
@@ -348,6 +373,9 @@ class Control(NamedTuple):
     local: Table[LocalEntry]
     buckets: Table[UnitBucket]
     releases: Table[UnitRelease]
+    lines: Table[JobLine]
+    notes: Table[ClassNote]
+    book: Table[ClassBook]
     ring: Table[RingPoint]
     ringed: Table[RingedServer]
     speeds: Ints

@@ -23,6 +23,9 @@ _OF_SETUP = ("rules", "speeds", "desk")
 _UNTRIED = (0, 0, 0, -1, 0, 0.0, 0.0)
 """Of a job that came: when it last fitted nowhere, its place in the queues of servers, who decided on it, and for how
 long it is held back."""
+_UNCLASSED = (0, 0, 0.0, 0.0, 0)
+"""Of a job that came: its class and queue, when it leaves that, when it is looked after, whether its window is nearly
+over."""
 _ON_ITS_OWN = (0, 0, 0, -1)
 """And of one that is no piece of several: its neighbours in the ring, whether it stands for them, what is chosen."""
 R = TypeVar("R")
@@ -55,8 +58,9 @@ class ControlTables:
         if setup.speeds:
             control = control._replace(speeds=np.array(setup.speeds, np.int64))
         self.control = self.handed = control._replace(desk=rows[0])
-        self._used, self._pool, self._queued, self._pending, self._free, self.soft, self._blocked = (
-            column(rows, name)[0:1] for name in ("used", "pool", "queued", "commands", "free", "soft", "blocked")
+        self._used, self._pool, self._queued, self._pending, self._free, self.soft, self._blocked, self.wake = (
+            column(rows, name)[0:1]
+            for name in ("used", "pool", "queued", "commands", "free", "soft", "blocked", "wake")
         )
         self.samples = column(control.windows, "length")
         self.rows: dict[str, int] = {}
@@ -102,8 +106,9 @@ class ControlTables:
             ringed = longer(control.ringed, queued + 2) if self._setup.rules.hash_draw else control.ringed
             self.control = control._replace(servers=servers, blocks=blocks, rosters=rosters, ringed=ringed)
             self._lead()
-        if 2 * queued + 16 > len(control.commands):
-            self.control = self.control._replace(commands=longer(control.commands, 2 * queued + 16))
+        orders = (2 + self._setup.rules.classes) * queued + 16
+        if orders > len(control.commands):
+            self.control = self.control._replace(commands=longer(control.commands, orders))
             self._lead()
 
     def orders(self) -> Iterator[tuple[int, int, int, int, int, float]]:
@@ -153,10 +158,20 @@ class ControlTables:
             event.platform,
             *_UNTRIED,
             -1.0 if event.expected is None else event.expected,
+            self._slack(event),
+            int(event.urgent),
+            *_UNCLASSED,
             *_ON_ITS_OWN,
         )
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
+
+    def _slack(self, event: Arrival) -> float:
+        """How long a job may wait: as it says, else what its promise leaves of the time that it runs for; -1 where
+        nobody knows."""
+        if event.slack is not None:
+            return event.slack
+        return -1.0 if event.expected is None else (1.0 - self._setup.rules.promise) * event.expected
 
     def kind_for(self, ask: int, memory: int, platform: int = 0) -> int:
         """The type a job is rented: the large one where servers are rented whole and it fits; -1 where none is."""

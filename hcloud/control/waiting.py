@@ -1,6 +1,18 @@
-"""What those wait for who the reserve has no room for: units that become free, and their turn at a server."""
+"""What those wait for who the reserve has no room for: units that become free, their turn at a server, or a server of
+the pool of their class."""
 
 from __future__ import annotations
+
+from typing import Annotated
+
+from hcloud.policy.classes import LEVELS, MOST_CLASSES, POINTS, SERVER_LEVELS
+from hcloud.policy.freeing import GRID
+from hcloud.policy.records import Ints, Reals
+
+BUSY = 256
+"""Times of jobs on servers that are remembered of each pool."""
+MIXED = 1024
+"""Jobs that are remembered as the mix, after those."""
 
 
 class UnitBucket:
@@ -26,3 +38,49 @@ class LocalEntry:
     job: int
     ticket: int
     after: int
+
+
+class JobLine:
+    """The queue of a class and its pool of servers: the first and the last job (-1: none) and how many there are;
+    the ``share`` of vCPUs that its pool is to have; the pool's first and last server (each
+    plus one, 0: none), thousandths of their vCPUs, how many they are, how often they ``changed``; how many times of
+    jobs there were ``seen``, the logarithm of their ``survival`` up to an ``until``; and room for the chances of a free
+    server over a window. Then what is counted: jobs that took a server of the pool above, that went to the queue below,
+    and that left at the end of their window."""
+
+    head: int
+    tail: int
+    queued: int
+    share: float
+    first: int
+    last: int
+    cores: int
+    servers: int
+    changed: int
+    seen: int
+    until: float
+    survival: Annotated[Reals, GRID + 1]
+    chance: Annotated[Reals, POINTS + 1]
+    ups: int
+    downs: int
+    lates: int
+
+
+class ClassNote:
+    """What is remembered for classes, when: that a job had a server of a pool for an ``amount`` of seconds, or that one
+    came which is of a ``level`` of quality and asks for an ``amount`` of vCPU-seconds."""
+
+    at: float
+    amount: float
+    level: int
+
+
+class ClassBook:
+    """What is known of all classes: the level at which each begins (``edges``), the first and the last reserved server
+    of each quality (each plus one, 0: none); and room to count levels and to sort times."""
+
+    edges: Annotated[Reals, MOST_CLASSES]
+    first: Annotated[Ints, SERVER_LEVELS]
+    last: Annotated[Ints, SERVER_LEVELS]
+    counts: Annotated[Ints, LEVELS]
+    spans: Annotated[Reals, BUSY]

@@ -30,6 +30,12 @@ the reserved pool, spot capacity, nowhere."""
 ) = range(22)
 """Why it goes there."""
 
+CLASSED = 64
+"""Reasons that name a class (from 0) are so many times what is said of it, plus the class."""
+WAITS_IN_CLASS, WAITS_BELOW, WAITS_FOR_ANY, OWN_POOL, POOL_ABOVE, POOL_BELOW, WINDOW_OVER, NEVER_WAITS = range(1, 9)
+"""It waits for a server of its class's pool, or of a lower one's, or for any since its window is over; it gets one of
+its own pool, of the one above, of a lower one that it went to, any at the end of its window or at once."""
+
 PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)
 """What the controller tells its driver to do."""
 

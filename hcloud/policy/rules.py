@@ -48,6 +48,16 @@ class Rules(NamedTuple):
     bound_deviations: float = 0.0
     late_candidates: int = 0
     late_queues: int = 0
+    classes: int = 0
+    windowed: int = 0
+    window_share: float = 0.0
+    promise: float = 0.0
+    even_edges: int = 0
+    printed_objective: int = 0
+    shortest_first: int = 0
+    mix_history: float = 0.0
+    least_jobs: int = 0
+    refit_jobs: int = 1
     order: int = 0
     tolerance: int = 0
     full_pressure: int = 0

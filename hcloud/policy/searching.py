@@ -42,6 +42,22 @@ class LateBinding(ArrivalOrder, of="queueing", name="late-binding"):
     still_waiting: str = choice("age", "ignore", feeds="count_ages", on="age")
 
 
+class MultiClass(ArrivalOrder, of="queueing", name="multi-class"):
+    """Several queues by the quality a job needs, each with a pool of servers of its own; nobody waits longer than a
+    window (ARQ: Paragon §4)."""
+
+    classes: int = count("classes", 1, 50, "classes")
+    edges: str = choice("quantile", "equal", feeds="even_edges", on="equal")
+    window: str = choice("promise", "none", feeds="windowed", on="promise")
+    promise: float = share("share of the best performance", "promise")
+    window_share: float = share("share of the window", "window_share")
+    objective: str = choice("expected", "printed", feeds="printed_objective", on="printed")
+    order: str = choice("arrival", "shortest-first", feeds="shortest_first", on="shortest-first")
+    history_seconds: float = number(SECONDS, 1, _WEEK, "mix_history")
+    least_jobs: int = count("jobs", 1, 1024, "least_jobs")
+    refit_jobs: int = count("jobs that came", 1, 1_000_000, "refit_jobs")
+
+
 class BucketCounters(Rule, of="queueing", name="bucket-counters", overtaking=1):
     """Jobs wait for a unit that suits them while hardly any is free, not beyond a bound; then at the servers with the
     best units of a larger sample (Tarcil §7.4)."""

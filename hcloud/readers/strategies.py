@@ -12,7 +12,7 @@ from hcloud.policy.mapping import MappingRule
 from hcloud.policy.placements import Sparrow
 from hcloud.policy.registry import RULES, rule_of
 from hcloud.policy.rule import OPTIONAL
-from hcloud.policy.searching import BucketCounters
+from hcloud.policy.searching import BucketCounters, MultiClass
 from hcloud.readers.bundle import bundled
 from hcloud.readers.harvest.policy import HARVEST
 from hcloud.readers.stated import Stated, find_file, read_document
@@ -20,6 +20,8 @@ from hcloud.readers.stated import Stated, find_file, read_document
 NAMES = ("SR", "OdF", "OdM", "HF", "HM")
 _HEAD = ("format_version", "name", "title", "summary", "source", "mechanisms")
 _MECHANISM = ("rule", "origin", "source", "why", "parameters")
+ADMISSIONS = ("arrival-order", "multi-class")
+"""The bundled rules of how jobs wait for the reserve."""
 SIZINGS = ("requested", "profiled", "target")
 """The bundled rules of how much jobs are given."""
 GREEDY, WITH = "greedy", "+"
@@ -34,7 +36,8 @@ def strategy_names() -> tuple[str, ...]:
 
 def load_strategy(name: str) -> Strategy:
     """A bundled strategy by its name (in any case), or the user's own by the path of its file; ``SR+tarcil`` is one
-    with another placement, ``SR+target`` with another sizing.
+    with another placement, ``SR+target`` with another sizing,
+    ``SR+multi-class`` with another admission.
 
     Raises UsageError where there is no such strategy, placement or file, InputError with every problem of a file.
     """
@@ -42,7 +45,9 @@ def load_strategy(name: str) -> Strategy:
     found = read_strategy(find_file(base, strategy_names(), bundled("policies"), "strategy"))
     parts = [placement] if Path(placement).is_file() else placement.split(WITH)
     for part in parts if joined else ():
-        found = (with_sizing if part.lower() in SIZINGS else with_placement)(found, part)
+        name = part.lower()
+        changed = with_sizing if name in SIZINGS else with_admission if name in ADMISSIONS else with_placement
+        found = changed(found, part)
     return found
 
 
@@ -78,6 +83,19 @@ def with_sizing(strategy: Strategy, name: str) -> Strategy:
     Raises UsageError where there is no such rule or file, InputError with every problem of a file.
     """
     return _with_part(strategy, "sizing", find_file(name, SIZINGS, _folder("sizing"), "sizing"))
+
+
+def with_admissions(strategies: Sequence[Strategy], names: Sequence[str]) -> tuple[Strategy, ...]:
+    """Every strategy with every way of waiting for the reserve; as they are where none is named."""
+    return tuple(with_admission(s, name) for s in strategies for name in names) if names else tuple(strategies)
+
+
+def with_admission(strategy: Strategy, name: str) -> Strategy:
+    """A strategy whose jobs wait for the reserve as a bundled rule says, or that of the user's own file.
+
+    Raises UsageError where there is no such rule or file, InputError with every problem of a file.
+    """
+    return _with_part(strategy, "queueing", find_file(name, ADMISSIONS, _folder("admission"), "admission"))
 
 
 def _folder(mechanism: str) -> Path:
@@ -153,6 +171,13 @@ def _unfit_queues(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple
     if counted and not only:
         words = "jobs wait for units of the reserve, and mapping has to be reserved-only, as in SR"
         yield "mechanisms.queueing.rule", "bucket-counters", words
+    if isinstance(rule_of(strategy, "queueing"), MultiClass):
+        if not only:
+            words = "jobs wait for pools of the reserve, and mapping has to be reserved-only, as in SR"
+            yield "mechanisms.queueing.rule", "multi-class", words
+        if hasattr(rule_of(strategy, "placement"), "agents"):
+            words = f"{rule['placement']} has agents, who know nothing of queues; take one that decides alone: paragon"
+            yield "mechanisms.queueing.rule", "multi-class", words
     if counted and getattr(rule_of(strategy, "placement"), "gang", False):
         words = "units are counted for one server at a time: state gang: false"
         yield "mechanisms.placement.parameters.gang", "true", words

@@ -73,19 +73,20 @@ def _finished(made: SimulatedWorld, jobs: int, advance: Callable[[float], None] 
 
     Plain Python may begin and the compiled engine go on: both write the same bytes into the tables.
     """
-    until = _plainly(made, jobs, advance) if compiled.begins_plainly(jobs) else 0
+    group = compiled.CLASSED if made.control.rules.classes else compiled.ENGINE
+    until = _plainly(made, jobs, group, advance) if compiled.begins_plainly(jobs, group) else 0
     if until <= jobs:
-        engine, step = compiled.compiled(compiled.ENGINE)[compiled.SIMULATE], max(-(-jobs // _STEPS), 1)
+        engine, step = compiled.compiled(group)[compiled.SIMULATE], max(-(-jobs // _STEPS), 1)
         while not engine(made, min(until + step, jobs + 1)):
             until += step
             _tell(advance, until, jobs)
     return not (made.tally.full or made.control.desk.overflow)
 
 
-def _plainly(made: SimulatedWorld, jobs: int, advance: Callable[[float], None] | None) -> int:
+def _plainly(made: SimulatedWorld, jobs: int, group: str, advance: Callable[[float], None] | None) -> int:
     """Run in plain Python, until the engine is compiled or to the end; how many jobs have come, one more at the end."""
     engine, objects, until = compiled.plain()[compiled.SIMULATE], as_objects(made), 0
-    while until <= jobs and compiled.goes_on_plainly(jobs - until):
+    while until <= jobs and compiled.goes_on_plainly(jobs - until, group):
         until = jobs + 1 if engine(objects, until + _PLAIN_STEP) else until + _PLAIN_STEP
         _tell(advance, until, jobs)
     write_back(objects, made)

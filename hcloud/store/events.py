@@ -227,10 +227,13 @@ def _read_arrival(document: Document) -> Arrival:
     refused = _whole(document, "refused", 0, MOST_REFUSED) if "refused" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
     expected = None if document.get("expected") is None else _number(document, "expected", 0.0, MOST)
+    slack = None if document.get("slack") is None else _number(document, "slack", -MOST, MOST)
+    urgent = _flag(document, "urgent", usual=False)
     natures = _known(document, "tolerates"), _known(document, "true_tolerates")
     pieces = _whole(document, "pieces", 1, MOST_SERVERS) if "pieces" in document else 1
     after = _named(document["after"], "after") if "after" in document else None
-    return Arrival(*known, agent, copy_age, platform, _ranked(document), *natures, refused, expected, pieces, after)
+    by, ranked, several = (agent, copy_age, platform), _ranked(document), (pieces, after)
+    return Arrival(*known, *by, ranked, *natures, refused, expected, *several, slack, urgent)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -256,6 +259,8 @@ def _write_arrival(event: Arrival) -> Document:
         **({"ranked": list(event.ranked)} if event.ranked else {}),
         **({"refused": event.refused} if event.refused else {}),
         **({} if event.expected is None else {"expected": event.expected}),
+        **({} if event.slack is None else {"slack": event.slack}),
+        **({"urgent": True} if event.urgent else {}),
         **({"pieces": event.pieces} if event.pieces > 1 else {}),
         **({} if event.after is None else {"after": event.after}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),

@@ -90,6 +90,7 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:] if name not in ("sparrow", ADMISSION)},
     "placement sparrow": ("SR+sparrow", CROWDED),
     "queueing bucket-counters": (f"SR+{ADMISSION}", CROWDED),
+    "queueing multi-class": ("SR+multi-class", CROWDED, "queueing.overtaking=false"),
     **{f"sizing {name}": (f"HM+{name}",) for name in SIZINGS},
 }
 BY_KEY: dict[str, tuple[str, ...]] = {
@@ -166,6 +167,15 @@ OTHERWISE = {
     "queueing.bound_deviations": "4",
     "queueing.late_candidates": "2",
     "queueing.late_queues": "1",
+    "queueing.classes": "3",
+    "queueing.edges": "equal",
+    "queueing.window": "none",
+    "queueing.promise": "0.5",
+    "queueing.window_share": "0.5",
+    "queueing.objective": "printed",
+    "queueing.order": "shortest-first",
+    "queueing.least_jobs": "10",
+    "queueing.refit_jobs": "8",
     "placement.order": "least-loaded",
     "placement.order_unprofiled": "first-fit",
     "placement.violation_tolerance": "30",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.flags import (
+    Admissions,
     CloudModel,
     Configuration,
     DropUnplaceable,
@@ -61,6 +62,7 @@ def sweep(
     ] = None,
     strategy: Annotated[str | None, typer.Option(help="Names or files, separated by commas; else all five.")] = None,
     placement: Placements = None,
+    admission: Admissions = None,
     file: Configuration = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
@@ -103,8 +105,9 @@ def sweep(
     flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
     placed = tuple(name for names in placement or () for name in names.split(","))
+    waits = tuple(name for names in admission or () for name in names.split(","))
     asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable, interference=interference is Switch.ON)
-    request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked)
+    request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked, waits)
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
     where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
     tell_first_use(terminal)

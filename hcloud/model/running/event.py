@@ -50,8 +50,10 @@ class Arrival:
     servers that was so old (``copy_age``, s), after others had taken all that it had chosen so many times before
     (``refused``); where it is a process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is
     the job's row of the speeds of types. It is ``expected`` to run for so many seconds, by its application's last run
-    or by its user. It is one of so many ``pieces`` of a job of several servers, and comes ``after`` that piece (None:
-    the first); nothing is decided before the last has come."""
+    or by its user, and may wait for its ``slack`` without missing what it was promised (below 0: that is missed
+    already; None: it follows from how long it runs). An ``urgent`` one goes before others that wait. It is one of so
+    many ``pieces`` of a job of several servers, and comes ``after`` that piece (None: the first); nothing is decided
+    before the last has come."""
 
     at: float
     job: str
@@ -73,6 +75,8 @@ class Arrival:
     expected: float | None = None
     pieces: int = 1
     after: str | None = None
+    slack: float | None = None
+    urgent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

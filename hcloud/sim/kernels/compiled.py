@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 from hcloud.control.teller import HANDLE, is_compiled
-from hcloud.kernel_cache import KernelSet
+from hcloud.kernel_cache import KernelSet, cached_in
 
 SET = KernelSet(
     "policy.quality",
@@ -22,12 +22,16 @@ SET = KernelSet(
     "policy.placement",
     "policy.colocation",
     "policy.mapping",
+    "policy.busy",
+    "policy.freeing",
+    "policy.classes",
     "control.pieces",
     "control.shelves",
     "control.hashed",
     "control.rosters",
     "control.copies",
     "control.buckets",
+    "control.pools",
     "control.servers",
     "control.draws",
     "control.candidates",
@@ -35,8 +39,11 @@ SET = KernelSet(
     "control.brief",
     "control.search",
     "control.tenants",
+    "control.waits.mixing",
+    "control.waits.lines",
     "control.queue",
     "control.renting",
+    "control.waits.admitting",
     "control.together",
     "control.local",
     "control.admission",
@@ -61,6 +68,9 @@ OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "map_job", "rent"}
     | {"hold_back", "is_held", "overdue", "queue_up", "recount", "free_for", "expected", "best_of_busy"}
     | {"decide_on", "entrust", "take_over"}
+    | {"rank_server", "take_out", "cut_pools", "refit", "tabulate", "fitted", "log_survival", "dispatch", "_place_in"}
+    | {"join", "schedule", "_find_chances", "leaving_time", "survives", "admit", "wake_up"}
+    | {"_serve", "_search", "_sit", "leave_line", "insert", "_put_in", "_enter", "_leave", "best_fit", "join_own"}
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
     | {
         "_rank",
@@ -104,7 +114,7 @@ OUT_OF_LINE = frozenset(
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
-ENGINE, SESSION, REPLAY = "engine", "session", "replay"
+ENGINE, SESSION, REPLAY, CLASSED = "engine", "session", "replay", "classed"
 SIMULATE = "sim.kernels.engine.simulate"
 FOLLOW = "control.batch.follow_events"
 ENTRIES = {
@@ -113,6 +123,15 @@ ENTRIES = {
     REPLAY: (FOLLOW,),
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
+_OF_GROUP = {**ENTRIES, CLASSED: (SIMULATE,)}
+GATES = frozenset(
+    {f"control.waits.admitting.{name}" for name in ("admit", "dispatch", "wake_up")}
+    | {f"control.waits.lines.{name}" for name in ("begin_wait", "join_own", "leave_line", "find_ahead")}
+    | {f"control.pools.{name}" for name in ("rank_server", "take_out")}
+    | {"control.waits.mixing.note_end"}
+)
+"""What others call of several queues. Only the engine of such a run is compiled with that, when it is first wanted: it
+takes half as long again. In all others gates do nothing, and are never called; sessions with queues stay plain."""
 
 PLAIN_DECISIONS = 250
 """A controller in plain Python decides on as many jobs while numba is imported and loads what it compiled before."""
@@ -122,21 +141,30 @@ PLAIN_MOST = 50_000
 """Plain Python simulates as many jobs, a quarter of a millisecond each, while another process compiles the engine."""
 
 
-def kernels(jobs: int) -> dict[str, Any]:
-    """The kernels by ``module.name``: plain Python while a process asks for little, compiled from then on; the answers
-    agree."""
-    return plain() if SET.is_little(jobs, PLAIN_DECISIONS) else compiled(SESSION)
+def kernels(jobs: int, classes: int = 0) -> dict[str, Any]:
+    """The kernels by ``module.name``: plain Python while a process asks for little and where there are several queues,
+    compiled from then on; the answers agree."""
+    return plain() if SET.is_little(jobs, PLAIN_DECISIONS) or classes > 0 else compiled(SESSION)
 
 
-def begins_plainly(jobs: int) -> bool:
+class CompiledKernels(dict[str, Any]):
+    """Compiled kernels by ``module.name``, beside those as they stand in their modules."""
+
+    @property
+    def whole(self) -> Mapping[str, Any]:
+        """Kernels that know several queues, too."""
+        return plain()
+
+
+def begins_plainly(jobs: int, group: str = ENGINE) -> bool:
     """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
     compiled, unless the run is so long that plain Python would not get far."""
-    return SET.is_little(jobs, PLAIN_JOBS) or (not is_made(ENGINE) and jobs <= PLAIN_MOST)
+    return SET.is_little(jobs, PLAIN_JOBS) or (not is_made(group) and jobs <= PLAIN_MOST)
 
 
-def goes_on_plainly(left: int) -> bool:
+def goes_on_plainly(left: int, group: str = ENGINE) -> bool:
     """Whether plain Python also simulates the jobs that are left: those are few, or the engine is not compiled yet."""
-    return left <= PLAIN_JOBS or not is_made(ENGINE)
+    return left <= PLAIN_JOBS or not is_made(group)
 
 
 def plain() -> dict[str, Any]:
@@ -149,14 +177,14 @@ def compiled(*groups: str) -> dict[str, Any]:
 
     A kernel that is no entry of the groups is compiled when it is first called.
     """
-    done: dict[str, Any] = {}
+    done = CompiledKernels()
     wanted = groups or tuple(ENTRIES)
     for group in wanted:
         is_made(group)  # begins it: groups are compiled side by side
     for group in wanted:
         made(group)
         ours = _loaded(group)
-        done.update({name: ours[name] for name in ENTRIES[group]} if done else ours)
+        done.update({name: ours[name] for name in _OF_GROUP[group]} if done else ours)
     return done
 
 
@@ -170,13 +198,33 @@ def _loaded(group: str) -> dict[str, Any]:
     from numba import njit
 
     options: Any = {"_nrt": False}
-    kept = ENTRIES[group] if _mark(group).exists() else ()
+    kept = _OF_GROUP[group] if _mark(group).exists() else ()
 
     def compile_one(name: str, twin: FunctionType) -> Any:
         inline = name.rsplit(".", 1)[1] not in OUT_OF_LINE
-        return njit(cache=name in kept, forceinline=inline, **options)(twin)
+        with cached_in(folder_of(group)):
+            return njit(cache=name in kept, forceinline=inline, **options)(gated(group, name, twin))
 
     return SET.compiled(compile_one)
+
+
+def entries_of(group: str) -> tuple[str, ...]:
+    """The kernels of a group that plain Python calls."""
+    return _OF_GROUP[group]
+
+
+def folder_of(group: str) -> Path:
+    """Where a group is kept; an engine with all kernels apart from the one without."""
+    return SET.folder / CLASSED if group == CLASSED else SET.folder
+
+
+def gated(group: str, name: str, twin: FunctionType) -> FunctionType:
+    """A kernel, or what stands for it in a group that does without."""
+    return cast("FunctionType", _does_nothing) if name in GATES and group != CLASSED else twin
+
+
+def _does_nothing(*_: object) -> None:
+    return None
 
 
 def many_at_a_time(kernels: Mapping[str, Any]) -> Any | None:

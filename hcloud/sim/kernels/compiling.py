@@ -28,7 +28,7 @@ from numba.core.typed_passes import NopythonRewrites
 
 from hcloud.kernel_cache import cached_in
 from hcloud.policy.records import Ints, Reals, Table, table
-from hcloud.sim.kernels.compiled import ENTRIES, OUT_OF_LINE, SET
+from hcloud.sim.kernels.compiled import OUT_OF_LINE, SET, entries_of, folder_of, gated
 
 
 class _NoEnvironment:
@@ -119,7 +119,7 @@ def _compiler_into(library: type[JITCodeLibrary]) -> type[CompilerBase]:
 
 def compile_group(group: str) -> None:
     """Compile the entries of a group and let numba keep them in the folder of the kernels."""
-    names, wholes = ENTRIES[group], {}
+    names, wholes = entries_of(group), {}
     part, whole = _compiler_into(_Part), _compiler_into(_Whole)
     lean: Any = {"_nrt": False, "no_cfunc_wrapper": True}
     inner: Any = {"no_cpython_wrapper": True, **lean}
@@ -127,13 +127,15 @@ def compile_group(group: str) -> None:
     dispatcher.get_call_template = _without_literals(CPUDispatcher.get_call_template)
 
     def compile_one(name: str, twin: FunctionType) -> Any:
+        twin = gated(group, name, twin)
         if name in names:
-            wholes[name] = numba.njit(cache=True, pipeline_class=whole, **lean)(twin)
+            with cached_in(folder_of(group)):
+                wholes[name] = numba.njit(cache=True, pipeline_class=whole, **lean)(twin)
         inline = name.rsplit(".", 1)[1] not in OUT_OF_LINE
         return numba.njit(pipeline_class=part, forceinline=inline, **inner)(twin)
 
     SET.compiled(compile_one)
-    with cached_in(SET.folder):
+    with cached_in(folder_of(group)):
         for name in names:
             wholes[name].compile(arguments(SET.plain[name]))
 

@@ -152,15 +152,21 @@ def _handle(w: SimulatedWorld, event: tuple[float, int, int]) -> None:
     elif kind == REPLACE:
         replace_server(w, now)
     elif kind == BOUND:
-        advance(w, now)
-        overdue(w.control, number, now)
-        obey(w, now)
+        _end_wait(w, number, now)
     elif kind == CRASHED:
         crash(w, number, now)
     elif kind == TAKEN_OVER:
         take_over(w, number, now)
     elif w.hosts[tag].serial == number and w.hosts[tag].paid >= 0:
         _handle_of_host(w, kind, tag, now)
+
+
+def _end_wait(w: SimulatedWorld, number: int, now: float) -> None:
+    """A job was held back long enough, or those who wait in classes are looked after, if that is still due."""
+    if w.control.rules.classes == 0 or w.control.desk.wake == now:
+        advance(w, now)
+        overdue(w.control, number, now)
+        obey(w, now)
 
 
 def _handle_of_host(w: SimulatedWorld, kind: int, place: int, now: float) -> None:

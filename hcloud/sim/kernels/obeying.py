@@ -105,6 +105,16 @@ def obey(w: SimulatedWorld, now: float) -> None:
             w.tally.ended += 1 if what == END else 0
             leave_for_good(w, order.job)
     w.control.desk.commands = 0
+    _expect_wake(w, now)
+
+
+def _expect_wake(w: SimulatedWorld, now: float) -> None:
+    """When the controller is to look after those who wait, unless that is known."""
+    tally, wake = w.tally, w.control.desk.wake
+    if wake < tally.woken or tally.woken <= now:
+        tally.woken = wake
+        if wake < math.inf:
+            push(w, wake, BOUND, 0, 0)
 
 
 def _move(w: SimulatedWorld, order: Command, now: float) -> None:

@@ -210,7 +210,8 @@ class Tally:
     window that counts) and queue jobs over all of it, the last finish,
     the last control period; jobs running and come; rows written; whether a table was too short; how often things
     happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance, launches ``failed``,
-    machines were ``lost``, jobs ``ended`` with them or were ``cancelled``), and how many jobs are ``present``."""
+    machines were ``lost``, jobs ``ended`` with them or were ``cancelled``), how many jobs are ``present``, and for when
+    the controller was last told to look after those who wait (``woken``)."""
 
     now: float
     since: float
@@ -219,6 +220,7 @@ class Tally:
     queue_seconds: float
     last_finish: float
     last_control: float
+    woken: float
     running: int
     next_job: int
     rentals: int

@@ -9,6 +9,7 @@ import numpy as np
 
 from hcloud.control.state import OWN
 from hcloud.policy.records import Reals
+from hcloud.sim.outcomes.admitted import AdmissionMeasures, admission_measures
 from hcloud.sim.outcomes.given import SizingMeasures, sizing_measures
 from hcloud.sim.outcomes.placed import PlacementMeasures, placement_measures
 from hcloud.sim.run import CapacityCost, RunOutcome, charges, reserved_cost
@@ -145,6 +146,7 @@ class Measures:
     faults: RunFaults = RunFaults()
     placed: PlacementMeasures | None = None
     sized: SizingMeasures | None = None
+    admitted: AdmissionMeasures | None = None
 
 
 def exact(value: float) -> Decimal:
@@ -167,6 +169,7 @@ def measure(outcome: RunOutcome) -> Measures:
         RunFaults(*(int(n) for n in (tally.failed, tally.lost, tally.ended, tally.cancelled))),
         placement_measures(outcome, performance),
         sizing_measures(outcome, performance),
+        admission_measures(outcome, performance),
     )
 
 

@@ -245,6 +245,7 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Tab
     column(made, "movable")[:] = 1
     column(made, "platform")[:] = 0 if tasks.platform is None else tasks.platform
     column(made, "expected")[:] = -1.0 if tasks.expected is None else tasks.expected
+    column(made, "slack")[:] = -1.0 if tasks.slack is None else tasks.slack
     column(made, "again")[:] = 1 - tasks.service
     for field in ("ask", "memory", "vector", "tolerates", "coin"):
         column(made, field)[:] = getattr(tasks, field)

@@ -15,6 +15,7 @@ from hcloud.policy.placements import Centralised, Ideal, Sampled, Sparrow
 from hcloud.policy.records import Ints, Reals
 from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.requests import RequestedSizes, TargetSizes
+from hcloud.policy.searching import MultiClass
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST, borne, drawn, estimated, put_profiled, put_stated
@@ -35,8 +36,9 @@ class Tasks:
     interference vectors [task, resource] 0..99 as they are known (``vector``, what is decided on) and as they are
     (``truth``, what acts), ``borne`` what is tolerated, known and true (None: 99 less those), ``job`` the row of the
     workload and ``ids`` the trace's own name of it; ``left_out`` counts jobs by reason; ``platform`` is the row of each
-    in the speeds of types, where these differ by job; ``expected`` is how many seconds each is thought to run, where
-    something is decided by that; ``pieces`` is on how many servers the job of each runs at once (None: all on one).
+    in the speeds of types, where these differ by job; ``expected`` is how many seconds each is thought to run, and
+    ``slack`` how long it may wait without missing its promise, where something is decided by that; ``pieces`` is on
+    how many servers the job of each runs at once (None: all on one).
     """
 
     submit: Reals
@@ -55,6 +57,7 @@ class Tasks:
     platform: Ints | None = None
     borne: tuple[Ints, Ints] | None = None
     expected: Reals | None = None
+    slack: Reals | None = None
     pieces: Ints | None = None
 
     @property
@@ -99,6 +102,8 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     decide = submit + _delays(jobs, rows, information, _deciding(plan, need), brief)
     if jobs.servers is not None:
         decide = _decided_together(decide, rows, jobs.servers[rows] > 1)
+    waiting = rule_of(plan, "queueing")
+    slack = (1 - waiting.promise) * expected - (decide - submit) if isinstance(waiting, MultiClass) else None
     order = np.lexsort((rank[rows], memory, need, service, work, submit, decide))
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
@@ -113,7 +118,8 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
         vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
         borne=borne((truth, vector), jobs, chosen, seed, informed=informed),
-        expected=expected[order] if brief.any() else None,
+        expected=expected[order] if brief.any() or slack is not None else None,
+        slack=None if slack is None else slack[order],
         pieces=None if jobs.servers is None else jobs.servers[chosen].astype(np.int64),
     )  # fmt: skip
     return _alike(made)

@@ -93,7 +93,7 @@ def setup_of_run(outcome: RunOutcome) -> Setup:
 
 def journal_entries(outcome: RunOutcome, setup: Setup) -> Iterator[Entry]:
     """The events of a run, each followed by what was decided because of it and what was due before it."""
-    session = ControlSession(setup, kernels(len(outcome.tasks)))
+    session = ControlSession(setup, kernels(len(outcome.tasks), setup.rules.classes))
     obeyed: list[Told] = []
     decided: list[Told] = []
     for entry in JournalReader(outcome, setup).entries():
@@ -189,6 +189,8 @@ class JournalReader:
         made = made if t.platform is None else replace(made, platform=int(t.platform[row]))
         if t.expected is not None:
             made = replace(made, expected=float(t.expected[row]))
+        if t.slack is not None:
+            made = replace(made, slack=float(t.slack[row]))
         if t.borne is not None:
             known, true = (tuple(points[row].tolist()) for points in t.borne)
             made = replace(made, tolerates=known, true_tolerates=true)

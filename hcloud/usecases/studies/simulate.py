@@ -9,7 +9,16 @@ import numpy as np
 
 from hcloud.control.state import INTERRUPTIBLE, RENTED
 from hcloud.model.running.strategy import Strategy
-from hcloud.readers.strategies import NAMES, SIZINGS, load_strategy, placement_names, with_placements, with_sizings
+from hcloud.readers.strategies import (
+    ADMISSIONS,
+    NAMES,
+    SIZINGS,
+    load_strategy,
+    placement_names,
+    with_admissions,
+    with_placements,
+    with_sizings,
+)
 from hcloud.sim.outcomes.comparison import (
     RESERVED,
     ComparedStrategy,
@@ -32,15 +41,17 @@ if TYPE_CHECKING:
 
 
 def strategies_named(
-    names: Sequence[str], placements: Sequence[str] = (), sizings: Sequence[str] = ()
+    names: Sequence[str], placements: Sequence[str] = (), sizings: Sequence[str] = (), admissions: Sequence[str] = ()
 ) -> tuple[Strategy, ...]:
-    """The strategies of the given names or files, all five for ``all``, each with every placement and every sizing that
-    is named."""
+    """The strategies of the given names or files, all five for ``all``, each with every placement, sizing and admission
+    that is named."""
     wanted = [n for name in names for n in (NAMES if name.lower() == "all" else name.split(","))]
     chosen = [n for name in placements for n in (placement_names() if name.lower() == "all" else name.split(","))]
     placed = with_placements([load_strategy(name) for name in dict.fromkeys(wanted)], tuple(dict.fromkeys(chosen)))
     sizes = [n for name in sizings for n in (SIZINGS if name.lower() == "all" else name.split(","))]
-    return with_sizings(placed, tuple(dict.fromkeys(sizes)))
+    sized = with_sizings(placed, tuple(dict.fromkeys(sizes)))
+    waits = [n for name in admissions for n in (ADMISSIONS if name.lower() == "all" else name.split(","))]
+    return with_admissions(sized, tuple(dict.fromkeys(waits)))
 
 
 def compare(

@@ -33,6 +33,7 @@ from hcloud.sim.setup.fitting import Room, held_by_some, work_share
 from hcloud.sim.setup.prepare import Tasks, origin, tasks_of
 from hcloud.sim.setup.shop import Shop, ShopChoice, SmallerReserve, fitting_shop, open_shop, shop_for
 from hcloud.units import counted
+from hcloud.usecases.studies.classes import check_classes
 from hcloud.usecases.studies.clusters import check_rents, open_cluster, refuse_load
 from hcloud.usecases.workloads.scenarios import has_cluster, scenario_jobs, scenario_on_cluster
 from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
@@ -299,6 +300,7 @@ def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Se
         check_rents(study.cluster, study.shop, [strategy])
     servers = pool_for(study, informed) if pool is None else pool
     beside = study.beside if servers else ()
+    check_classes(informed, servers + sum(s.servers for s in beside))
     shop = shop_for(study.shop, informed, beside)
     speeds = _speeds(study, shop)
     return Setting(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -12,6 +12,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Offer, OfferKey
 from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.settings import Market
@@ -39,7 +40,7 @@ def validate(file: Path | None, now: datetime, progress: Progress | None = None)
         raise UsageError("there is no hcloud.yaml here", hint="write one with 'hcloud init', or name a file")
     workload = guarded("workload", lambda: _workload(loaded, progress))
     live = live_checks(loaded, now.date())
-    later = (guarded("profiles", lambda: _profiles(loaded)), guarded("operation", lambda: _operation(loaded)))
+    later = (guarded("profiles", lambda: _profiles(loaded)), guarded("operation", lambda: _operation(loaded, now)))
     return (_configuration(loaded), workload, *_prices(loaded, now), *live, *later)
 
 
@@ -99,18 +100,37 @@ def _prices(loaded: Loaded, now: datetime) -> Iterator[CheckResult]:
     yield guarded("overlay", lambda: _overlay(loaded, now))
 
 
-def _operation(loaded: Loaded) -> CheckResult:
+def _operation(loaded: Loaded, now: datetime) -> CheckResult:
     """Whether the strategies and the cloud that are named are there, and can be read."""
     from hcloud.readers.clouds import load_cloud
     from hcloud.usecases.deciding.operate import AUTO
     from hcloud.usecases.studies.simulate import strategies_named
 
     section = loaded.config.operation
-    names = [s.name for s in strategies_named([section.strategy])] if section.strategy not in (None, AUTO) else []
+    named = section.strategy not in (None, AUTO)
+    strategies = strategies_named([str(section.strategy)]) if named else ()
+    names = [s.name for s in strategies]
     cloud = load_cloud(section.cloud).name if section.cloud else "the market's own"
     if section.strategy is None:
         return CheckResult("operation", CheckStatus.OK, "no strategy is named, so nothing is simulated")
-    return CheckResult("operation", CheckStatus.OK, f"{', '.join(names) or 'every strategy'} in the cloud {cloud}")
+    growing = _backlogs(loaded, strategies, now)
+    status = CheckStatus.WARNING if growing else CheckStatus.OK
+    return CheckResult("operation", status, f"{', '.join(names) or 'every strategy'} in the cloud {cloud}", growing)
+
+
+def _backlogs(loaded: Loaded, strategies: Sequence[Strategy], now: datetime) -> tuple[str, ...]:
+    """What is said of backlogs that must grow; nothing without jobs, which another check tells of."""
+    from hcloud.usecases.studies.simulation import SimulationRequest, open_study
+    from hcloud.usecases.tools.backlog import backlogs
+
+    section = loaded.config.workload
+    if not strategies or (section.path is None and section.scenario is None):
+        return ()
+    try:
+        study = open_study(loaded, SimulationRequest(loaded.config.operation.cloud), now.date())
+    except (HcloudError, OSError):
+        return ()
+    return tuple(said for strategy in strategies for said in backlogs(study, strategy))
 
 
 def _profiles(loaded: Loaded) -> CheckResult:

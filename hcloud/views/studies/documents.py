@@ -100,6 +100,21 @@ class _Placed(Part):
     delayed_at_admission: Annotated[_HeldBack | None, From("held")]
 
 
+class _Classes(Part):
+    classes: Count
+    releases_per_pool_and_window: Annotated[Number, From("releases")]
+    diverted_up: Annotated[Count, From("up")]
+    diverted_down: Annotated[Count, From("down")]
+    window_over: Annotated[Count, From("late")]
+    never_wait: Annotated[Count, From("never")]
+
+
+class _Admitted(Part):
+    waiting_over_run_time: Annotated[Number, From("waiting")]
+    kept_without_waiting: Annotated[Number, From("kept_running")]
+    classes: _Classes | None
+
+
 class _Given(Part):
     allocated_vcpu_hours: Annotated[Number, From("allocated")]
     used_vcpu_hours: Annotated[Number, From("used")]
@@ -129,6 +144,9 @@ class _Run(Part):
     unfinished: Annotated[Count, From("use.unfinished")]
     placement: Annotated[_Placed | None, From("placed")]
     sizing: Annotated[_Given | None, From(lambda of: of.sized or ABSENT)] = None
+    admission: Annotated[
+        _Admitted | None, From(lambda of: of.admitted if of.admitted and of.admitted.classes else ABSENT)
+    ] = None
     faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS
     hours: Annotated[Number, From("cost.hours")]
     reserved_cost: Annotated[_Dollars, From("cost.reserved")]

@@ -20,6 +20,7 @@ from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.setup.cluster_shop import OWN
 from hcloud.units import counted, format_figure
 from hcloud.views.lines import point
+from hcloud.views.studies.admission import admission_lines, admission_notes
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
@@ -72,7 +73,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         ("tail p95, x", lambda m: m.service.tail.p95, 2),
         ("pool use, %", lambda m: 100 * m.use.utilisation, 1),
     ]
-    lines += (*_sizing_lines(comparison), *_placement_lines(comparison))
+    lines += (*_sizing_lines(comparison), *_placement_lines(comparison), *admission_lines(comparison))
     names = ("", *(c.name for c in comparison.strategies))
     rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
@@ -371,7 +372,7 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
             terminal.warn(f"{compared.name}: {said}: no type holds them{out}")
         if any(astuple(run.faults)):
             terminal.show(point(f"{compared.name}: {_faults(run.faults)}"))
-        for said in _of_placement(run):
+        for said in (*_of_placement(run), *admission_notes(run)):
             terminal.note(f"{compared.name}: {said}")
         if run.use.unfinished:
             terminal.warn(f"{compared.name}: {counted(run.use.unfinished, 'job')} still queued")
