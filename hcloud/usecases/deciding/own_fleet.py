@@ -163,8 +163,8 @@ def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
     system = config.markets[0].os
     bought = sorted({(position.provider, position.region) for position in plan.mix})
     markets = tuple(MarketSection(provider=cloud, regions=(region,), os=system) for cloud, region in bought)
-    sections: dict[str, object] = {"workload": workload, "profiles": profiles, "planning": planning, "operation": operation}
-    sections["markets"] = markets or config.markets
+    sections: dict[str, object] = {"workload": workload, "profiles": profiles, "planning": planning}
+    sections |= {"operation": operation, "markets": markets or config.markets}
     return replace(loaded, config=config.model_copy(update=sections), base=Path())
 
 
