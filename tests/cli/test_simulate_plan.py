@@ -74,6 +74,13 @@ def test_a_plan_is_only_simulated_on_the_trace_that_it_was_made_from(
     assert "was made from trace.csv, which is missing" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.parametrize("market", [("--provider", "gcp"), ("--provider", "azure"), ("--region", "eu-west-1")])
+@pytest.mark.usefixtures("made")
+def test_a_plan_for_another_market_is_simulated_there(market: tuple[str, str]) -> None:
+    assert run(["plan", "trace.csv", *market, *NOW, "--out", "there.json", "-q"]) == 0
+    assert run(["simulate", "there.json", *NOW, "--json"]) == 0
+
+
 def test_what_the_plan_says_is_not_said_again(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for verb in ("simulate", "compare"):
         assert run([verb, "plan.json", "--provider", "gcp", "--pool", "3", *NOW]) == 64

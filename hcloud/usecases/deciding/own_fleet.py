@@ -17,7 +17,7 @@ from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.strategies.own_fleet import PlannedFleet, fleet_of
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.configuration.config import Config, Loaded, ProfilesSection, WorkloadSection
+from hcloud.readers.configuration.config import Config, Loaded, MarketSection, ProfilesSection, WorkloadSection
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.setup.shop import SmallerReserve, shop_of
@@ -146,7 +146,7 @@ def fleet_opened(plan: Plan, workload: Workload, loaded: Loaded, at: date, name:
 
 
 def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
-    """The configuration with the plan's own workload, seed and cloud model."""
+    """The configuration with the plan's own workload, markets, seed and cloud model."""
     config = loaded.config
     workload = WorkloadSection(
         path=_found(trace.path, path) if trace.path else None,
@@ -160,7 +160,11 @@ def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
     if operation.cloud is None and plan.operation is not None:
         operation = operation.model_copy(update={"cloud": plan.operation.cloud})
     planning = config.planning.model_copy(update={"seed": plan.seed})
-    sections = {"workload": workload, "profiles": profiles, "planning": planning, "operation": operation}
+    system = config.markets[0].os
+    bought = sorted({(position.provider, position.region) for position in plan.mix})
+    markets = tuple(MarketSection(provider=cloud, regions=(region,), os=system) for cloud, region in bought)
+    sections: dict[str, object] = {"workload": workload, "profiles": profiles, "planning": planning}
+    sections |= {"operation": operation, "markets": markets or config.markets}
     return replace(loaded, config=config.model_copy(update=sections), base=Path())
 
 
