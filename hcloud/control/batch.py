@@ -190,7 +190,8 @@ def _take_in(job: Job, event: BatchEvent) -> None:
     job.pace, job.seated = 1.0, 0.0
     job.promised, job.foretold, job.usually = -1.0, -1.0, -1.0
     job.platform, job.tried, job.ticket, job.waiting = event.platform, 0, 0, 0
-    job.expected = -1.0
+    job.expected, job.slack, job.urgent = -1.0, -1.0, 0
+    job.rank, job.line, job.leaves, job.due, job.hurried = 0, 0, 0.0, 0.0, 0
     job.piece_after, job.piece_before, job.stands, job.chosen = 0, 0, 0, -1
 
 
