@@ -113,6 +113,10 @@ def plan(
     budget: float | None = None,
     seeds: int | None = None,
     cloud_model: str | None = None,
+    harvest: str | Path | None = None,
+    servers: str | Path | None = None,
+    harvest_set: Options = None,
+    harvest_policy: str | Path | None = None,
     max_price_age: str | None = None,
     now: str | datetime | None = None,
 ) -> PlanResult | BillPlanResult:
@@ -122,6 +126,8 @@ def plan(
     span such as ``"3y"``, ``window`` one such as ``"14d"`` or ``START..END``; ``budget`` is dollars a month, ``qos``
     the share of jobs to keep 95% of their performance, ``strategy`` a name, or ``"auto"`` to simulate all.
 
+    ``harvest`` is a history of use, of the services of the demand: batch runs in what they leave idle of the reserve.
+
     Of a bill it is a plan for each kind of machine in it, and of ``options={"kind": NAME}`` that of one.
 
     Raises InputError for unusable data, UsageError for impossible settings, EvidenceError where a price is missing.
@@ -130,7 +136,8 @@ def plan(
     """
     from hcloud.usecases.deciding.bill_plan import basis_of, plan_bill, plan_of
     from hcloud.usecases.deciding.make import make_plan
-    from hcloud.usecases.deciding.plan import plan_for
+    from hcloud.usecases.deciding.plan import Beside, plan_for
+    from hcloud.usecases.harvesting.asked import HarvestAsked
     from hcloud.usecases.workloads.billed import by_kinds
     from hcloud.usecases.workloads.bills import KIND, is_bill_named
 
@@ -154,8 +161,11 @@ def plan(
         profiles=folder(profiles),
     )
     loaded, at = configured(found, config, flags), time_of(now)
+    keys = tuple(f"{key}={value}" for key, value in (harvest_set or {}).items())
+    idle = HarvestAsked(None if harvest is None else str(harvest), folder(servers), keys, folder(harvest_policy))
+    idle.refuse(strategy=loaded.config.operation.strategy, cloud=None)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
-        refuse_beside_bill(operation)
+        refuse_beside_bill({**operation, "harvest": harvest})
         if isinstance(found, BillResult):
             basis = basis_of(by_kinds(found.figures.bill, loaded), loaded, at)
             return BillPlanResult(in_background(lambda progress: plan_of(basis, at, progress)))
@@ -164,9 +174,9 @@ def plan(
 
     def work(progress: Progress) -> PlanResult:
         if isinstance(found, DemandResult):
-            made = plan_for(as_configured(loaded, found.whole), loaded, at, progress)
+            made = plan_for(as_configured(loaded, found.whole), loaded, at, progress, Beside(idle=idle.idle))
             return PlanResult(made.plan, loaded, found)
-        return PlanResult(make_plan(loaded, at, progress).plan, loaded)
+        return PlanResult(make_plan(loaded, at, progress, idle.idle).plan, loaded)
 
     return in_background(work)
 
@@ -178,6 +188,7 @@ def simulate(
     *,
     placement: Names = None,
     sizing: Names = None,
+    admission: Names = None,
     seeds: int = 1,
     config: str | Path | None = None,
     format: str | None = None,  # noqa: A002 - the flag's name
@@ -208,7 +219,8 @@ def simulate(
     HF, HM, HC or files, else the first five (of a plan its own, on a scenario's own cluster SR); ``pool`` is a number
     of reserved servers, ``vcpus`` the size of one, ``price_ratio`` on-demand over reserved price, ``load`` the vCPUs
     needed over those of a scenario's own cluster. ``placement`` names what chooses a server of a pool, several for one
-    after the other, ``sizing`` how much jobs are given, likewise; ``audit`` ranks what each took, ``size_for=0.95``
+    after the other, ``sizing`` how much jobs are given, ``admission`` how they wait, likewise; ``audit`` ranks what
+    each took, ``size_for=0.95``
     finds the reserve that keeps so many jobs, and without ``interference`` no job slows another down.
 
     Raises InputError and UsageError as :func:`plan` does, EvidenceError for a job that fits no instance type.
@@ -229,7 +241,7 @@ def simulate(
     )
 
     at, how, chosen = time_of(now), Reading(format, columns, options, decimal), names(strategies)
-    placed = names(placement), names(sizing)
+    placed = names(placement), names(sizing), names(admission)
     loads = () if load is None else checked_loads([load] if isinstance(load, int | float) else load)
     beside = {
         "format": format, "columns": columns, "options": options, "decimal": decimal, "provider": provider,

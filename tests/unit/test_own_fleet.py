@@ -28,7 +28,8 @@ def line(option: PurchaseOption, name: str, count: str, vcpus: int, **more: Any)
 
 
 def plan(*mix: MixLine, strategy: str = "") -> Plan:
-    return cast("Plan", SimpleNamespace(mix=mix, operation=SimpleNamespace(strategy=strategy) if strategy else None))
+    operation = SimpleNamespace(strategy=strategy) if strategy else None
+    return cast("Plan", SimpleNamespace(mix=mix, operation=operation, harvest=None))
 
 
 RI, SP = PurchaseOption.RESERVED, PurchaseOption.INSTANCE_SAVINGS_PLAN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,8 +27,9 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
-from hcloud.errors import DeniedByGuardError, UsageError
+from hcloud.errors import DeniedByGuardError
 from hcloud.usecases.asked import moment, provider_named, refuse_beside_bill, refuse_unsimulated
+from hcloud.usecases.harvesting.asked import HarvestAsked
 from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
@@ -41,39 +42,6 @@ if TYPE_CHECKING:
     from hcloud.views.console import Advance, Terminal
 
 CHANGES = 2
-
-
-@dataclass(frozen=True)
-class HarvestAsked:
-    """The idle hours that batch is to run in, as far as they are asked for."""
-
-    util: str | None
-    servers: Path | None
-    keys: tuple[str, ...]
-    policy: Path | None
-
-    def refuse(self, *, strategy: str | None, cloud: str | None) -> None:
-        """UsageError for words that say nothing without --harvest, and for what cannot be planned with it."""
-        if self.util is None and (self.servers or self.keys or self.policy):
-            raise UsageError(
-                "--servers, --harvest-set and --harvest-policy say how --harvest is read", hint="add --harvest UTIL"
-            )
-        if self.util is not None and (strategy or cloud):
-            what = "--strategy" if strategy else "--cloud"
-            raise UsageError(
-                f"{what} and --harvest: a plan of idle hours is made by arithmetic, for a trace alone",
-                hint="leave out one of them; 'hcloud simulate PLAN' runs what --harvest plans",
-            )
-
-    @property
-    def idle(self) -> FindIdle | None:
-        """What services leave idle, where batch is to run in that."""
-        if self.util is None:
-            return None
-        from hcloud.usecases.harvesting.idle import idle_hours
-        from hcloud.usecases.harvesting.opened import UseRequest
-
-        return idle_hours(UseRequest(self.util, self.servers, "auto", self.keys, self.policy))
 
 
 app = typer.Typer(pretty_exceptions_enable=False)

@@ -12,7 +12,7 @@ from hcloud.harvest.classes import UseTypes
 from hcloud.harvest.jobs import LENGTHS, PREFERRED, Length, Thresholds
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.tasks.dags import Dag
-from hcloud.sim.harvesting.world import LEVELS, NEVER, Hosts, IdleWorld, Rules, Work
+from hcloud.sim.harvesting.world import LEVELS, NEVER, Hosts, IdleRules, IdleWorld, Work
 from hcloud.sim.setup.streams import stream
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def _weights(patterns: Sequence[object], policy: HarvestPolicy) -> Floats:
     return np.array([[by_length[length][p] for p in patterns] for length in LENGTHS], np.float64)  # type: ignore[index]
 
 
-def _rules(system: System, policy: HarvestPolicy, lengths: Thresholds, step: int, work: Work) -> Rules:
-    return Rules(
+def _rules(system: System, policy: HarvestPolicy, lengths: Thresholds, step: int, work: Work) -> IdleRules:
+    return IdleRules(
         guards=int(system.guards),
         chooses=int(system.chooses),
         balances=int(system.balances),
@@ -143,7 +143,7 @@ def kept_cores(cores: Floats, policy: HarvestPolicy) -> Ints:
     return np.ceil(cores * policy.reserve_cores - _ROUNDING).astype(np.int64) * VCPU
 
 
-def _hosts(pool: IdlePool, policy: HarvestPolicy, work: Work, rules: Rules) -> Hosts:
+def _hosts(pool: IdlePool, policy: HarvestPolicy, work: Work, rules: IdleRules) -> Hosts:
     count = len(pool)
     known = pool.memory > 0
     memory = np.where(known, np.floor(pool.memory * MIB), _ANY_MEMORY).astype(np.int64)

@@ -30,7 +30,7 @@ those in which its service was slowed; tasks killed; jobs that moved on demand; 
 active, tasks that wait, tasks on demand, servers that are set aside for a while, and ticks with a broken reserve."""
 
 
-class Rules(NamedTuple):
+class IdleRules(NamedTuple):
     """What a system does. With ``guards`` 1 it knows of services, keeps the reserve and kills for it; with ``chooses``
     1 jobs are put on classes; with ``balances`` 1 containers go where most is free. ``tick`` and ``step`` are seconds
     of a tick and of the use of services; ``look`` ticks pass between two looks at who has slipped too far.
@@ -134,7 +134,7 @@ class IdleWorld(NamedTuple):
     """A run: its rules, servers and jobs. Of each length of jobs and class the level that it counts on (``levels``) and
     its weight; ``room`` and ``picked`` are scratch. ``stream`` is the state of chance."""
 
-    rules: Rules
+    rules: IdleRules
     hosts: Hosts
     work: Work
     levels: Reals

@@ -1,0 +1,45 @@
+"""The idle hours that a plan is asked to run batch in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from hcloud.usecases.deciding.plan import FindIdle
+
+
+@dataclass(frozen=True)
+class HarvestAsked:
+    """The idle hours that batch is to run in, as far as they are asked for."""
+
+    util: str | None
+    servers: Path | None
+    keys: tuple[str, ...]
+    policy: Path | None
+
+    def refuse(self, *, strategy: str | None, cloud: str | None) -> None:
+        """UsageError for words that say nothing without --harvest, and for what cannot be planned with it."""
+        if self.util is None and (self.servers or self.keys or self.policy):
+            raise UsageError(
+                "--servers, --harvest-set and --harvest-policy say how --harvest is read", hint="add --harvest UTIL"
+            )
+        if self.util is not None and (strategy or cloud):
+            what = "--strategy" if strategy else "--cloud"
+            raise UsageError(
+                f"{what} and --harvest: a plan of idle hours is made by arithmetic, for a trace alone",
+                hint="leave out one of them; 'hcloud simulate PLAN' runs what --harvest plans",
+            )
+
+    @property
+    def idle(self) -> FindIdle | None:
+        """What services leave idle, where batch is to run in that."""
+        if self.util is None:
+            return None
+        from hcloud.usecases.harvesting.idle import idle_hours
+        from hcloud.usecases.harvesting.opened import UseRequest
+
+        return idle_hours(UseRequest(self.util, self.servers, "auto", self.keys, self.policy))
