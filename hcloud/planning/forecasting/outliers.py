@@ -48,9 +48,10 @@ def lone(workload: Workload, window: Window) -> str:
     total, largest = float(inside.sum()), int(np.argmax(batch))
     if not total or batch[largest] < HALF * total:
         return ""
+    share = f"{batch[largest] / total:.0%} of the core-hours planned for"
     return (
-        f"{_told(workload, largest)} is {batch[largest] / total:.0%} of the core-hours planned for: what is reserved for"
-        " it pays only if such jobs follow one another for all of the term"
+        f"{_told(workload, largest)} is {share}: what is reserved for it pays only if such jobs follow one another for"
+        " all of the term"
     )
 
 
