@@ -77,9 +77,9 @@ class OperatingDesk:
         """Let the controller decide about an event, and note both; of the passing of time only what it brings. Where an
         instance was given back by what was due before, nothing more is told of it."""
         if isinstance(event, OfInstance) and self.session.next_due() <= event.at:
-            brought = self.happen(ClockTick(event.at))
+            self.session.catch_up(event)
             if event.instance not in self.session.instances:
-                return brought
+                return self.happen(ClockTick(event.at))
         self.before(event)
         made = self.session.handle(event)
         if made or not isinstance(event, ClockTick):
