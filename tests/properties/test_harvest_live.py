@@ -29,6 +29,7 @@ from hcloud.store.journal import read_journal
 TICK, STEP = 3, 10.0
 POLICY = replace(load_harvest(), live_window=9)
 CORES, MEMORY = 8.0, 32768
+STAYING = replace(POLICY, most_kills=0, moves_on_slip=False)
 RESERVE = 2.7  # a third of 8 vCPUs in tenths
 MOST = 0.98 * CORES
 
@@ -111,7 +112,7 @@ def check_pass(world: World, before: list[HarvestRecord]) -> None:
             if j.on == machine.instance
         ]
         if staying and None not in used:
-            whole = math.ceil(round(sum(used) * 10, 3) - 0.001) / 10
+            whole = math.ceil(round(sum(one or 0.0 for one in used) * 10, 3) - 0.001) / 10
             assert whole + RESERVE + sum(one.order.cores for one in staying) / 1000 <= CORES + 1e-6
         going = [one for one in before if one.on == machine.instance and one.yields]
         assert all(one.turn > two.turn for one in going for two in staying if two.turn <= max(o.turn for o in before))
@@ -133,15 +134,14 @@ def run(world: World, passes: int = 4000) -> None:
 def others(path: Path) -> list[object]:
     """The lines of a journal that are not about idle capacity, without the ends of machines and passes."""
     kept = [e for e in read_journal(path).lines if not isinstance(e, Note)]
-    return [replace(e, at=0.0) for e in kept]  # type: ignore[type-var]
+    return [replace(e, at=0.0) for e in kept]
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(levels_of, min_size=1, max_size=2), batches)
 def test_services_come_first(levels: list[list[float]], rows: list[tuple[float, int, int]]) -> None:
     with TemporaryDirectory() as folder:
-        world = world_of(Path(folder) / "with.jsonl", levels, orders_of(rows), replace(POLICY, most_kills=0))
-        world.harvest = replace(world.harvest, policy=replace(POLICY, most_kills=0, moves_on_slip=False))
+        world = world_of(Path(folder) / "with.jsonl", levels, orders_of(rows), STAYING)
         run(world)
         assert world.loop is not None
         ledger = world.loop.fold.harvested
