@@ -10,7 +10,7 @@ from functools import partial
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import never_begun, of_jobs
 from hcloud.control.operating.records import MachineRecord
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.holdings.live import Notice

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from hcloud import __version__
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import taken
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.acting import intended
 from hcloud.live.operating.advising import advise, advised
