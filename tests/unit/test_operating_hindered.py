@@ -77,7 +77,9 @@ def test_a_type_that_is_sold_nowhere_here_leaves_its_job_to_another(tmp_path: Pa
     world.run()
     world.check(completed=3)
     assert {m.instance_type for m in world.cloud.ledger.machines.values()} == {"large"}
-    assert any(isinstance(line, NotLaunched) and "not offered here" in line.why for line in read_journal(world.path).lines)
+    assert any(
+        isinstance(line, NotLaunched) and "not offered here" in line.why for line in read_journal(world.path).lines
+    )
 
 
 def test_a_reserve_that_never_becomes_ready_is_tried_less_and_less_often(tmp_path: Path) -> None:
