@@ -77,4 +77,9 @@ def ended_by_cancel(fold: Fold, name: str) -> list[JobRecord]:
     job = fold.active.get(name)
     if job is not None:
         return share_their_end(fold, job)
-    return [one for one in fold.active.values() if one.order.piece is not None and one.order.piece.of == name]
+    return [one for one in pieces_of(fold, name) if not one.is_over]
+
+
+def pieces_of(fold: Fold, name: str) -> list[JobRecord]:
+    """The pieces of a job of several servers, as far as they are known."""
+    return [one for one in fold.jobs.values() if one.order.piece is not None and one.order.piece.of == name]
