@@ -3,6 +3,7 @@ its command is given: ``python -m benchmarks.b16_operate``. The whole of it besi
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import MachinePhase
@@ -56,7 +57,8 @@ class QuickEngine:
     nodes: dict[int, NodePhase] = field(default_factory=dict)
     orders: list[JobOrder] = field(default_factory=list)
     begun: float = 0.0
-    told: dict[str, float] = field(default_factory=dict)
+    told: dict[str, tuple[float, float]] = field(default_factory=dict)
+    disk: Disk | None = None
 
     def joining(self, role: MachineRole) -> str:
         """It is ready at once."""
@@ -69,7 +71,7 @@ class QuickEngine:
 
     def begin(self, order: JobOrder, place: JobPlace) -> None:
         """It runs."""
-        self.told[order.id] = time.perf_counter()
+        self.told[order.id] = time.perf_counter(), self.disk.seconds if self.disk else 0.0
         self.jobs[order.id] = JobSighting(order.id, place.attempt, JobPhase.RUNNING, self.begun)
 
     def stop(self, job: str, attempt: int) -> None:
@@ -147,16 +149,43 @@ def passes(queued: int, machines: int, folder: Path) -> str:
     return f"{queued:,} queued, {machines:,} machines: {figures}, at most {most} MiB"
 
 
+class Disk:
+    """Counts the seconds in which the disk writes what it is told to keep."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._sync = os.fsync
+
+    def __enter__(self) -> Self:
+        os.fsync = self._timed  # type: ignore[assignment]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.fsync = self._sync
+
+    def _timed(self, file: Any) -> None:
+        begins = time.perf_counter()
+        self._sync(file)
+        self.seconds += time.perf_counter() - begins
+
+
 def commands(queued: int, machines: int, folder: Path) -> str:
-    """Milliseconds from the decision about a job to the command that begins it, with the disk's sync between: a few
-    jobs end in each pass, and as many from the queue begin."""
-    engine, decided, workers = QuickEngine(), dict[str, float](), Workers()
+    """Milliseconds from the decision about a job to the command that begins it, with the disk's sync between and
+    without: a few jobs end in each pass, and as many from the queue begin."""
+    with Disk() as disk:
+        return commanded(queued, machines, folder, disk)
+
+
+def commanded(queued: int, machines: int, folder: Path, disk: Disk) -> str:
+    """The same, with the disk that is counted."""
+    engine, decided, workers = QuickEngine(disk=disk), dict[str, tuple[float, float]](), Workers()
     loop = loop_of(folder / "commands.jsonl", machines, engine, compiled(SESSION), workers)
     handle = loop.desk.session.handle
 
     def stamped(event: Event) -> list[Decision]:
         made = handle(event)
-        decided.update((d.job, time.perf_counter()) for d in made if d.job and d.action is DecisionAction.PLACE)
+        at = time.perf_counter(), disk.seconds
+        decided.update((d.job, at) for d in made if d.job and d.action is DecisionAction.PLACE)
         return made
 
     loop.desk.session.handle = stamped  # type: ignore[method-assign]
@@ -171,9 +200,16 @@ def commands(queued: int, machines: int, folder: Path) -> str:
         loop.step()
         time.sleep(0.01)
     workers.close()
-    waits = sorted((engine.told[job] - decided[job]) * 1000 for job in engine.told)
-    middle, last = waits[len(waits) // 2], waits[len(waits) * 99 // 100]
-    return f"{len(waits):,} jobs of {queued:,} queued on {machines:,} machines: p50 {middle:.1f} ms, p99 {last:.1f} ms"
+    spans = [(told - decided[job][0], written - decided[job][1]) for job, (told, written) in engine.told.items()]
+    whole, own = sorted(whole for whole, _ in spans), sorted(whole - kept for whole, kept in spans)
+    said = f"{len(spans):,} jobs of {queued:,} queued on {machines:,} machines: {levels(whole)}"
+    return f"{said}; without the disk's sync {levels(own)}"
+
+
+def levels(seconds: list[float]) -> str:
+    """The middle and the 99th per cent of sorted seconds."""
+    middle, last = seconds[len(seconds) // 2] * 1000, seconds[len(seconds) * 99 // 100] * 1000
+    return f"p50 {middle:.1f} ms, p99 {last:.1f} ms"
 
 
 def timed(work: Callable[[], object]) -> float:

@@ -120,6 +120,11 @@ class ControlSession:
         self.now = event.at
         return made
 
+    def catch_up(self, event: Event) -> None:
+        """Let happen what was due before an event; what is decided of it is told with whatever is handled next."""
+        self._check_time(event.at)
+        self._due += self._fire(event.at, rank_of(event))
+
     def _check_names(self, event: Event) -> None:
         """Refuse, before any time passes, what names a job or an instance that nobody was told of."""
         if isinstance(event, Arrival):

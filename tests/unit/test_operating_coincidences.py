@@ -207,3 +207,13 @@ def test_a_price_that_went_missing_holds_launches_and_ends_nothing(tmp_path: Pat
     world.run()
     world.check()
     assert len(world.launched()) == 1
+
+
+def test_a_machine_that_is_ready_at_the_very_end_of_a_control_period(tmp_path: Path) -> None:
+    """What comes before it in the order of one moment also does so when the journal is gone through again. The seed is
+    one of which a machine became ready so, with half of all launches refused."""
+    rules = (FaultRule(on="launch", answer=FaultKind.NO_CAPACITY, probability=0.5),)
+    orders = [job(f"j{n}", 1 + n % 2, 40.0 + n, 5.0 * n, restartable=n % 3 == 0) for n in range(12)]
+    world = World.of(tmp_path / "j", orders, "HM", 1, plan=FaultPlan(rules=rules, seed=83))
+    world.run()
+    world.check(completed=12)

@@ -86,12 +86,12 @@ class OperatingDesk:
     def happen(self, event: Event) -> list[Decision]:
         """Let the controller decide about an event, and note both; of the passing of time only what it brings. Where an
         instance was given back by what was due before, nothing more is told of it."""
-        if isinstance(event, OfInstance) and self.session.next_due() <= event.at:
-            brought = self.happen(ClockTick(event.at))
-            if event.instance not in self.session.instances:
-                return brought
         if isinstance(event, Lost | Interruption):
             self._keep_what_is_done(event)
+        if isinstance(event, OfInstance) and self.session.next_due() <= event.at:
+            self.session.catch_up(event)
+            if event.instance not in self.session.instances:
+                return self.happen(ClockTick(event.at))
         self.before(event)
         made = self.session.handle(event)
         if made or not isinstance(event, ClockTick):
