@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hcloud.model.files import sort_of
 from hcloud.model.workload import Jobs, Workload
 from hcloud.readers.workloads.entry import read_source, read_workload
@@ -17,6 +19,8 @@ from hcloud.store.journal_entries import entries_of
 from hcloud.usecases.workloads.journal_jobs import JournalJobs
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hcloud.model.running.decision import Entry
     from hcloud.model.running.note import Note
 
@@ -66,4 +70,21 @@ def jobs_of_journal(
     began = found.column("began")
     draft.keep(began, "never began: refused, cancelled, or still waiting")
     draft.keep(found.column("ended")[began], "had not ended when the journal did")
+    if found.column("follows").any():
+        number = np.cumsum(~found.column("follows"))
+        _join_pieces(draft, number[began & found.column("ended")])
     return replace(finish(draft, options), vectors=found.causes, tolerates=found.tolerates)
+
+
+def _join_pieces(draft: Draft, job: NDArray[np.int64]) -> None:
+    """Make one job of its pieces, by its number: on as many servers as ran to an end, as long as the slowest."""
+    firsts = np.flatnonzero(np.diff(job, prepend=-1))
+    servers = np.diff(np.append(firsts, len(job))).astype(np.int32)
+    duration = np.maximum.reduceat(draft.duration, firsts)
+    asked = [np.add.reduceat(values, firsts) for values in (draft.cores, draft.memory) if values is not None]
+    draft.select(firsts)
+    draft.duration, (draft.cores, draft.memory) = duration, asked
+    draft.servers, draft.divisible = servers, np.where(servers > 1, 1, -1).astype(np.int8)
+    if draft.ids is not None:
+        named = zip(draft.ids.tolist(), servers.tolist(), strict=True)
+        draft.ids = np.array([name.rpartition(b".")[0] if count > 1 else name for name, count in named])
