@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
+from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision
@@ -142,6 +143,7 @@ class FoldImage:
     core_seconds_before: float = 0.0
     fitted: list[EstimateFitted] = field(default_factory=list)
     advised: CommitmentsAdvised | None = None
+    harvested: HarvestLedger | None = None
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:

@@ -42,8 +42,9 @@ class OperatingDesk:
     that failed and ``advice`` what was planned since somebody emptied it, all for people; ``over`` are jobs that the
     engine may forget, ``external`` machines on which somebody else runs something, ``passed_by`` jobs that the engine
     places by itself, ``told`` what it measured; ``before`` looks at an event before the controller does; ``closed``
-    says that no more jobs will come, ``freed`` that somebody left a machine since it was looked whether a job waits for
-    one that cannot be launched; ``notices`` are about machines that their cloud takes away.
+    says that no more jobs will come, ``harvests`` that some will for idle capacity, ``freed`` that somebody left a
+    machine since it was looked whether a job waits for one that cannot be launched; ``notices`` are about machines that
+    their cloud takes away.
     """
 
     session: ControlSession
@@ -60,6 +61,7 @@ class OperatingDesk:
     failed: list[Failed] = field(default_factory=list)
     closed: bool = False
     coming: int = 0
+    harvests: bool = False
     freed: bool = False
     unwritten: list[Line] = field(default_factory=list)
     progress: dict[str, float] = field(default_factory=dict)
@@ -219,20 +221,21 @@ class OperatingDesk:
             return not self.keeps
         drains = self.fold.asked == "drain"
         ends = drains or (self.closed and not self.terms.follow and not self.coming)
-        return ends and not self.fold.active
+        return ends and not (self.fold.active or self.fold.harvested.open or self.harvests)
 
     @property
     def nothing_runs(self) -> bool:
         """Whether nothing of any job is left on a machine."""
-        return all(job.on is None for job in self.fold.active.values())
+        return not self.fold.harvested.running and all(job.on is None for job in self.fold.active.values())
 
     def goes_on(self) -> bool:
         """Whether anything is left to do."""
         if self.unwritten or not self.parts.workers.idle:
             return True
         if self.keeps:
-            return bool(self.fold.active)
-        return not self.finishing or bool(self.fold.active) or any(m.stands for m in self.fold.standing.values())
+            return bool(self.fold.active or self.fold.harvested.open)
+        open_jobs = self.fold.active or self.fold.harvested.open
+        return not self.finishing or bool(open_jobs) or any(m.stands for m in self.fold.standing.values())
 
     def not_before(self, machine: MachineRecord, now: float) -> float:
         """When a type that could not be launched is tried again: the wait doubles each time."""

@@ -15,10 +15,11 @@ from hcloud.control.operating.together import ended_by_cancel
 from hcloud.control.pieces import are_linked
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
-from hcloud.live.operating.acting import intended
+from hcloud.live.operating.acting import Action, intended
 from hcloud.live.operating.advising import advise, advised
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
+from hcloud.live.operating.harvester import Harvester
 from hcloud.live.operating.judging import Judge
 from hcloud.live.operating.learning import Learner
 from hcloud.live.operating.losing import lose_ended
@@ -26,6 +27,7 @@ from hcloud.live.operating.seeing import answered, decide_anew, see_machine
 from hcloud.live.operating.terms import Parts, Terms
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.event import Arrival, Cancelled, ClockTick
+from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import Asked, ControllerStarted, Finished, JobTaken, LimitsSet
 
@@ -47,6 +49,9 @@ class OperatingLoop:
         self._learner = Learner(self.desk, terms.known)
         self.desk.before = self._learner.before
         self._judge = Judge(self.desk, self._learner)
+        harvest = terms.harvest
+        self.harvester = None if harvest is None else Harvester(self.desk, harvest, self._take_from_idle)
+        self.desk.harvests = harvest is not None
         self._looked = -math.inf
         self._told: dict[str, str] = {}
         now = self.desk.now()
@@ -73,6 +78,13 @@ class OperatingLoop:
         self._told = dict(troubles)
         return found
 
+    def told_of_idle_capacity(self) -> list[HarvestNote]:
+        """What was noted of batch on idle capacity since this was asked last."""
+        if self.harvester is None:
+            return []
+        told, self.harvester.told = self.harvester.told, []
+        return told
+
     def step(self) -> bool:
         """Observe, decide, note and act once; whether anything is left to do."""
         desk, now = self.desk, self.desk.now()
@@ -82,13 +94,15 @@ class OperatingLoop:
         for answer in desk.parts.workers.answers():
             self._answered(answer, now)
         decide_anew(desk, now)
+        if self.harvester is not None:
+            self.harvester.see(now)
         self._take_decided(now)
         self._take_jobs(now)
         self._judge.judge(now)
         self._learner.flush(now)
         advise(desk, now)
         desk.happen(ClockTick(now))
-        actions = intended(desk, now)
+        actions = self._on_idle_capacity(now) + intended(desk, now)
         if desk.write():
             desk.parts.crash(NOTED)
             for action in actions:
@@ -96,6 +110,14 @@ class OperatingLoop:
             if desk.parts.journal.is_long:
                 self._renew()
         return desk.goes_on()
+
+    def _on_idle_capacity(self, now: float) -> list[Action]:
+        """What is to be done with the jobs beside the others."""
+        if self.harvester is None:
+            return []
+        actions = self.harvester.intended(now)
+        self.desk.harvests = not (self.harvester.is_done or self.desk.fold.asked)
+        return actions
 
     def finish(self) -> None:
         """Note that nothing is left to do, where no machine stands: to be called when somebody was told how it went, as
@@ -142,6 +164,8 @@ class OperatingLoop:
 
     def _cancel(self, names: list[str] | tuple[str, ...], now: float) -> None:
         for name in names:
+            if self.harvester is not None:
+                self.harvester.cancel(name, now)
             for job in ended_by_cancel(self.fold, name):
                 if not job.is_over:
                     self.desk.happen(Cancelled(now, job.order.id))
@@ -196,6 +220,13 @@ class OperatingLoop:
             pieces = self._deciding.pop(proposed.job)
             if not self._was_given_up(pieces) and not desk.fold.asked:
                 self._take(pieces, now, proposed)
+
+    def _take_from_idle(self, order: JobOrder, now: float, attempt: int) -> None:
+        """Take a job that leaves idle capacity, with the attempts that it had there."""
+        note, arrival = self._lines_of(order, now)
+        self._known.add(order.id)
+        self.desk.tell(replace(note, attempt=attempt))
+        self.desk.happen(arrival)
 
     def _take(self, pieces: Pieces, now: float, proposed: Arrival | None = None) -> None:
         """Let a job come; what an agent proposed for all of its pieces is told with the last."""
