@@ -73,15 +73,17 @@ def test_pieces_of_a_job_come_back_as_one_job(tmp_path: Path) -> None:
     made = run(setting, tasks_in(setting, told), journal=True)
     write_journal(made, path)
     found = jobs(path)
-    assert len(found) == 60
     assert found.ids is not None
     assert found.servers is not None
     assert told.servers is not None
-    assert found.servers.tolist() == told.servers.tolist()
-    firsts = np.flatnonzero(np.diff(made.tasks.job, prepend=-1))
-    assert found.cores == pytest.approx(np.add.reduceat(made.tasks.ask, firsts) / 1000)
-    whole = [job_names(made)[row].rpartition(".")[0] or job_names(made)[row] for row in firsts]
-    assert [name.decode() for name in found.ids.tolist()] == whole
+    rows = {name.decode(): row for row, name in enumerate(found.ids.tolist())}
+    assert len(rows) == len(found) == 60
+    named = zip(job_names(made), made.tasks.job, strict=True)
+    rows_of = {int(one): rows[name if told.servers[one] == 1 else name.rpartition(".")[0]] for name, one in named}
+    for one, row in rows_of.items():
+        mine = made.tasks.job == one
+        assert found.servers[row] == told.servers[one]
+        assert found.cores[row] == pytest.approx(made.tasks.ask[mine].sum() / 1000)
 
 
 def lived(path: Path, *events: Event) -> Path:

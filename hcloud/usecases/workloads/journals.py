@@ -70,19 +70,22 @@ def jobs_of_journal(
     began = found.column("began")
     draft.keep(began, "never began: refused, cancelled, or still waiting")
     draft.keep(found.column("ended")[began], "had not ended when the journal did")
-    if found.column("follows").any():
-        number = np.cumsum(~found.column("follows"))
-        _join_pieces(draft, number[began & found.column("ended")])
+    first = found.column("first")[began & found.column("ended")]
+    if len(np.unique(first)) < len(first):
+        _join_pieces(draft, first)
     return replace(finish(draft, options), vectors=found.causes, tolerates=found.tolerates)
 
 
-def _join_pieces(draft: Draft, job: NDArray[np.int64]) -> None:
-    """Make one job of its pieces, by its number: on as many servers as ran to an end, as long as the slowest."""
-    firsts = np.flatnonzero(np.diff(job, prepend=-1))
-    servers = np.diff(np.append(firsts, len(job))).astype(np.int32)
-    duration = np.maximum.reduceat(draft.duration, firsts)
-    asked = [np.add.reduceat(values, firsts) for values in (draft.cores, draft.memory) if values is not None]
-    draft.select(firsts)
+def _join_pieces(draft: Draft, first: NDArray[np.int64]) -> None:
+    """Make one job of its pieces, by the row of the first: on as many servers as ran to an end, as long as the
+    slowest."""
+    order = np.argsort(first, kind="stable")
+    draft.select(order)
+    begins = np.flatnonzero(np.diff(first[order], prepend=-1))
+    servers = np.diff(np.append(begins, len(order))).astype(np.int32)
+    duration = np.maximum.reduceat(draft.duration, begins)
+    asked = [np.add.reduceat(values, begins) for values in (draft.cores, draft.memory) if values is not None]
+    draft.select(begins)
     draft.duration, (draft.cores, draft.memory) = duration, asked
     draft.servers, draft.divisible = servers, np.where(servers > 1, 1, -1).astype(np.int8)
     if draft.ids is not None:
