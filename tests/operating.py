@@ -21,6 +21,7 @@ from hcloud.errors import Call, UnavailableError
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.ledger import Rented
+from hcloud.live.harvesting.terms import HarvestTerms
 from hcloud.live.operating.agents import Agents
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
@@ -258,6 +259,7 @@ class World:
     origin: LiveOrigin = ORIGIN
     price: Callable[[str, PurchaseOption], Decimal] = field(default=lambda name, option: Decimal("0.10"))
     agents: Callable[[ControlSession], Agents] | None = None
+    harvest: HarvestTerms | None = None
 
     @classmethod
     def of(
@@ -322,6 +324,7 @@ class World:
             replan=self.replan,
             replan_every=self.replan_every,
             follow=self.follow,
+            harvest=self.harvest,
         )
         machines = Machines(self.cloud, self.cloud.clock, WaitLimits(ended=30.0, first_poll=0.5), self.rhythm.settled)
         there = self.engine, self.source, machines, self._file, self.cloud.clock, AtOnce()

@@ -84,6 +84,13 @@ MECHANISMS: Mapping[str, tuple[str, tuple[Key, ...]]] = {
         "youngest-first",
         (Key("tick", "count", "s", least=1, most=300), Key("look_every", "count", "s", least=1, most=3600)),
     ),
+    "live": (
+        "measured-and-rounded-up",
+        (
+            Key("live_unit", "number", "vCPUs", least=0.01, most=1),
+            Key("live_window", "count", "s", least=0, most=86_400),
+        ),
+    ),
     "moving": (
         "kills-or-slip",
         (
@@ -139,6 +146,8 @@ class HarvestPolicy:
     third_weight: float
     tick: int
     look_every: int
+    live_unit: float
+    live_window: int
     most_kills: int
     moves_on_slip: bool
     spin_up: float

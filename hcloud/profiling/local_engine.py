@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from hcloud.errors import Call, FileError, HcloudError, UnavailableError
 from hcloud.model.running.job import EngineView, JobOrder, JobPhase, JobPlace, JobSighting, MachineRole, NodePhase
@@ -31,6 +32,7 @@ from hcloud.profiling.spool import (
     pipe,
     write_whole,
 )
+from hcloud.profiling.used import UsedSeconds
 
 _PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ")
 _END_PATIENCE = 0.2  # ours: how long a look waits for killed processes to be gone; the next look asks again
@@ -49,6 +51,7 @@ class LocalEngine:
         self._names: dict[str, Attempt | None] = {}
         self._looked = False
         self._prober = LaunchProbe(self._spool / "best", self._basics)
+        self._used: UsedSeconds | None = None
         try:
             self._spool.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._output.mkdir(parents=True, exist_ok=True)
@@ -175,6 +178,13 @@ class LocalEngine:
     def begin(self, order: JobOrder, place: JobPlace) -> None:
         """Write the attempt's file whole, then move it to its machine. FileError where the disk does not take it: then
         nothing of it begins."""
+        self._put(order, place, {})
+
+    def begin_beside(self, order: JobOrder, place: JobPlace) -> None:
+        """The same of an attempt that has what the others leave it."""
+        self._put(order, place, {"yields": True})
+
+    def _put(self, order: JobOrder, place: JobPlace, more: Mapping[str, object]) -> None:
         self._know()
         name = attempt_name(order.id, place.attempt)
         if name in self._places:
@@ -183,7 +193,7 @@ class LocalEngine:
         if not folder.is_dir():
             raise HcloudError(f"{order.id} cannot begin: machine {place.instance} never joined, or is gone")
         try:
-            write_whole(folder / "inbox" / name, json.dumps(self._record(order, place, name)))
+            write_whole(folder / "inbox" / name, json.dumps({**self._record(order, place, name), **more}))
             files.sync(str(folder / "inbox"))
         except OSError as error:
             raise FileError.of(error, error.filename or folder, "written") from error
@@ -193,9 +203,10 @@ class LocalEngine:
     def _record(self, order: JobOrder, place: JobPlace, name: str) -> Mapping[str, object]:
         where = str(self._directory / order.directory)
         given = {"job": order.id, "attempt": place.attempt, "cores": place.cores, "memory": place.memory}
-        return {**self._basics(name, list(order.command)), **given, "directory": where}
+        basics = self._basics(name, list(order.command))
+        return {**basics, **given, "directory": where, "environment": {**basics["environment"], **_place_of(order)}}
 
-    def _basics(self, name: str, command: list[str]) -> Mapping[str, object]:
+    def _basics(self, name: str, command: list[str]) -> Mapping[str, Any]:
         """What a keeper is told of anything it runs, with the files that get what it prints."""
         output = {}
         for kind in ("out", "err"):
@@ -213,6 +224,24 @@ class LocalEngine:
     def stop(self, job: str, attempt: int) -> None:
         """Ask the keeper, which sends SIGTERM and after a grace time SIGKILL; what has not begun never will."""
         self._ask(attempt_name(job, attempt), "stop", "")
+
+    def kill(self, job: str, attempt: int) -> None:
+        """Ask the keeper, which sends SIGKILL at once."""
+        self._ask(attempt_name(job, attempt), "stop", keeper.AT_ONCE)
+
+    def used_seconds(self) -> Mapping[tuple[str, int], float]:
+        """What every attempt that was seen last has used of processors. UnavailableError where the kernel does not
+        say."""
+        self._know()
+        if self._used is None:
+            self._used = UsedSeconds(f"{keeper.MARK}={self._token}/")
+        names = [name for name in self._places if self._names.get(name) is not None]
+        try:
+            found = self._used.look(names)
+        except OSError as error:
+            raise UnavailableError(str(error), Call("local", "local", "seconds")) from error
+        told = ((self._names[name], used) for name, used in found.items())
+        return {(one.job, one.attempt): used for one, used in told if one is not None}
 
     def resize(self, job: str, attempt: int, cores: int) -> None:
         """Where there are control groups."""
@@ -271,6 +300,12 @@ class LocalEngine:
         waiting.register(self._poke, select.POLLIN)
         if waiting.poll(max(seconds, 0) * 1000):
             files.drain(self._poke)
+
+
+def _place_of(order: JobOrder) -> Mapping[str, str]:
+    """What a piece of a job of several servers is told of its place among them."""
+    piece = order.piece
+    return {} if piece is None else {"HCLOUD_PIECE": str(piece.number), "HCLOUD_PIECES": str(piece.count)}
 
 
 def _phase(folder: MachineFolder) -> NodePhase:

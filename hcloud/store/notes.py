@@ -7,6 +7,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hcloud.model.running.event import EventError
+from hcloud.model.running.harvest_note import (
+    HarvestBeginning,
+    HarvestCancelled,
+    HarvestMoved,
+    HarvestOver,
+    HarvestSet,
+    HarvestTaken,
+    HarvestYielding,
+)
 from hcloud.model.running.note import (
     Asked,
     AttemptOver,
@@ -51,6 +60,13 @@ _NAMES: dict[type, str] = {
     CommitmentsAdvised: "advice",
     SnapshotTaken: "snapshot",
     PassNoted: "pass",
+    HarvestSet: "harvest",
+    HarvestTaken: "harvest-job",
+    HarvestBeginning: "harvest-beginning",
+    HarvestYielding: "harvest-yielding",
+    HarvestOver: "harvest-over",
+    HarvestMoved: "harvest-moved",
+    HarvestCancelled: "harvest-cancelled",
 }
 _KINDS = {name: kind for kind, name in _NAMES.items()}
 _KEYS = {kind: frozenset(field.name for field in fields(kind)) for kind in _NAMES}

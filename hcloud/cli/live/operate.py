@@ -96,6 +96,12 @@ def run(
         str | None,
         typer.Option("--replan", metavar="DURATION", help="So often plan from so much demand; buys nothing."),
     ] = None,
+    harvest: Annotated[
+        Path | None, typer.Option(metavar="BATCH", help="Jobs that give way, on what services leave of the reserve.")
+    ] = None,
+    harvest_policy: Annotated[
+        Path | None, typer.Option(help="With --harvest: numbers of your own instead of policies/harvest.yaml.")
+    ] = None,
     compiled: Annotated[
         bool | None,
         typer.Option("--compiled/--plain", help="Plain starts faster, decides slower; else by the number of jobs."),
@@ -107,6 +113,7 @@ def run(
     command goes on."""
     from hcloud.control.operating.wanted import SpendingLimits
     from hcloud.usecases.live.operate import OperateRequest, operating
+    from hcloud.usecases.live.operate_harvest import BesideServices
     from hcloud.usecases.live.operate_setup import STRATEGY, Policy
 
     terminal = session(ctx).terminal
@@ -115,7 +122,8 @@ def run(
     policy = Policy(chosen, pool, plan, tuple(family or ()))
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
-    asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe), replan_window)
+    beside = BesideServices(harvest, harvest_policy)
+    asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe, beside=beside), replan_window)
     quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
     with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
         work(here, operation, terminal, shown)

@@ -59,7 +59,8 @@ def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Told
         terminal.show(*outcome_lines(loop.fold, clock.now()), *compared_lines(found))
     terminal.flush()
     loop.finish()
-    if any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
+    failed = loop.fold.harvested.counted.get("failed")
+    if failed or any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
         raise typer.Exit(1)
 
 
@@ -97,9 +98,22 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
             _write_line(terminal, event_document(event))
         elif not terminal.quiet:
             terminal.say(failure_line(event))
+    _tell_of_idle_capacity(loop, terminal, shown)
     for what, why in loop.new_troubles():
         terminal.warn(f"{what}: {why}")
     terminal.flush()
+
+
+def _tell_of_idle_capacity(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
+    from hcloud.store.notes import note_document
+    from hcloud.views.live.harvested import harvest_line
+    from hcloud.views.live.operating import clock_time
+
+    for note in loop.told_of_idle_capacity():
+        if shown.is_document:
+            _write_line(terminal, note_document(note))
+        elif not terminal.quiet and (line := harvest_line(note)):
+            terminal.say(f"{clock_time(note.at)}  {line}")
 
 
 def advise(terminal: Terminal, shown: ToldAt, advice: CommitmentsAdvised) -> None:

@@ -8,11 +8,13 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import singledispatchmethod
 
+from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.control.operating.records import FoldImage, JobRecord, MachinePhase, MachineRecord, cost_of, rental_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Cancelled, Completion, Event, Failed, Latency, LaunchFailed, Quality
+from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import (
     Asked,
@@ -61,6 +63,7 @@ class Fold:
         self._cores = {t.name: t.cores / 1000 for t in setup.types}
         self.fitted: dict[str, EstimateFitted] = {}
         self.advised: CommitmentsAdvised | None = None
+        self.harvested = HarvestLedger()
         self.rented: list[MachineRental] = []
         self.shut: dict[tuple[str, PurchaseOption], float] = {}
         self.began = self.last = started
@@ -92,6 +95,7 @@ class Fold:
             self.core_seconds_before,
             list(self.fitted.values()),
             self.advised,
+            self.harvested.image(),
         )
 
     @classmethod
@@ -109,6 +113,7 @@ class Fold:
         made.last, made.limits = image.last, image.limits
         made.judged, made.kept, made.core_seconds_before = image.judged, image.kept, image.core_seconds_before
         made.fitted, made.advised = {one.app: one for one in image.fitted}, image.advised
+        made.harvested = (image.harvested and image.harvested.image()) or made.harvested
         return made
 
     def take(self, entries: Iterable[Event | Decision | Note]) -> None:
@@ -168,7 +173,7 @@ class Fold:
         if job.instance is not None:
             self.machines[job.instance].jobs.pop(job.order.id, None)
             job.instance = None
-        job.leaving = job.on is not None
+        job.leaving, job.rests = job.on is not None, False
 
     def _wanted(self, decision: Decision, number: int) -> None:
         paid, _, name = decision.place.partition(" ")
@@ -178,9 +183,9 @@ class Fold:
         self._add(MachineRecord(number, type_name, option, reserved, decision.at))
 
     def _released(self, decision: Decision, machine: MachineRecord) -> None:
-        if machine.phase is MachinePhase.GONE:
-            return
         machine.released, machine.idle_until = decision.at, None
+        if machine.phase is MachinePhase.GONE:  # it was lost: a controller that goes on does not want it again
+            return
         machine.why = machine.why or decision.why
         if machine.phase is MachinePhase.WANTED:
             self._gone(machine, decision.at)
@@ -195,7 +200,7 @@ class Fold:
 
     @_note.register
     def _(self, entry: JobTaken) -> None:
-        job = JobRecord(entry.order, entry.at)
+        job = JobRecord(entry.order, entry.at, attempt=entry.attempt)
         self.known.add(entry.order.id)
         self.jobs[entry.order.id] = self.active[entry.order.id] = job
 
@@ -239,7 +244,7 @@ class Fold:
     @_note.register
     def _(self, entry: Beginning) -> None:
         job = self.jobs[entry.job]
-        job.attempt, job.on, job.leaving = entry.attempt, entry.instance, False
+        job.attempt, job.on, job.leaving, job.rests = entry.attempt, entry.instance, False, False
         job.began = job.ended = job.code = None
 
     @_note.register
@@ -247,6 +252,7 @@ class Fold:
         job = self.jobs[entry.job]
         if entry.attempt != job.attempt:
             return
+        job.rests = entry.code == 0 and not (job.leaving or job.is_over)
         job.on, job.leaving = None, False
         job.began, job.ended, job.code = entry.began, entry.ended, entry.code
         job.out_of_memory = entry.out_of_memory
@@ -272,7 +278,7 @@ class Fold:
     @_note.register
     def _(self, entry: Cancelled) -> None:
         job = self.jobs[entry.job]
-        self._over(job, "completed" if job.code == 0 else "cancelled", entry.at)
+        self._over(job, "completed" if job.code == 0 and not job.rests else "cancelled", entry.at)
 
     @_note.register
     def _(self, entry: LaunchFailed) -> None:
@@ -316,6 +322,10 @@ class Fold:
     @_note.register
     def _(self, entry: Finished) -> None:
         self.is_finished = True
+
+    @_note.register
+    def _(self, entry: HarvestNote) -> None:
+        self.harvested.take(entry)
 
     # ---- what follows from several of them
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
+from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision
@@ -71,7 +72,8 @@ class MachineRecord:
 @dataclass(slots=True)
 class JobRecord:
     """A job. ``instance`` is where it is wanted (None: it is queued, or over), ``on`` where its present attempt was
-    begun (None: it was not); ``leaving`` says that this attempt is to end so that another may begin. ``result`` says
+    begun (None: it was not); ``leaving`` says that this attempt is to end so that another may begin, ``rests`` that it
+    did its work: a piece keeps its place until the other pieces of its job did theirs. ``result`` says
     how it ended: completed, failed, cancelled, lost, refused. ``kept_looks`` is the sum of the shares of its target
     that a service kept at so many ``looks``."""
 
@@ -81,6 +83,7 @@ class JobRecord:
     attempt: int = 0
     on: int | None = None
     leaving: bool = False
+    rests: bool = False
     began: float | None = None
     ended: float | None = None
     code: int | None = None
@@ -113,7 +116,8 @@ class JobRecord:
     @property
     def state(self) -> str:
         """Where it is in a word: one of JOB_STATES, or how it ended."""
-        return self.result or ("running" if self.on is not None else "queued" if self.instance is None else "placed")
+        runs = self.on is not None or self.rests
+        return self.result or ("running" if runs else "queued" if self.instance is None else "placed")
 
 
 @dataclass(slots=True)
@@ -139,6 +143,7 @@ class FoldImage:
     core_seconds_before: float = 0.0
     fitted: list[EstimateFitted] = field(default_factory=list)
     advised: CommitmentsAdvised | None = None
+    harvested: HarvestLedger | None = None
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 VCPU = 1000
+SHORT, MEDIUM, LONG = range(3)
 _ROUNDING = 1e-4
 
 
@@ -19,6 +20,11 @@ def spare(cores: int, reserve: int, use: float, held: int) -> int:
     return cores - reserve - in_use(cores, use) - held
 
 
+def gives_way(cores: int, reserve: int, use: float, held: int, many: int) -> bool:
+    """Whether the youngest of so many containers has to go, so that the reserve is whole."""
+    return many > 0 and spare(cores, reserve, use, held) < 0
+
+
 def containers(cores: int, memory: int, of_cores: int, of_memory: int) -> int:
     """How many containers of a size find room in so much."""
     if cores < of_cores or memory < of_memory:
@@ -27,6 +33,20 @@ def containers(cores: int, memory: int, of_cores: int, of_memory: int) -> int:
     if of_memory > 0:
         many = min(many, memory // of_memory)
     return many
+
+
+def length_of(last: float, short: float, long: float) -> int:
+    """By the seconds of its last run a job is short, medium or long; medium where none is known (below 0)."""
+    if last < 0.0:
+        return MEDIUM
+    if last <= short:
+        return SHORT
+    return LONG if last > long else MEDIUM
+
+
+def is_too_often(kills: int, most: int) -> bool:
+    """Whether a task that was killed so often moves on demand; never where the most is 0."""
+    return most > 0 and kills >= most
 
 
 def is_beyond(slip: float, spin_up: float, left: float, slowdown: float) -> bool:

@@ -12,6 +12,7 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.ports import Clock, Crash, Engine, JobSource
 from hcloud.control.session import ControlSession
+from hcloud.live.harvesting.terms import HarvestTerms
 from hcloud.live.operating.agents import Agents
 from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.workers import Workers
@@ -72,7 +73,7 @@ class Terms:
     """What a controller works under, beside its policy. ``price`` is dollars an hour by type and option, ``zones``
     those of a type, ``vector`` what is estimated of a job before it runs, ``coin`` a number in 0..1 that is a job's
     own; ``replan`` what a plan of the demand until a moment would buy, made every ``replan_every`` seconds. ``follow``:
-    it goes on when all known jobs are over."""
+    it goes on when all known jobs are over. ``harvest``: what runs on idle capacity."""
 
     owner: Owner
     price: Callable[[str, PurchaseOption], Decimal]
@@ -87,6 +88,7 @@ class Terms:
     replan: Callable[[float], CommitmentsAdvised] | None = None
     replan_every: float = math.inf
     follow: bool = False
+    harvest: HarvestTerms | None = None
 
 
 @dataclass(slots=True)

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import JobOrder, JobPhase
 
 
 @dataclass(frozen=True, slots=True)
 class JobTaken:
-    """A job was taken on; its arrival follows."""
+    """A job was taken on; its arrival follows. It had ``attempt`` attempts on idle capacity before."""
 
     at: float
     order: JobOrder
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,5 +207,6 @@ Note = (
     | Finished
     | SnapshotTaken
     | PassNoted
+    | HarvestNote
 )
 """A line of a journal that is about machines and attempts."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from hcloud.harvest.kernels.choosing import choose
-from hcloud.harvest.kernels.holding import containers, is_beyond, spare
+from hcloud.harvest.kernels.holding import containers, is_beyond, length_of, spare
 from hcloud.harvest.kernels.pool import draw
 from hcloud.sim.harvesting.ending import move, open_row
 from hcloud.sim.harvesting.tree import before, change, found_at, plant
 from hcloud.sim.harvesting.world import ACTIVE, ASIDE, NEVER, NEXT_JOB, ON_DEMAND, RENTED, WAITING, IdleWorld
 
-_SHORT, _MEDIUM, _LONG = range(3)
 _NOBODY = -1
 
 
@@ -21,22 +20,13 @@ def arrive(w: IdleWorld, at: int) -> None:
         w.tally[NEXT_JOB] += 1
         work.active[w.tally[ACTIVE]] = job
         w.tally[ACTIVE] += 1
-        work.length[job] = length_of(w, work.last[work.dag[job]])
+        work.length[job] = length_of(work.last[work.dag[job]], w.rules.short, w.rules.long)
         work.labels[job] = 0
         if w.rules.chooses == 1:
             put_on_classes(w, job, column)
         for row in range(work.first_row[job], work.first_row[job + 1]):
             if work.blocked[row] == 0:
                 open_row(w, row)
-
-
-def length_of(w: IdleWorld, last: float) -> int:
-    """By its last run a job is short, medium or long; medium where none is known."""
-    if last < 0.0:
-        return _MEDIUM
-    if last <= w.rules.short:
-        return _SHORT
-    return _LONG if last > w.rules.long else _MEDIUM
 
 
 def put_on_classes(w: IdleWorld, job: int, column: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hcloud.harvest.kernels.holding import is_too_often
 from hcloud.sim.harvesting.world import ACTIVE, KILLED, MOVED, NEVER, ON_DEMAND, USEFUL, WAITING, IdleWorld
 
 
@@ -51,7 +52,7 @@ def requeue(w: IdleWorld, row: int, kills: int, now: float) -> None:
     w.tally[WAITING] += 1
     w.work.killed[job] += 1
     w.work.waiting[row, min(kills + 1, w.work.waiting.shape[1] - 1)] += 1
-    if w.rules.kills > 0 and kills + 1 >= w.rules.kills:
+    if is_too_often(kills + 1, w.rules.kills):
         move(w, job, now)
 
 

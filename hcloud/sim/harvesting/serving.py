@@ -3,7 +3,7 @@ broken."""
 
 from __future__ import annotations
 
-from hcloud.harvest.kernels.holding import spare
+from hcloud.harvest.kernels.holding import gives_way, spare
 from hcloud.sim.harvesting.ending import end_harvested, requeue
 from hcloud.sim.harvesting.world import (
     ANY_BROKEN,
@@ -86,7 +86,8 @@ def progress(w: IdleWorld, server: int, at: int, rate: float) -> float:
 def kill_youngest(w: IdleWorld, server: int, use: float, now: float) -> None:
     """Kill whole containers, the youngest first, until the reserve is whole or none is left."""
     hosts, work = w.hosts, w.work
-    while hosts.many[server] > 0 and spare(hosts.cores[server], hosts.kept[server], use, hosts.held[server]) < 0:
+    cores, kept = hosts.cores[server], hosts.kept[server]
+    while gives_way(cores, kept, use, hosts.held[server], hosts.many[server]):
         hosts.many[server] -= 1
         slot = hosts.many[server]
         row = hosts.row[server, slot]

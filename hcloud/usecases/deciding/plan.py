@@ -22,6 +22,7 @@ from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
+from hcloud.planning.explanations.larger import larger_jobs
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.owned import Owned
@@ -120,7 +121,7 @@ def plan_for(
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
         ),
         operation=operation,
-        advice=() if simulated else advice(decision, book, demand, given),
+        advice=() if simulated else (*larger_jobs(workload, decision), *advice(decision, book, demand, given)),
     )
     plan = state(decision, around)
     if use is not None:

@@ -16,7 +16,7 @@ from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
 from hcloud.planning.forecasting.forecast import WEEK
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
-from hcloud.planning.forecasting.outliers import outlier
+from hcloud.planning.forecasting.outliers import lone, outlier
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
@@ -136,7 +136,8 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
 
 def warnings(seen: PlanNoteInputs) -> Iterator[str]:
     """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
-    yield from filter(None, [outlier(seen.workload, window_of(seen.workload))])
+    window, reserves = window_of(seen.workload), bool(seen.decision.machines.holdings)
+    yield from filter(None, [outlier(seen.workload, window), lone(seen.workload, window) if reserves else ""])
     yield from _of_use(seen)
     yield from _of_guesses(seen)
     yield from _of_prices(seen)

@@ -50,8 +50,9 @@ from hcloud.usecases.live.operate_engine import (
     check_engine,
     open_engine,
 )
+from hcloud.usecases.live.operate_harvest import BesideServices, harvest_terms
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, directory_at
-from hcloud.usecases.live.operate_setup import Policy, setup_for
+from hcloud.usecases.live.operate_setup import Policy, servers_that_fit, setup_for
 
 REQUESTS = "requests"
 NAMED = 5
@@ -65,7 +66,7 @@ class OperateRequest:
     """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
     queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
     is to do that was begun only for that; every ``replan_every`` seconds the
-    ``planner`` plans anew."""
+    ``planner`` plans anew; ``beside`` is what runs on idle capacity."""
 
     jobs: Path | None = None
     engine: str | None = None
@@ -76,6 +77,7 @@ class OperateRequest:
     asked: str = ""
     planner: Callable[[LiveGround, Path], Callable[[float], CommitmentsAdvised]] | None = None
     replan_every: float = math.inf
+    beside: BesideServices = field(default_factory=BesideServices)
 
 
 @dataclass(slots=True)
@@ -113,7 +115,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     lock = FileLock(PrivateDirectory(directory))
     with lock.hold("hcloud operate"):
         known = _unfinished(directory / JOURNAL)
-        if known is None and asked.jobs is None and asked.engine in (None, LOCAL_ENGINE):
+        if known is None and asked.jobs is asked.beside.jobs is None and asked.engine in (None, LOCAL_ENGINE):
             raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
         if known is None or not here.is_local:  # else it is said first which cloud the work is on
             check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
@@ -130,11 +132,11 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         made = kernels()
         session, untold = _session(setup, known, made, directory)
-        world = open_engine(
-            here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began, known is not None)
-        )
+        jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits.cores))
+        world = open_engine(here, origin.engine, directory, jobs)
         first = world.source.new()
         _check_fits(first.orders, setup)
+        harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))
         if known is None:
             _begin_anew(directory)
         journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0, check=lock.check)
@@ -144,7 +146,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             parts = _parts(here, world, origin, journal, workers)
             parts.agents = agents = agents_of(session, compiled=is_compiled(made))
             terms = _terms(here, asked, origin, setup, world)
-            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan))
+            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan, harvest=harvest))
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.harvested import HARVEST_RESULTS
 from hcloud.control.operating.records import JOB_STATES, RESULTS, MachinePhase
 from hcloud.live.applying.outcome import ApplyResult
 from hcloud.model.holdings.state import Deed, RememberedState, State
@@ -249,6 +250,24 @@ class _CostComparison(Part):
     notes: list[Text]
 
 
+class _HarvestedJob(Part):
+    id: Annotated[Text, From("order.id")]
+    state: Annotated[Text, From("state"), choice_of(("waiting", "running", "yielding", *HARVEST_RESULTS))]
+    instance: Annotated[Whole | None, From("on")]
+    attempt: Count
+    kills: Count
+    why: NoText
+
+
+class _Harvested(Part):
+    reserve_cores: Annotated[Number, From(lambda ledger: round(ledger.settings.reserve_cores, 6))]
+    kills: Count
+    vcpu_hours: Annotated[Number, From(lambda ledger: round(ledger.done / 3600, 6))]
+    vcpu_hours_in_vain: Annotated[Number, From(lambda ledger: round(ledger.in_vain / 3600, 6))]
+    results: Annotated[dict[str, Count], From("counted")]
+    jobs: Annotated[list[_HarvestedJob], From(lambda ledger: list(ledger.jobs.values()))]
+
+
 class OperatingDocument(Document, title="hcloud operate"):
     """Live work as its journal tells it: machines that stand, every job, how those ended that did, how many kept their
     quality of service of how many that are judged, and what it cost, beside other strategies where that was asked."""
@@ -265,6 +284,9 @@ class OperatingDocument(Document, title="hcloud operate"):
     vcpu_hours: Annotated[Number, From(lambda of: round(of.fold.core_seconds(of.fold.last) / 3600, 6))]
     currency: Currency
     compared: _CostComparison | None
+    idle_capacity: Annotated[
+        _Harvested | None, From(lambda of: of.fold.harvested if of.fold.harvested.settings else None)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

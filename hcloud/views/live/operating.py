@@ -21,6 +21,7 @@ from hcloud.model.running.event import Failed
 from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import CommitmentsAdvised
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money, format_span
+from hcloud.views.live.harvested import harvested_lines
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ def _head(fold: Fold, now: float) -> Iterator[Shown]:
     yield f"jobs: {running} running, {len(fold.queue)} queued{_results(fold)}"
     if quality := _kept(fold):
         yield quality
+    yield from harvested_lines(fold.harvested)
 
 
 def _cost(fold: Fold, now: float) -> str:
@@ -244,6 +246,7 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     yield f"{machines} launched, {after}; {cost.removesuffix(' so far')}"
     if quality := _kept(fold):
         yield quality
+    yield from harvested_lines(fold.harvested)
 
 
 def compared_lines(found: CostComparison) -> Iterator[Shown | Figures]:

@@ -6,7 +6,7 @@ is all that it and hcloud say to each other, so that either may be killed betwee
     inbox/NAME      an attempt to begin: what to run, as JSON
     running/NAME    renamed from inbox: it has begun, and will not begin again
     done/NAME.CODE.BEGAN.ENDED.MEMORY   renamed again: how it ended is its name, for which a full disk has room
-    asks/NAME.stop  end this attempt            asks/NAME.cpu   let it use so many thousandths of a vCPU
+    asks/NAME.stop  end this attempt (0: at once)   asks/NAME.cpu   let it use so many thousandths of a vCPU
     progress/NAME   written by the job          up, lock        this program is ready, and holds the lock as it lives
     leaving         nothing begins here any more        poke, ../poke   pipes that wake this program, and hcloud
 
@@ -21,3 +21,4 @@ FOLDERS = ("inbox", "running", "done", "asks", "progress")
 MARK = "HYC_JOB"
 GROUP = "job-"
 LOST, NEVER = "lost", "never"
+AT_ONCE = "0"

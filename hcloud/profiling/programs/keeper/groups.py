@@ -63,6 +63,15 @@ def limit_cpu(groups: list[str], cores: int) -> None:
                 write(f"{group}/cpu.cfs_quota_us", str(quota))
 
 
+def yield_to_others(groups: list[str]) -> None:
+    """Let other groups have the processors first."""
+    for group in groups:
+        for file, least in (("cpu.weight", "1"), ("cpu.shares", "2")):
+            if os.path.exists(f"{group}/{file}"):
+                with contextlib.suppress(OSError):
+                    write(f"{group}/{file}", least)
+
+
 def ran_out_of_memory(groups: list[str]) -> bool:
     """Whether the kernel killed a process of these groups for want of memory."""
     for group in groups:

@@ -11,7 +11,7 @@ import select
 import signal
 import time
 
-from hcloud.profiling.programs.keeper import GROUP, LOST, MARK, NEVER
+from hcloud.profiling.programs.keeper import AT_ONCE, GROUP, LOST, MARK, NEVER
 from hcloud.profiling.programs.keeper.files import drain, names, poke, sync, text, unlink, write
 from hcloud.profiling.programs.keeper.groups import (
     MIB,
@@ -24,9 +24,18 @@ from hcloud.profiling.programs.keeper.groups import (
     ran_out_of_memory,
     removed,
     usable,
+    yield_to_others,
 )
 from hcloud.profiling.programs.keeper.job import SIGNS, Job, Spare
-from hcloud.profiling.programs.keeper.processes import children, kill, kill_if, resident, signal_all, started_at
+from hcloud.profiling.programs.keeper.processes import (
+    children,
+    give_way,
+    kill,
+    kill_if,
+    resident,
+    signal_all,
+    started_at,
+)
 
 _MARKS = ("HYC_MACHINE", "HYC_PROFILE_RUN")
 _NOT_FOUND, _NOT_STARTED = 127, 126  # what shells say
@@ -112,7 +121,10 @@ class Keeper:
             job = by_name.get(name)
             if job is None:
                 continue
-            if what == "stop" and job.deadline is None:
+            if what == "stop" and text(f"asks/{ask}") == AT_ONCE:
+                job.deadline = time.monotonic()
+                unlink(f"asks/{ask}")
+            elif what == "stop" and job.deadline is None:
                 job.deadline = time.monotonic() + GRACE
                 signal_all(job.pid, signal.SIGTERM)
                 signal_all(job.pid, signal.SIGCONT)
@@ -159,6 +171,8 @@ class Keeper:
             waiting = self.spares.pop(0) if self.spares else self.spare()
             job = Job(name, began, memory, waiting)
             limit(waiting.groups, cores, memory)
+            if order.get("yields") is True:
+                yield_to_others(waiting.groups)
             with open(waiting.orders, "wb") as pipe:
                 pipe.write(json.dumps({**order, "name": name}).encode() + b"\n")
         except OSError:
@@ -200,6 +214,8 @@ class Keeper:
             with open(orders, "rb") as pipe:
                 order = json.loads(pipe.readline() or b"{}")  # to its end would be for ever: later spares hold it open
             if order:
+                if order.get("yields") is True:
+                    give_way()
                 self.direct(order)
                 command = _words(order, "command")
                 name = command[0]

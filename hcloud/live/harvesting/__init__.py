@@ -1,0 +1,1 @@
+"""Batch on the idle capacity of reserved machines of live work."""

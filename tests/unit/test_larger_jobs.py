@@ -1,0 +1,87 @@
+"""What a plan says of jobs that no machine of its lines holds, and of the one job that a short trace is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from builders import REGION, book, candidate, rented, reserved, shape
+
+from hcloud.model.catalog import Provider
+from hcloud.model.workload import Jobs, Provenance
+from hcloud.planning.decide import FleetDecision, Given, decide
+from hcloud.planning.explanations.larger import larger_jobs
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.forecasting.demand import demand_of
+from hcloud.planning.forecasting.outliers import lone
+from hcloud.planning.forecasting.window import window_of
+from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings, RiskSettings
+from hcloud.usecases.deciding.plan import running_of
+
+HOUR, DAY = 3600, 86_400
+SETTINGS = PlanSettings(
+    markets=(Market(Provider.AWS, (REGION,)),),
+    outlook=Outlook(horizon_hours=8760),
+    risk=RiskSettings(futures=0, falls=()),
+)
+NAMES = {2: "m9.large", 4: "m9.xlarge", 8: "m9.2xlarge", 16: "m9.4xlarge"}
+
+
+def size(vcpus: int) -> Candidate:
+    name = NAMES[vcpus]
+    held = candidate(name, "1", [reserved(name, str(Decimal("0.03") * vcpus))]).commitments
+    return Candidate(shape(name, vcpus, 4 * vcpus), rented(name, str(Decimal("0.05") * vcpus)), held, None, None)
+
+
+def day(kind: int, tag: str = "jobs-csv") -> Jobs:
+    """Two hours each, a day and a half: of 2 vCPUs always, of 8 GiB by night and 28 by day: what is reserved is an
+    m9.large, what is rented an m9.xlarge and an m9.large."""
+    count = 18
+    submit = np.arange(count, dtype=np.float64) * 2 * HOUR
+    memory = np.where(np.arange(count) % 12 < 6, 8.0, 28.0)
+    none = np.full(count, -1, np.int32)
+    return Jobs(
+        submit, np.full(count, 2.0 * HOUR), np.full(count, 2.0), memory, np.zeros(count), np.full(count, kind, np.int8),
+        none, (), none, (), Provenance("made", tag, "0", count),
+    )  # fmt: skip
+
+
+def decided(jobs: Jobs, divisible: Divisible = Divisible.SERVICES) -> FleetDecision:
+    demand = demand_of(jobs, HOUR)
+    settings = replace(SETTINGS, divisible=divisible)
+    return decide(book(*map(size, NAMES)), demand, settings, (), Given(running_of(jobs, divisible, demand)))
+
+
+def said(jobs: Jobs, divisible: Divisible = Divisible.SERVICES) -> str:
+    return " ".join(larger_jobs(jobs, decided(jobs, divisible)))
+
+
+def test_services_larger_than_every_machine_are_said_to_run_in_pieces() -> None:
+    services = day(1)
+    held = {h.offer.key.instance_type for h in decided(services).machines.holdings}
+    assert held == {"m9.large"}, "8 GiB, where a service of 28 GiB runs"
+    assert said(services).startswith("services of up to 2 vCPUs and 28 GiB (6 of 18 jobs) run in pieces here")
+    assert said(services, Divisible.ALL) == "", "who asked for it knows"
+    stated = replace(services, divisible=np.ones(len(services), np.int8))
+    assert said(stated) == "", "the trace says so itself"
+    assert said(day(1, "swim")) == "", "such jobs run on many machines by nature"
+    assert said(replace(services, memory=np.full(len(services), 8.0))) == ""
+
+
+@pytest.mark.parametrize(("kind", "divisible"), [(0, Divisible.SERVICES), (1, Divisible.NONE)])
+def test_whole_jobs_larger_than_every_line_name_the_machine_that_runs(kind: int, divisible: Divisible) -> None:
+    decision = decided(day(kind), divisible)
+    stated = {r.offer.key.instance_type for r in decision.machines.rentals}
+    assert "m9.2xlarge" not in stated, "32 GiB, which the largest job needs"
+    words = "whole jobs of up to 2 vCPUs and 28 GiB (6 of 18 jobs) need a machine as large as m9.2xlarge"
+    assert said(day(kind), divisible).startswith(words)
+
+
+def test_one_batch_job_that_is_most_of_a_short_trace_is_named() -> None:
+    giant = replace(day(0), duration=np.r_[40.0 * DAY, np.full(17, 600.0)], cores=np.r_[96.0, np.full(17, 2.0)])
+    words = lone(giant, window_of(giant))
+    assert words.startswith("job 0 (96 vCPUs for 40d) is 100% of the core-hours planned for: what is reserved for it")
+    assert lone(replace(giant, kind=np.ones(18, np.int8)), window_of(giant)) == "", "a service is to run on"
+    assert lone(day(0), window_of(day(0))) == "", "none is most of it"
