@@ -11,13 +11,9 @@ from itertools import groupby
 from hcloud import __version__
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import taken
-<<<<<<< HEAD
-from hcloud.control.sessions.session import ControlSession
-=======
 from hcloud.control.operating.together import ended_by_cancel
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.session import ControlSession
->>>>>>> main
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.acting import Action, intended
 from hcloud.live.operating.advising import advise, advised
