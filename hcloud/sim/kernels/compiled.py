@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
 
-from hcloud.control.teller import HANDLE, is_compiled
+from hcloud.control.sessions.teller import HANDLE, is_compiled
 from hcloud.kernel_cache import KernelSet, cached_in
 
 SET = KernelSet(
@@ -26,26 +26,26 @@ SET = KernelSet(
     "policy.freeing",
     "policy.classes",
     "control.pieces",
-    "control.shelves",
-    "control.hashed",
-    "control.rosters",
-    "control.copies",
-    "control.buckets",
-    "control.pools",
-    "control.servers",
-    "control.draws",
-    "control.candidates",
-    "control.filters",
-    "control.brief",
-    "control.search",
-    "control.tenants",
+    "control.servers.shelves",
+    "control.servers.hashed",
+    "control.servers.rosters",
+    "control.servers.copies",
+    "control.servers.buckets",
+    "control.servers.pools",
+    "control.servers.tenancy",
+    "control.searching.draws",
+    "control.searching.candidates",
+    "control.searching.filters",
+    "control.searching.brief",
+    "control.searching.search",
+    "control.waits.tenants",
     "control.waits.mixing",
     "control.waits.lines",
-    "control.queue",
-    "control.renting",
+    "control.waits.queue",
+    "control.searching.renting",
     "control.waits.admitting",
-    "control.together",
-    "control.local",
+    "control.searching.together",
+    "control.searching.local",
     "control.admission",
     "control.mapped",
     "control.groups",
@@ -127,7 +127,7 @@ _OF_GROUP = {**ENTRIES, CLASSED: (SIMULATE,)}
 GATES = frozenset(
     {f"control.waits.admitting.{name}" for name in ("admit", "dispatch", "wake_up")}
     | {f"control.waits.lines.{name}" for name in ("begin_wait", "join_own", "leave_line", "find_ahead")}
-    | {f"control.pools.{name}" for name in ("rank_server", "take_out")}
+    | {f"control.servers.pools.{name}" for name in ("rank_server", "take_out")}
     | {"control.waits.mixing.note_end"}
 )
 """What others call of several queues. Only the engine of such a run is compiled with that, when it is first wanted: it

@@ -59,7 +59,7 @@ def harvest_terms(
     from hcloud.readers.jobs import FollowedFile
 
     runs, policy = _engine(world, engine), load_harvest(asked.policy)
-    source = FollowedFile(asked.jobs, fold.began, follow=follow)
+    source = FollowedFile(asked.jobs, fold.began, follow=follow, fits=lambda order, servers: ALONE)
     first = source.new()
     _check(first.orders, asked.jobs, fold, others)
     _check_room(first.orders, asked.jobs, setup, settings_of(policy, 0.0))
@@ -99,6 +99,9 @@ def _classes(
             for n, one in enumerate(types.classes)
         ),
     )
+
+
+ALONE = "1: what runs on idle capacity runs on one machine"
 
 
 class _Told:
