@@ -8,6 +8,7 @@ from hcloud.control.mapped import map_job
 from hcloud.control.pieces import leave_ring, next_piece, pieces_of, stand_in
 from hcloud.control.queue import append, await_opening, follow
 from hcloud.control.renting import command, release, rent, sit_down
+from hcloud.control.search import reserved_for
 from hcloud.control.servers import runs_jobs, unseat
 from hcloud.control.state import BARRED, DEAD, INTERRUPTIBLE, OWN, Control
 from hcloud.policy.codes import (
@@ -27,7 +28,7 @@ from hcloud.policy.codes import (
     WAIT,
     WITH_OTHERS,
 )
-from hcloud.policy.mapping import MAP_RESERVED
+from hcloud.policy.mapping import MAP_ON_DEMAND, MAP_RESERVED
 
 Verdict = tuple[int, int, float]
 
@@ -126,12 +127,19 @@ def turn_pieces_away(c: Control, number: int) -> None:
 
 def begin_pieces_anew(c: Control, number: int, lost: tuple[int, bool], now: float) -> bool:
     """A piece lost its server, which was paid so, and whether that was ``up``. Where all pieces had begun, they all
-    begin anew (True); else it gets another server, which the others wait for."""
+    begin anew (True); else it gets another server, reserved where one has room, which the others wait for."""
     paid, up = lost
     if c.jobs[number].server >= 0 or stand_in(c, number) >= 0:
         return False  # it lost it together with another piece, which was here before
     if not (up and _others_run(c, number)):
-        rent(c, number, (ON_DEMAND, WITH_OTHERS, 0.0), -1, now)
+        _bar_others(c, number, BARRED)
+        place = reserved_for(c, c.jobs[number], -1) if c.rules.mapping != MAP_ON_DEMAND else -1
+        if place >= 0:
+            sit_down(c, number, place, c.jobs[number].ask)
+            command(c, PLACE, number, place, (RESERVED, WITH_OTHERS, 0.0))
+        else:
+            rent(c, number, (ON_DEMAND, WITH_OTHERS, 0.0), -1, now)
+        _bar_others(c, number, -BARRED)
         return False
     other = next_piece(c, number)
     while other != number:
@@ -144,6 +152,15 @@ def begin_pieces_anew(c: Control, number: int, lost: tuple[int, bool], now: floa
     stays = verdict[0] == SPOT and paid == INTERRUPTIBLE
     settle_pieces(c, number, (ON_DEMAND, verdict[1], verdict[2]) if stays else verdict, now)
     return True
+
+
+def _bar_others(c: Control, number: int, by: int) -> None:
+    """Let a piece not come to a server of the others where they are spread; or, by less, let it."""
+    other = next_piece(c, number)
+    while c.rules.spread and other != number:
+        if c.jobs[other].server >= 0:
+            c.servers[c.jobs[other].server].status += by
+        other = next_piece(c, other)
 
 
 def _others_run(c: Control, number: int) -> bool:

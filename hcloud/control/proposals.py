@@ -19,11 +19,13 @@ def proposal(
     propose: Callable[[int], None],
     arrival: tuple[Arrival, Known],
 ) -> tuple[int, ...]:
-    """Instances for a job with what is known of it, the best first, each once. The tables are afterwards as before: the
-    job has not come yet."""
+    """Instances for a job with what is known of it, the best first, each once; of a piece those for all pieces of its
+    job. The tables are afterwards as before: the job has not come yet."""
     event, known = arrival
     row = tables.add(event, known)
+    tables.control.desk.pieces = event.pieces
     propose(row)
+    tables.control.desk.pieces = 0
     count = int(tables.control.desk.found)
     taken, servers = (column(tables.control.candidates, name)[:count] for name in ("taken", "server"))
     ranked = [slot for rank, slot in sorted(zip(taken.tolist(), servers.tolist(), strict=True)) if rank > 0]

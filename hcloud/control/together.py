@@ -24,10 +24,10 @@ def choose_servers(c: Control, number: int) -> bool:
     """
     desk, wanted = c.desk, pieces_of(c, number)
     forget_choice(c, number)
-    desk.proposed = 0
+    proposed, desk.proposed = desk.proposed, 0
     if wanted * c.jobs[number].ask > desk.pool - desk.used and c.rules.gang == 1:
         return False
-    seated = _take_best(c, number, wanted)
+    seated = _take_proposed(c, number, wanted, proposed) if proposed > 0 else _take_best(c, number, wanted)
     if desk.lost == 0:
         seated = _take_others(c, number, seated, wanted)
     piece = number
@@ -55,6 +55,22 @@ def chosen_for_queued(c: Control, number: int) -> int:
     found = choose_servers(c, number)
     job.tried = 0 if found else c.desk.vacated + 1
     return int(job.chosen) if found else -1
+
+
+def _take_proposed(c: Control, number: int, wanted: int, proposed: int) -> int:
+    """Seat pieces on the servers that an agent proposed, the best first, as many as each has room for still; returns
+    how many."""
+    desk, seated, piece = c.desk, 0, number
+    desk.found = proposed
+    for at in range(proposed):
+        place = c.candidates[at].server
+        if seated < wanted and not has_capacity(c, c.servers[place], c.jobs[number], c.jobs[number].ask):
+            desk.conflicts += 1
+        while seated < wanted and could_take(c, place, c.jobs[number]):
+            _sit(c, piece, place)
+            seated, piece = seated + 1, next_piece(c, piece)
+    desk.resampled += 1 if seated < wanted else 0
+    return seated
 
 
 def _take_best(c: Control, number: int, wanted: int) -> int:

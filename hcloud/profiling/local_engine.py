@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from hcloud.errors import Call, FileError, HcloudError, UnavailableError
 from hcloud.model.running.job import EngineView, JobOrder, JobPhase, JobPlace, JobSighting, MachineRole, NodePhase
@@ -202,9 +203,10 @@ class LocalEngine:
     def _record(self, order: JobOrder, place: JobPlace, name: str) -> Mapping[str, object]:
         where = str(self._directory / order.directory)
         given = {"job": order.id, "attempt": place.attempt, "cores": place.cores, "memory": place.memory}
-        return {**self._basics(name, list(order.command)), **given, "directory": where}
+        basics = self._basics(name, list(order.command))
+        return {**basics, **given, "directory": where, "environment": {**basics["environment"], **_place_of(order)}}
 
-    def _basics(self, name: str, command: list[str]) -> Mapping[str, object]:
+    def _basics(self, name: str, command: list[str]) -> Mapping[str, Any]:
         """What a keeper is told of anything it runs, with the files that get what it prints."""
         output = {}
         for kind in ("out", "err"):
@@ -298,6 +300,12 @@ class LocalEngine:
         waiting.register(self._poke, select.POLLIN)
         if waiting.poll(max(seconds, 0) * 1000):
             files.drain(self._poke)
+
+
+def _place_of(order: JobOrder) -> Mapping[str, str]:
+    """What a piece of a job of several servers is told of its place among them."""
+    piece = order.piece
+    return {} if piece is None else {"HCLOUD_PIECE": str(piece.number), "HCLOUD_PIECES": str(piece.count)}
 
 
 def _phase(folder: MachineFolder) -> NodePhase:

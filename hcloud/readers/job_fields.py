@@ -10,22 +10,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind
+from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind, in_pieces
 from hcloud.model.workload import JobKind
 from hcloud.units import parse_duration
 
 COLUMNS = (
-    "id", "submit", "command", "cores", "memory", "kind", "app", "expect", "target", "restartable", "directory",
+    "id", "submit", "command", "cores", "memory", "servers", "kind", "app", "expect", "target", "restartable",
+    "directory",
 )  # fmt: skip
 OTHER_NAMES: Mapping[str, str] = {
     "name": "id", "job": "id", "job_id": "id", "cmd": "command", "cpus": "cores", "cpu": "cores", "vcpus": "cores",
     "mem": "memory", "ram": "memory", "submitted": "submit", "start": "submit", "duration": "expect",
     "runtime": "expect", "time": "expect", "class": "kind", "slo": "target", "restart": "restartable",
-    "requeue": "restartable", "cwd": "directory", "workdir": "directory",
+    "requeue": "restartable", "cwd": "directory", "workdir": "directory", "nodes": "servers", "pieces": "servers",
 }  # fmt: skip
 """What columns are called elsewhere."""
 DEFAULT_CORES, DEFAULT_MEMORY_MIB = 1000, 512  # ours: what a job asks for that does not say
-_MOST_CORES, _MOST_MEMORY_MIB = 100_000, 1 << 30
+_MOST_CORES, _MOST_MEMORY_MIB, _MOST_SERVERS = 100_000, 1 << 30, 10_000
 _LONGEST_ID = 200
 _MIB = {"k": 1 / 1024, "m": 1.0, "g": 1024.0, "t": 1024.0**2}
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b?)?)?", re.ASCII | re.IGNORECASE)
@@ -49,17 +50,36 @@ class Times:
     now: float
 
 
-def job_order(cells: Mapping[str, object], times: Times, note: Callable[[str, str, str], None]) -> JobOrder | None:
-    """The job of a row. What is wrong with it is noted, with its column, what stands there and what is allowed; then
-    there is none."""
+Fits = Callable[[JobOrder, int], str]
+"""What is allowed in place of so many servers for a job; empty where there is nothing to say."""
+
+
+def job_orders(
+    cells: Mapping[str, object], times: Times, note: Callable[[str, str, str], None], fits: Fits
+) -> tuple[JobOrder, ...]:
+    """The job of a row, in a piece for each of its servers. What is wrong with it is noted, with its column, what
+    stands there and what is allowed; then there is none."""
     row = _Row(cells, note)
+    servers = row.read("servers", _servers, 1)
+    order = _job_order(row, times, servers)
+    if servers > 1 and len(order.id) > (most := _LONGEST_ID - len(f".{servers}")):
+        row.wrong("id", f"at most {most} characters where servers is {servers}: its pieces are called ID.1, ID.2, ...")
+    if servers > 1 and order.cores < servers:
+        row.wrong("servers", f"at most {order.cores:,}: each of them has a thousandth of a vCPU at least")
+    elif servers > 1 and not row.is_wrong and (allowed := fits(order, servers)):
+        row.wrong("servers", allowed)
+    return () if row.is_wrong else in_pieces(order, servers)
+
+
+def _job_order(row: _Row, times: Times, servers: int) -> JobOrder:
+    """The job of a row as a whole; one that does not say what it needs gets the usual on each of its servers."""
     kind = row.read("kind", _kind, JobKind.BATCH)
     order = JobOrder(
         id=row.read("id", _identity, ""),
         submit=row.read("submit", lambda v: _submit(v, times), times.now),
         command=row.read("command", _command, ()),
-        cores=row.read("cores", _cores, DEFAULT_CORES),
-        memory=row.read("memory", _memory, DEFAULT_MEMORY_MIB),
+        cores=row.read("cores", _cores, DEFAULT_CORES * servers),
+        memory=row.read("memory", _memory, DEFAULT_MEMORY_MIB * servers),
         kind=kind,
         app=row.read("app", _word, ""),
         expect=row.read("expect", _expect, None),
@@ -75,7 +95,7 @@ def job_order(cells: Mapping[str, object], times: Times, note: Callable[[str, st
         row.wrong("target", "only a service has a target: write service as its kind, or remove the target")
     if order.expect is not None and kind is JobKind.SERVICE:
         row.wrong("expect", "a service does not end: remove it, or write batch as its kind")
-    return None if row.is_wrong else order
+    return order
 
 
 T = TypeVar("T")
@@ -170,6 +190,14 @@ def _cores(value: object) -> int:
     if not 0.001 <= cores <= _MOST_CORES:
         raise FieldError(allowed)
     return math.ceil(round(cores * 1000, 3))
+
+
+def _servers(value: object) -> int:
+    allowed = f"a whole number from 1 to {_MOST_SERVERS:,}"
+    count = _number(value, allowed)
+    if count != int(count) or not 1 <= count <= _MOST_SERVERS:
+        raise FieldError(allowed)
+    return int(count)
 
 
 def _memory(value: object) -> int:

@@ -18,7 +18,7 @@ import yaml
 from hcloud.errors import FileError, InputError, Problem, UsageError, did_you_mean
 from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file
 from hcloud.model.running.job import JobOrder, NewJobs
-from hcloud.readers.job_fields import COLUMNS, OTHER_NAMES, Times, job_order
+from hcloud.readers.job_fields import COLUMNS, OTHER_NAMES, Fits, Times, job_orders
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
 
@@ -37,20 +37,22 @@ class _Reading:
     name: str
     lines: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    fits: Fits = field(default=lambda order, servers: "")
 
     def note(self, line: int, what: str, value: str, allowed: str) -> None:
         self.problems.append(Problem(self.name, f"line {line}, {what}" if what else f"line {line}", value, allowed))
 
-    def order(self, line: int, cells: Mapping[str, object], times: Times) -> JobOrder | None:
-        """The job of a row; None for one that cannot be run, or that another row has run."""
-        found = job_order(cells, times, lambda what, value, allowed: self.note(line, what, value, allowed))
-        identity = str(cells.get("id") or "").strip() if found is None else found.id
-        if identity in self.lines:
-            first = self.lines[identity]
-            self.note(line, "id", repr(identity)[:60], f"line {first} has it already; each job needs an id of its own")
-            return None
-        if identity:
-            self.lines[identity] = line
+    def orders(self, line: int, cells: Mapping[str, object], times: Times) -> tuple[JobOrder, ...]:
+        """The job of a row, in pieces; none for one that cannot be run, or that another row has run."""
+        found = job_orders(cells, times, lambda what, value, allowed: self.note(line, what, value, allowed), self.fits)
+        identity = str(cells.get("id") or "").strip()
+        names = dict.fromkeys([identity, *(order.id for order in found)] if identity else [])
+        for name in names:
+            if name in self.lines:
+                first = self.lines[name]
+                self.note(line, "id", repr(name)[:60], f"line {first} has it already; each job needs an id of its own")
+                return ()
+        self.lines.update(dict.fromkeys(names, line))
         return found
 
     def refuse(self) -> None:
@@ -67,10 +69,19 @@ class _Reading:
 
 class FollowedFile:
     """Implements hcloud.control.ports.JobSource. ``began`` is when the work began, in seconds since 1970: times of the
-    file are counted from it. With ``follow`` lines that are added to a CSV file are read as soon as they are whole."""
+    file are counted from it. With ``follow`` lines that are added to a CSV file are read as soon as they are whole.
+    ``fits`` says what is wrong with a job on so many servers."""
 
-    def __init__(self, path: Path, began: float, *, follow: bool = False, now: Callable[[], float] = time.time) -> None:
-        self._path, self._began, self._follow, self._now = path, began, follow, now
+    def __init__(
+        self,
+        path: Path,
+        began: float,
+        *,
+        follow: bool = False,
+        now: Callable[[], float] = time.time,
+        fits: Fits = lambda order, servers: "",
+    ) -> None:
+        self._path, self._began, self._follow, self._now, self._fits = path, began, follow, now, fits
         self._closed = self._has_begun = False
         self._pending: list[JobOrder] = []
         self._begin()
@@ -99,15 +110,14 @@ class FollowedFile:
         self._has_begun = self._table.size > 0
 
     def _begin(self) -> None:
-        self._reading, self._table = _Reading(str(self._path)), _Table()
+        self._reading, self._table = _Reading(str(self._path), fits=self._fits), _Table()
         self._pending = []
         self._was: tuple[int, ...] = ()
 
     def _orders(self, times: Times) -> Iterator[JobOrder]:
         rows = _yaml_rows(self._path, self._reading) if _is_yaml(self._path) else self._csv_rows()
         for line, cells in rows:
-            if (order := self._reading.order(line, cells, times)) is not None:
-                yield order
+            yield from self._reading.orders(line, cells, times)
 
     def _csv_rows(self) -> Iterator[tuple[int, Mapping[str, object]]]:
         text = self._appended()

@@ -18,13 +18,16 @@ from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError
 from hcloud.live.operating.agents import Agents
 from hcloud.model.running.event import Arrival
+from hcloud.model.running.job import in_pieces
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.files.crash import CrashAt
 from hcloud.store.journal import read_journal
 from hcloud.usecases.live.agents import POINTS, AgentProcess, serve
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")
-JOBS, COUNT, TAKEOVER = 16, 2, 1.0
+SINGLE, COUNT, TAKEOVER = 12, 2, 1.0
+PIECES = {"g0": 3, "g1": 2}
+NAMES = [*(f"j{n}" for n in range(SINGLE)), *(f"{g}.{n + 1}" for g, count in PIECES.items() for n in range(count))]
 
 
 @pytest.fixture(autouse=True)
@@ -66,8 +69,11 @@ class Crew:
 
 
 def world_with(crew: Crew, path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """More jobs than two servers hold at a time; a pass takes real time, so that processes can answer."""
-    given = [job(f"j{n}", cores=2.0, seconds=20.0, submit=3.0 * (n // 4)) for n in range(JOBS)]
+    """More jobs than two servers hold at a time, some on several; a pass takes real time, so that processes can
+    answer."""
+    given = [job(f"j{n}", cores=2.0, seconds=20.0, submit=3.0 * (n // 4)) for n in range(SINGLE)]
+    for name, count in PIECES.items():
+        given += in_pieces(job(name, cores=2.0 * count, seconds=20.0, submit=3.0), count)
     world = World.of(path, given, "SR+tarcil", 2)
     world.agents = crew.of
     wait = world.engine.wait
@@ -85,10 +91,12 @@ def arrivals(world: World) -> list[Arrival]:
 
 
 def judge(world: World) -> None:
-    """No job lost, none begun twice, and the journal replays."""
-    world.check(completed=JOBS)
-    assert Counter(ran.job for ran in world.engine.ran) == {f"j{n}": 1 for n in range(JOBS)}
-    assert Counter(e.job for e in arrivals(world)) == {f"j{n}": 1 for n in range(JOBS)}
+    """No job lost, none begun twice, pieces begun together, and the journal replays."""
+    world.check(completed=len(NAMES))
+    assert Counter(ran.job for ran in world.engine.ran) == dict.fromkeys(NAMES, 1)
+    assert Counter(e.job for e in arrivals(world)) == dict.fromkeys(NAMES, 1)
+    for name in PIECES:
+        assert len({ran.began for ran in world.engine.ran if ran.job.startswith(f"{name}.")}) == 1
 
 
 @pytest.mark.parametrize("point", sorted(POINTS))
@@ -103,6 +111,7 @@ def test_an_agent_that_ends_at_a_point_loses_nothing(
     assert crew.begun >= COUNT + 3, "three agents ended and were begun anew"
     told = arrivals(world)
     assert {e.agent for e in told if e.ranked} == {0, 1}, "both agents decided"
+    assert all(not e.ranked or e.job in ("g0.3", "g1.2") for e in told if e.pieces > 1), "on all pieces at once"
 
 
 def test_a_job_of_which_every_agent_dies_is_decided_on_by_the_controller(

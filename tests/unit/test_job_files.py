@@ -16,8 +16,12 @@ BEGAN = 1_796_000_000.0
 NOW = BEGAN + 50
 
 
+def few(_order: JobOrder, servers: int) -> str:
+    return "at most 8" if servers > 8 else ""
+
+
 def source(path: Path, follow: bool = False) -> FollowedFile:
-    return FollowedFile(path, BEGAN, follow=follow, now=lambda: NOW)
+    return FollowedFile(path, BEGAN, follow=follow, now=lambda: NOW, fits=few)
 
 
 def read(folder: Path, text: str | bytes, name: str = "jobs.csv") -> tuple[JobOrder, ...]:
@@ -70,6 +74,34 @@ jobs:
         "7", NOW, ("serve", "--port", "80"), 1000, 512, JobKind.SERVICE, target=target, restartable=True
     )
     assert read(tmp_path, "- {id: a, command: 'true'}\n", "list.yml")[0].id == "a"
+
+
+def test_a_job_on_several_servers_is_a_piece_for_each(tmp_path: Path) -> None:
+    """Each has an equal part, in CSV as in YAML; what is not said is the usual for each of them."""
+    found = read(tmp_path, "id,command,cores,memory,servers\na,true,5,1,2\nb,true,,,3\nc,true,,,1\n")
+    assert [(o.id, o.cores, o.memory) for o in found] == [
+        ("a.1", 2500, 512), ("a.2", 2500, 512), *((f"b.{n}", 1000, 512) for n in (1, 2, 3)), ("c", 1000, 512),
+    ]  # fmt: skip
+    assert [o.piece and (o.piece.of, o.piece.after) for o in found] == [
+        ("a", None), ("a", "a.1"), ("b", None), ("b", "b.1"), ("b", "b.2"), None,
+    ]  # fmt: skip
+    (first, _) = read(tmp_path, "- {id: a, command: 'true', cores: 3, servers: 2}\n", "list.yaml")
+    assert (first.id, first.cores, first.piece and first.piece.count) == ("a.1", 1500, 2)
+
+
+def test_all_that_is_wrong_with_servers_is_said_at_once(tmp_path: Path) -> None:
+    rows = ["a,0", "b,-1", "c,two", "d,1.5", "e,20000", "f,9", "g,2", "g.2,1", f"{'x' * 199},2"]
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, "id,servers,command\n" + "".join(f"{row},true\n" for row in rows))
+    told = [(p.where, p.value, p.allowed) for p in caught.value.problems]
+    whole = "a whole number from 1 to 10,000"
+    assert told == [
+        *((f"line {n}, servers", repr(row.partition(",")[2]), whole) for n, row in enumerate(rows[:5], 2)),
+        ("line 7, servers", "'9'", "at most 8"),
+        ("line 9, id", "'g.2'", "line 8 has it already; each job needs an id of its own"),
+        ("line 10, id", repr("x" * 199)[:60], "at most 198 characters where servers is 2: its pieces are called ID.1,"
+         " ID.2, ..."),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from living import came, session, setup_of
 from operating import World, job
+from pieces import several
 from simulating import excerpt, setting_of, tasks_in, with_spot
 
 from hcloud.cli.main import run as cli
@@ -64,6 +65,25 @@ def test_what_was_simulated_comes_back(name: str, faults: tuple[str, ...], tmp_p
     assert found.cores[mine] == pytest.approx(tasks.ask[known] / 1000)
     assert found.memory[mine] == pytest.approx(tasks.memory[known] / 1024)
     assert found.kind[mine].tolist() == tasks.service[known].tolist()
+
+
+def test_pieces_of_a_job_come_back_as_one_job(tmp_path: Path) -> None:
+    setting, path = setting_of("SR+tarcil", 15), tmp_path / "run.journal"
+    told = several(60)
+    made = run(setting, tasks_in(setting, told), journal=True)
+    write_journal(made, path)
+    found = jobs(path)
+    assert found.ids is not None
+    assert found.servers is not None
+    assert told.servers is not None
+    rows = {name.decode(): row for row, name in enumerate(found.ids.tolist())}
+    assert len(rows) == len(found) == 60
+    named = zip(job_names(made), made.tasks.job, strict=True)
+    rows_of = {int(one): rows[name if told.servers[one] == 1 else name.rpartition(".")[0]] for name, one in named}
+    for one, row in rows_of.items():
+        mine = made.tasks.job == one
+        assert found.servers[row] == told.servers[one]
+        assert found.cores[row] == pytest.approx(made.tasks.ask[mine].sum() / 1000)
 
 
 def lived(path: Path, *events: Event) -> Path:

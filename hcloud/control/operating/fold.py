@@ -173,7 +173,7 @@ class Fold:
         if job.instance is not None:
             self.machines[job.instance].jobs.pop(job.order.id, None)
             job.instance = None
-        job.leaving = job.on is not None
+        job.leaving, job.rests = job.on is not None, False
 
     def _wanted(self, decision: Decision, number: int) -> None:
         paid, _, name = decision.place.partition(" ")
@@ -183,9 +183,9 @@ class Fold:
         self._add(MachineRecord(number, type_name, option, reserved, decision.at))
 
     def _released(self, decision: Decision, machine: MachineRecord) -> None:
-        if machine.phase is MachinePhase.GONE:
-            return
         machine.released, machine.idle_until = decision.at, None
+        if machine.phase is MachinePhase.GONE:  # it was lost: a controller that goes on does not want it again
+            return
         machine.why = machine.why or decision.why
         if machine.phase is MachinePhase.WANTED:
             self._gone(machine, decision.at)
@@ -244,7 +244,7 @@ class Fold:
     @_note.register
     def _(self, entry: Beginning) -> None:
         job = self.jobs[entry.job]
-        job.attempt, job.on, job.leaving = entry.attempt, entry.instance, False
+        job.attempt, job.on, job.leaving, job.rests = entry.attempt, entry.instance, False, False
         job.began = job.ended = job.code = None
 
     @_note.register
@@ -252,6 +252,7 @@ class Fold:
         job = self.jobs[entry.job]
         if entry.attempt != job.attempt:
             return
+        job.rests = entry.code == 0 and not (job.leaving or job.is_over)
         job.on, job.leaving = None, False
         job.began, job.ended, job.code = entry.began, entry.ended, entry.code
         job.out_of_memory = entry.out_of_memory
@@ -277,7 +278,7 @@ class Fold:
     @_note.register
     def _(self, entry: Cancelled) -> None:
         job = self.jobs[entry.job]
-        self._over(job, "completed" if job.code == 0 else "cancelled", entry.at)
+        self._over(job, "completed" if job.code == 0 and not job.rests else "cancelled", entry.at)
 
     @_note.register
     def _(self, entry: LaunchFailed) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import JobRecord, MachinePhase
+from hcloud.control.operating.together import are_together, ended
 from hcloud.model.running.event import Arrival, Cancelled, Completion, Event, Failed, Progress
 from hcloud.model.running.job import JobOrder, JobPhase, JobSighting, NodePhase
 from hcloud.model.running.note import AttemptOver, JobTaken, Note
@@ -17,8 +20,11 @@ PROGRESS_STEP = 0.01
 """The share of a job's work that is worth a line."""
 
 
-def taken(order: JobOrder, vector: tuple[int, ...], coin: float, at: float) -> tuple[JobTaken, Arrival]:
-    """The lines of a job that came; one that may not begin anew cannot be moved either."""
+def taken(
+    order: JobOrder, vector: tuple[int, ...], coin: float, at: float, *, linked: bool = False
+) -> tuple[JobTaken, Arrival]:
+    """The lines of a job that came; one that may not begin anew cannot be moved either. Where pieces are ``linked`` the
+    controller decides on them together."""
     came = Arrival(
         at,
         order.id,
@@ -30,6 +36,8 @@ def taken(order: JobOrder, vector: tuple[int, ...], coin: float, at: float) -> t
         order.submit if order.submit < at else None,
         movable=order.restartable,
     )
+    if order.piece is not None and linked:
+        came = replace(came, pieces=order.piece.count, after=order.piece.after)
     return JobTaken(at, order), came
 
 
@@ -40,13 +48,15 @@ def over(job: JobRecord, seen: JobSighting, at: float) -> AttemptOver:
     )
 
 
-def outcome(job: JobRecord, seen: JobSighting, at: float, *, machine_is_up: bool) -> Event | None:
+def outcome(
+    job: JobRecord, seen: JobSighting, at: float, *, machine_is_up: bool, begins_with_others: bool = False
+) -> Event | None:
     """What the controller is told of an attempt that is over; None where nothing follows: its job begins anew, or the
-    loss of its machine will say it."""
+    loss of its machine will say it. One that leaves and ``begins_with_others`` begins anew whatever it did."""
     if job.is_over:
         return None
     name = job.order.id
-    if seen.phase is JobPhase.ENDED and seen.code == 0:
+    if seen.phase is JobPhase.ENDED and seen.code == 0 and not (job.leaving and begins_with_others):
         return Cancelled(at, name) if job.leaving else Completion(at, name, performance(job.order, seen))
     if job.leaving or (seen.phase is JobPhase.LOST and (job.order.restartable or not machine_is_up)):
         return None
@@ -61,6 +71,12 @@ def performance(order: JobOrder, seen: JobSighting) -> float:
     if order.expect is None or order.kind is JobKind.SERVICE or seen.began is None or seen.ended is None:
         return 1.0
     return min(order.expect / max(seen.ended - seen.began, order.expect, 1e-9), 1.0)
+
+
+def _performance_of(seen: Iterable[JobSighting], job: JobRecord) -> float:
+    """The same of the attempt of a job that was begun last."""
+    found = [one for one in seen if (one.job, one.attempt) == (job.order.id, job.attempt)]
+    return performance(job.order, found[-1]) if found else 1.0
 
 
 def performance_until(order: JobOrder, began: float, progress: float | None, now: float) -> float | None:
@@ -89,6 +105,8 @@ def of_jobs(
     fold: Fold, seen: Iterable[JobSighting], nodes: dict[int, NodePhase], known: dict[str, float], at: float
 ) -> Iterator[Note | Event]:
     """What sightings bring, in their order; ``known`` is the progress of each job that was noted last, and kept so."""
+    seen = list(seen)
+    performances = partial(_performance_of, seen)
     for sighting in seen:
         job = fold.active.get(sighting.job)
         if job is None or job.on is None or sighting.attempt != job.attempt:
@@ -97,10 +115,11 @@ def of_jobs(
             known.pop(sighting.job, None)
             machine = fold.machines[job.on]
             is_up = machine.phase is MachinePhase.READY and nodes.get(job.on) in (NodePhase.READY, NodePhase.LEAVING)
-            told = outcome(job, sighting, at, machine_is_up=is_up)
+            told = outcome(
+                job, sighting, at, machine_is_up=is_up, begins_with_others=are_together(fold.setup.rules, job.order)
+            )
             yield over(job, sighting, at)
-            if told is not None:
-                yield told
+            yield from ended(fold, job, told, performances)
         elif sighting.phase is JobPhase.RUNNING and not job.leaving:
             share = sighting.progress or 0.0
             if share >= known.get(sighting.job, 0.0) + PROGRESS_STEP:

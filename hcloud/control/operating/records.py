@@ -72,7 +72,8 @@ class MachineRecord:
 @dataclass(slots=True)
 class JobRecord:
     """A job. ``instance`` is where it is wanted (None: it is queued, or over), ``on`` where its present attempt was
-    begun (None: it was not); ``leaving`` says that this attempt is to end so that another may begin. ``result`` says
+    begun (None: it was not); ``leaving`` says that this attempt is to end so that another may begin, ``rests`` that it
+    did its work: a piece keeps its place until the other pieces of its job did theirs. ``result`` says
     how it ended: completed, failed, cancelled, lost, refused. ``kept_looks`` is the sum of the shares of its target
     that a service kept at so many ``looks``."""
 
@@ -82,6 +83,7 @@ class JobRecord:
     attempt: int = 0
     on: int | None = None
     leaving: bool = False
+    rests: bool = False
     began: float | None = None
     ended: float | None = None
     code: int | None = None
@@ -114,7 +116,8 @@ class JobRecord:
     @property
     def state(self) -> str:
         """Where it is in a word: one of JOB_STATES, or how it ended."""
-        return self.result or ("running" if self.on is not None else "queued" if self.instance is None else "placed")
+        runs = self.on is not None or self.rests
+        return self.result or ("running" if runs else "queued" if self.instance is None else "placed")
 
 
 @dataclass(slots=True)

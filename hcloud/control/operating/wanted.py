@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.together import may_begin
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.job import NodePhase
 from hcloud.policy.facts import Setup
@@ -79,12 +80,12 @@ def to_end(fold: Fold, *, all_of_them: bool) -> Iterator[MachineRecord]:
 
 
 def to_begin(fold: Fold, nodes: Mapping[int, NodePhase]) -> Iterator[JobRecord]:
-    """Jobs whose machine is ready and of which nothing runs."""
+    """Jobs whose machine is ready and of which nothing runs; a piece of several when all may begin."""
     for machine in fold.standing.values():
         if machine.phase is MachinePhase.READY and nodes.get(machine.instance) is NodePhase.READY:
             for name in machine.jobs:
                 job = fold.jobs[name]
-                if job.on is None and not job.is_over:
+                if may_begin(fold, nodes, job):
                     yield job
 
 

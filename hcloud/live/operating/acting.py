@@ -25,9 +25,13 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
     """What is to be done once the journal has it; the notes of it are told here."""
     actions: list[Action] = []
     if not (desk.finishing or desk.keeps):
-        allowance = Allowance(desk.fold, desk.terms.limits, now)
+        allowance, lacks = Allowance(desk.fold, desk.terms.limits, now), False
         for machine in list(to_launch(desk.fold, now)):
+            of_pieces = any(desk.fold.jobs[name].order.piece is not None for name in machine.jobs)
+            if of_pieces and lacks and machine.phase is MachinePhase.WANTED:
+                continue  # or two jobs of several servers hold what the other lacks, for ever
             actions += _intended_launch(desk, machine, allowance, now)
+            lacks = lacks or (of_pieces and machine.phase is MachinePhase.WANTED)
     going = [
         machine
         for machine in to_end(desk.fold, all_of_them=desk.finishing and (desk.nothing_runs or desk.forced))

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from hcloud.control.operating.fold import Fold
-from hcloud.control.operating.happened import never_begun, of_jobs
+from hcloud.control.operating.happened import NO_CODE, never_begun, of_jobs, performance
 from hcloud.control.operating.records import MachineRecord
+from hcloud.control.operating.together import ended_with
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.holdings.live import Notice
-from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, OfInstance, Pool, Ready
+from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import (
+    Cancelled,
+    ClockTick,
+    Completion,
+    Event,
+    Failed,
+    Interruption,
+    Lost,
+    OfInstance,
+    Pool,
+    Ready,
+)
 from hcloud.model.running.job import JobPhase, JobSighting, NodePhase, Told
 from hcloud.model.running.note import CommitmentsAdvised, Note, PassNoted
 
@@ -76,6 +88,8 @@ class OperatingDesk:
     def happen(self, event: Event) -> list[Decision]:
         """Let the controller decide about an event, and note both; of the passing of time only what it brings. Where an
         instance was given back by what was due before, nothing more is told of it."""
+        if isinstance(event, Lost | Interruption):
+            self._keep_what_is_done(event)
         if isinstance(event, OfInstance) and self.session.next_due() <= event.at:
             self.session.catch_up(event)
             if event.instance not in self.session.instances:
@@ -91,7 +105,25 @@ class OperatingDesk:
             self.made += made
             self.failed += [event] if isinstance(event, Failed) else []
             self.freed = self.freed or isinstance(event, Completion | Failed | Cancelled | Ready | Pool)
+            made += self._end_others(made)
         return made
+
+    def _keep_what_is_done(self, event: Lost | Interruption) -> None:
+        """A piece that did its work is over when its machine goes, and no other begins anew because of it."""
+        for name in list(self.fold.machines[event.instance].jobs):
+            job = self.fold.jobs[name]
+            if job.rests:
+                seen = self.sightings.get(name)
+                self.happen(Completion(event.at, name, 1.0 if seen is None else performance(job.order, seen)))
+
+    def _end_others(self, made: Sequence[Decision]) -> list[Decision]:
+        """A piece that was lost for good ends the others of its job."""
+        brought: list[Decision] = []
+        for lost in (d for d in made if d.action is DecisionAction.END and d.job is not None):
+            job = self.fold.jobs[lost.job or ""]
+            for event in ended_with(self.fold, job, Failed(lost.at, job.order.id, NO_CODE)):
+                brought += self.happen(event)
+        return brought
 
     def write(self) -> bool:
         """Whether all that is known is noted; else nothing may follow from it, and it is tried again."""

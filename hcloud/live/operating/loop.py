@@ -6,10 +6,13 @@ import math
 from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
+from itertools import groupby
 
 from hcloud import __version__
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import taken
+from hcloud.control.operating.together import ended_by_cancel
+from hcloud.control.pieces import are_linked
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.acting import Action, intended
@@ -30,6 +33,8 @@ from hcloud.model.running.note import Asked, ControllerStarted, Finished, JobTak
 
 WORKER_SECONDS = 0.02
 """Ours: how soon the answer of a worker is looked for."""
+Pieces = tuple[JobOrder, ...]
+"""A job of several servers by its pieces, in order, or a job that is on its own."""
 
 
 class OperatingLoop:
@@ -37,9 +42,10 @@ class OperatingLoop:
 
     def __init__(self, session: ControlSession, fold: Fold, parts: Parts, terms: Terms) -> None:
         self.desk = OperatingDesk(session, fold, parts, terms)
-        self._coming: list[tuple[float, int, JobOrder]] = []
+        self._coming: list[tuple[float, int, Pieces]] = []
         self._known: set[str] = set(fold.known)
-        self._deciding: dict[str, JobOrder] = {}
+        self._deciding: dict[str, Pieces] = {}
+        self._linked = are_linked(session.setup.rules)
         self._learner = Learner(self.desk, terms.known)
         self.desk.before = self._learner.before
         self._judge = Judge(self.desk, self._learner)
@@ -158,13 +164,13 @@ class OperatingLoop:
 
     def _cancel(self, names: list[str] | tuple[str, ...], now: float) -> None:
         for name in names:
-            job = self.fold.active.get(name)
             if self.harvester is not None:
                 self.harvester.cancel(name, now)
-            if job is not None and not job.is_over:
-                self.desk.happen(Cancelled(now, name))
-                if job.on is None:
-                    self.desk.over.add(name)
+            for job in ended_by_cancel(self.fold, name):
+                if not job.is_over:
+                    self.desk.happen(Cancelled(now, job.order.id))
+                    if job.on is None:
+                        self.desk.over.add(job.order.id)
 
     def _observe(self, now: float) -> None:
         desk = self.desk
@@ -178,10 +184,11 @@ class OperatingLoop:
     def expect(self, found: NewJobs) -> None:
         """Jobs that will come, each at its time; those that are known are not taken twice."""
         self.desk.closed = found.closed
-        for order in found.orders:
-            if order.id not in self._known:
-                self._known.add(order.id)
-                heappush(self._coming, (order.submit, len(self._known), order))
+        for whole, orders in groupby(found.orders, lambda order: order.piece.of if order.piece else order.id):
+            pieces = tuple(orders)
+            if not self._known.intersection((whole, *(order.id for order in pieces))):
+                self._known.update(order.id for order in pieces)
+                heappush(self._coming, (pieces[0].submit, len(self._known), pieces))
         self.desk.coming = len(self._coming)
 
     def _take_jobs(self, now: float) -> None:
@@ -189,24 +196,30 @@ class OperatingLoop:
         self.expect(found)
         self._cancel(found.cancelled, now)
         while self._coming and self._coming[0][0] <= now and not desk.fold.asked:
-            order = heappop(self._coming)[2]
-            if order.id in desk.fold.known:
+            pieces = heappop(self._coming)[2]
+            if self._was_given_up(pieces):
                 continue
             if desk.parts.agents is None:
-                self._take(order, now)
-            else:
-                self._deciding[order.id] = order
-                desk.parts.agents.ask(self._lines_of(order, now)[1])
+                self._take(pieces, now)
+                continue
+            for asked in [pieces] if self._linked else [(one,) for one in pieces]:
+                self._deciding[asked[0].id] = asked
+                desk.parts.agents.ask(self._lines_of(asked[0], now)[1])
         desk.coming = len(self._coming) + len(self._deciding)
+
+    def _was_given_up(self, pieces: Pieces) -> bool:
+        """Whether a job was cancelled before it came: by its own name, or that of one of its pieces."""
+        known, piece = self.desk.fold.known, pieces[0].piece
+        return any(order.id in known for order in pieces) or (piece is not None and piece.of in known)
 
     def _take_decided(self, now: float) -> None:
         """Commit what agents propose; a job that was cancelled meanwhile, or comes while all is to stop, is not taken:
         as long as no agent has answered nothing is noted of it, and whoever goes on finds it where it came from."""
         desk = self.desk
         for proposed in desk.parts.agents.answers(now) if desk.parts.agents is not None else ():
-            order = self._deciding.pop(proposed.job)
-            if order.id not in desk.fold.known and not desk.fold.asked:
-                self._take(order, now, proposed)
+            pieces = self._deciding.pop(proposed.job)
+            if not self._was_given_up(pieces) and not desk.fold.asked:
+                self._take(pieces, now, proposed)
 
     def _take_from_idle(self, order: JobOrder, now: float, attempt: int) -> None:
         """Take a job that leaves idle capacity, with the attempts that it had there."""
@@ -215,19 +228,23 @@ class OperatingLoop:
         self.desk.tell(replace(note, attempt=attempt))
         self.desk.happen(arrival)
 
-    def _take(self, order: JobOrder, now: float, proposed: Arrival | None = None) -> None:
-        note, arrival = self._lines_of(order, now)
-        if proposed is not None:
-            agent, age, ranked = proposed.agent, proposed.copy_age, proposed.ranked
-            arrival = replace(arrival, vector=proposed.vector, agent=agent, copy_age=age, ranked=ranked)
-        self.desk.tell(note)
-        self.desk.happen(arrival)
+    def _take(self, pieces: Pieces, now: float, proposed: Arrival | None = None) -> None:
+        """Let a job come; what an agent proposed for all of its pieces is told with the last."""
+        for order in pieces:
+            note, arrival = self._lines_of(order, now)
+            if proposed is not None:
+                arrival = replace(arrival, vector=proposed.vector)
+            if proposed is not None and order is pieces[-1]:
+                agent, age, ranked = proposed.agent, proposed.copy_age, proposed.ranked
+                arrival = replace(arrival, agent=agent, copy_age=age, ranked=ranked)
+            self.desk.tell(note)
+            self.desk.happen(arrival)
 
     def _lines_of(self, order: JobOrder, now: float) -> tuple[JobTaken, Arrival]:
         desk = self.desk
         fitted = desk.fold.fitted.get(order.app)
         vector = desk.terms.vector(order) if fitted is None else fitted.vector
-        return taken(order, vector, desk.terms.coin(order.id), now)
+        return taken(order, vector, desk.terms.coin(order.id), now, linked=self._linked)
 
     def _new_jobs(self) -> NewJobs:
         """What came; nothing while the journal cannot be written, or its source cannot be read."""

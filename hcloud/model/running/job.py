@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hcloud.model.running.event import BelowQos, Latency, Quality, Sample
@@ -41,11 +42,32 @@ class ServiceTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """Which piece of a job of several servers something is: of the job with the id ``of`` the one with a ``number``
+    from 1 to ``count``."""
+
+    of: str
+    number: int
+    count: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The ids of all pieces."""
+        return tuple(f"{self.of}.{number}" for number in range(1, self.count + 1))
+
+    @property
+    def after(self) -> str | None:
+        """The id of the piece before; None for the first."""
+        return None if self.number == 1 else self.names[self.number - 2]
+
+
+@dataclass(frozen=True, slots=True)
 class JobOrder:
     """A job to run: thousandths of a vCPU and MiB that it asks for; ``expect`` is how many seconds a batch job takes
     where nothing disturbs it (None: nobody knows), ``is_limit`` that this is the most that it may take. ``submit`` is
     when it was submitted, in seconds since 1970. ``restartable`` says that it may begin anew where its machine is lost
-    or another suits it better. ``nodes`` above 1 is a job over several machines, which an engine runs by itself.
+    or another suits it better. ``nodes`` above 1 is a job over several machines, which an engine runs by itself;
+    ``piece`` says which part it is of a job of several servers that hcloud places (None: it runs on one).
     ``user`` and ``directory`` are where it runs."""
 
     id: str
@@ -62,6 +84,19 @@ class JobOrder:
     user: str = ""
     directory: str = ""
     is_limit: bool = False
+    piece: Piece | None = None
+
+
+def in_pieces(order: JobOrder, servers: int) -> tuple[JobOrder, ...]:
+    """A job as a piece for each of its servers, with an equal part of its vCPUs and memory; on one server itself."""
+    if servers <= 1:
+        return (order,)
+    cores, memory = math.ceil(order.cores / servers), math.ceil(order.memory / servers)
+    parts = (Piece(order.id, number, servers) for number in range(1, servers + 1))
+    names = Piece(order.id, 1, servers).names
+    return tuple(
+        replace(order, id=name, cores=cores, memory=memory, piece=part) for name, part in zip(names, parts, strict=True)
+    )
 
 
 class JobPhase(StrEnum):

@@ -48,7 +48,8 @@ def ticks_of(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its bounds (``above``: the lower bound itself is not allowed) or the labels it may hold.
+    """One column: its bounds (``above``: the lower bound itself is not allowed; ``whole``: nor is a fraction) or the
+    labels it may hold.
 
     A ``required`` column must be there, and its cells filled unless it is ``sparse``; an empty cell of another column
     becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
@@ -61,6 +62,7 @@ class Column:
     low: float = 0.0
     high: float = limits.CORES
     above: bool = False
+    whole: bool = False
     required: bool = True
     sparse: bool = False
     zoned: bool = False
@@ -129,7 +131,8 @@ class Column:
         if not len(values):
             return True
         low, high = values.min(), values.max()
-        return bool((low > self.low if self.above else low >= self.low) and high <= self.high)
+        within = (low > self.low if self.above else low >= self.low) and high <= self.high
+        return bool(within and not (self.whole and (values != np.rint(values)).any()))
 
 
 MOST_NAMED = 1_000_000  # ours: the jobs of longer tables are known by their rows, so that their ids take no memory

@@ -52,7 +52,7 @@ from hcloud.usecases.live.operate_engine import (
 )
 from hcloud.usecases.live.operate_harvest import BesideServices, harvest_terms
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, directory_at
-from hcloud.usecases.live.operate_setup import Policy, setup_for
+from hcloud.usecases.live.operate_setup import Policy, servers_that_fit, setup_for
 
 REQUESTS = "requests"
 NAMED = 5
@@ -132,9 +132,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         made = kernels()
         session, untold = _session(setup, known, made, directory)
-        world = open_engine(
-            here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began, known is not None)
-        )
+        jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits.cores))
+        world = open_engine(here, origin.engine, directory, jobs)
         first = world.source.new()
         _check_fits(first.orders, setup)
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from hcloud.control.operating.together import pieces_of
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.usecases.live.operate import REQUESTS, look
 from hcloud.usecases.live.operate_requests import Requests, directory_at, lock_of_work
@@ -29,11 +30,11 @@ def ask(place: str, what: str, job: str = "", *, ahead: bool = False) -> str:
     directory, about = directory_at(place), f" {job}" if job else ""
     if job:
         found = look(place).fold
-        known = found.jobs.get(job)
-        if found.is_finished or (known is not None and known.is_over):
-            state = f"is over already ({known.result})" if known else "is not known, and the work is over"
+        mine = [found.jobs[job]] if job in found.jobs else pieces_of(found, job)
+        if found.is_finished or (mine and all(one.is_over for one in mine)):
+            state = f"is over already ({mine[0].result})" if mine else "is not known, and the work is over"
             raise UsageError(f"job {job} {state}", hint="hcloud operate status")
-        if known is None and job not in found.known:
+        if not mine and job not in found.known:
             if not ahead:
                 meant = did_you_mean(job, found.active)
                 hint = "hcloud operate status names the jobs; --ahead cancels one that has not come yet"

@@ -14,6 +14,7 @@ from hcloud.errors import UsageError
 from hcloud.model.holdings.live import Machine
 from hcloud.model.running.event import Arrival
 from hcloud.model.running.job import NewJobs
+from hcloud.readers.job_fields import Fits
 
 if TYPE_CHECKING:
     from hcloud.profiling.launch_probe import BestSeen
@@ -48,12 +49,14 @@ class NoMoreJobs:
 @dataclass(frozen=True, slots=True)
 class JobsAsked:
     """Which jobs are to be run: a file (None: no more than are known), whether it is followed, when the work began,
-    which times of the file are counted from, and whether it goes on now."""
+    which times of the file are counted from, whether it goes on now, and what says which jobs of several servers never
+    fit."""
 
     path: Path | None = None
     follow: bool = False
     began: float = 0.0
     goes_on: bool = False
+    fits: Fits = field(default=lambda order, servers: "")
 
 
 def check_engine(here: LiveGround, name: str) -> None:
@@ -129,4 +132,6 @@ def _exchange(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts
 def _source(jobs: JobsAsked) -> JobSource:
     from hcloud.readers.jobs import FollowedFile
 
-    return NoMoreJobs() if jobs.path is None else FollowedFile(jobs.path, jobs.began, follow=jobs.follow)
+    if jobs.path is None:
+        return NoMoreJobs()
+    return FollowedFile(jobs.path, jobs.began, follow=jobs.follow, fits=jobs.fits)

@@ -51,11 +51,14 @@ def harvest_terms(
     from hcloud.readers.jobs import FollowedFile
 
     runs, policy = _engine(world, engine), load_harvest(asked.policy)
-    source = FollowedFile(asked.jobs, fold.began, follow=follow)
+    source = FollowedFile(asked.jobs, fold.began, follow=follow, fits=lambda order, servers: ALONE)
     first = source.new()
     _check(first.orders, asked.jobs, fold, others)
     _check_room(first.orders, asked.jobs, setup, settings_of(policy, 0.0))
     return HarvestTerms(_Told(first, source), runs, policy)
+
+
+ALONE = "1: what runs on idle capacity runs on one machine"
 
 
 class _Told:

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hcloud.control.arrivals import at_once
+from hcloud.control.pieces import are_linked
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
+from hcloud.model.running.job import JobOrder, in_pieces
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.registry import compose, rents_whole_servers
+from hcloud.readers.job_fields import Fits
+from hcloud.units import counted
 from hcloud.usecases.live.decide import StreamMarket, live_strategy, make_setup
 
 if TYPE_CHECKING:
@@ -95,3 +100,25 @@ def _own_machine(here: LiveGround, policy: Policy) -> Setup:
         TypeFacts(n, TYPES[n].vcpus * 1000, int(TYPES[n].memory_gib * 1024), LOCAL_START, LOCAL_PRIOR) for n in names
     )
     return Setup(strategy.name, strategy.digest(), rules, rents_whole_servers(strategy), pool, None, types)
+
+
+def servers_that_fit(setup: Setup, cores: int | None) -> Fits:
+    """What is allowed in place of a job whose pieces never have room at once: in the reserve, where nothing is ever
+    rented, else on all machines that there can be, which have so many ``cores`` (thousandths of a vCPU; None: any
+    number)."""
+    lots = [(setup.types[kind].cores, setup.types[kind].memory, servers) for kind, servers in setup.lots]
+
+    def allowed(order: JobOrder, servers: int) -> str:
+        piece = in_pieces(order, servers)[0]
+        each = f"{piece.cores / 1000:g} vCPUs and {piece.memory / 1024:.3g} GiB"
+        if not (setup.rules.gang and are_linked(setup.rules)):
+            return ""
+        if setup.rules.mapping == MAP_RESERVED:
+            most = at_once(lots, (piece.cores, piece.memory), setup.rules)
+            reserve = counted(sum(count for *_, count in lots), "reserved server")
+            return "" if most >= servers else f"pieces that begin together; {reserve} hold {most} of {each} at once"
+        if cores is None or piece.cores * servers <= cores:
+            return ""
+        return f"pieces that begin together; machines here have {cores / 1000:g} vCPUs in all, a piece asks for {each}"
+
+    return allowed

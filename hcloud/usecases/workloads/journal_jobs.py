@@ -23,13 +23,13 @@ _MANY = 50_000
 """Ours: jobs that are over and still kept as they are; as many names are a part of their column."""
 _COLUMNS: Mapping[str, type] = {
     "arrived": np.float64, "work": np.float64, "ask": np.int64, "memory": np.int64, "kind": np.int8, "app": np.int32,
-    "began": np.bool_, "ended": np.bool_,
+    "began": np.bool_, "ended": np.bool_, "first": np.int64,
 }  # fmt: skip
 
 
 class JournalJobs:
-    """A row a job in the order of arrival. An application has the vector of its first job; ``apps`` are numbered as
-    they came."""
+    """A row a job in the order of arrival, or for each piece of a job of several servers, with the row of the ``first``
+    of them. An application has the vector of its first job; ``apps`` are numbered as they came."""
 
     def __init__(self) -> None:
         self.apps: dict[str, int] = {"": -1}
@@ -40,6 +40,7 @@ class JournalJobs:
         self._names: list[bytes] = []
         self._ids: list[NDArray[np.bytes_]] = []
         self._most = _MANY
+        self._firsts: dict[str, int] = {}
 
     @property
     def rows(self) -> int:
@@ -83,6 +84,9 @@ class JournalJobs:
                 self._columns[name] = np.concatenate([values, np.zeros_like(values)])
         app = self._builder.journeys[row].app
         self._columns["ask"][row], self._columns["memory"][row] = arrival.ask, arrival.memory
+        self._columns["first"][row] = row if arrival.after is None else self._firsts.pop(arrival.after, row)
+        if arrival.pieces > 1:
+            self._firsts[arrival.job] = int(self._columns["first"][row])
         self._columns["app"][row] = self.apps.setdefault(app, len(self.apps) - 1)
         self._names.append(arrival.job.encode())
         if app and app not in self.causes:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hcloud.model.files import sort_of
 from hcloud.model.workload import Jobs, Workload
 from hcloud.readers.workloads.entry import read_source, read_workload
@@ -17,6 +19,8 @@ from hcloud.store.journal_entries import entries_of
 from hcloud.usecases.workloads.journal_jobs import JournalJobs
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hcloud.model.running.decision import Entry
     from hcloud.model.running.note import Note
 
@@ -66,4 +70,24 @@ def jobs_of_journal(
     began = found.column("began")
     draft.keep(began, "never began: refused, cancelled, or still waiting")
     draft.keep(found.column("ended")[began], "had not ended when the journal did")
+    first = found.column("first")[began & found.column("ended")]
+    if len(np.unique(first)) < len(first):
+        _join_pieces(draft, first)
     return replace(finish(draft, options), vectors=found.causes, tolerates=found.tolerates)
+
+
+def _join_pieces(draft: Draft, first: NDArray[np.int64]) -> None:
+    """Make one job of its pieces, by the row of the first: on as many servers as ran to an end, as long as the
+    slowest."""
+    order = np.argsort(first, kind="stable")
+    draft.select(order)
+    begins = np.flatnonzero(np.diff(first[order], prepend=-1))
+    servers = np.diff(np.append(begins, len(order))).astype(np.int32)
+    duration = np.maximum.reduceat(draft.duration, begins)
+    asked = [np.add.reduceat(values, begins) for values in (draft.cores, draft.memory) if values is not None]
+    draft.select(begins)
+    draft.duration, (draft.cores, draft.memory) = duration, asked
+    draft.servers, draft.divisible = servers, np.where(servers > 1, 1, -1).astype(np.int8)
+    if draft.ids is not None:
+        named = zip(draft.ids.tolist(), servers.tolist(), strict=True)
+        draft.ids = np.array([name.rpartition(b".")[0] if count > 1 else name for name, count in named])

@@ -40,7 +40,7 @@ SCHEMA = (
     Column("causes", "label", required=False, points=True),
     Column("tolerates", "label", required=False, points=True),
     Column("requires", "label", required=False, requires=True),
-    Column("servers", low=1.0, high=limits.SERVERS, required=False, told=SERVERS),
+    Column("servers", low=1.0, high=limits.SERVERS, whole=True, required=False, told=SERVERS),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -195,13 +195,10 @@ def _more_stated(sink: Sink, draft: Draft) -> None:
 
 
 def _several_servers(sink: Sink, draft: Draft) -> None:
-    """On how many servers jobs run at once, one where nothing is said; such a job may be split. InputError where that
-    is no whole number, or where a job with a target states it."""
+    """On how many servers jobs run at once, one where nothing is said; such a job may be split. InputError where a job
+    with a target states it, or one that may not be split."""
     stated = sink.numbers("servers")
     servers = np.where(np.isnan(stated), 1.0, stated)
-    if (odd := np.flatnonzero(servers != np.rint(servers))).size:
-        more = f" and in {counted(odd.size - 1, 'other row')}" if odd.size > 1 else ""
-        raise InputError(f"{draft.name}: row {odd[0] + 1:,}, column servers: {servers[odd[0]]:g}{more} ({SERVERS})")
     several = servers > 1
     if draft.target is not None and (several & (draft.target >= 0)).any():
         many = counted(int((several & (draft.target >= 0)).sum()), "row")
