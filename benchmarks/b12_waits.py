@@ -98,7 +98,7 @@ def promises(study: Study, strategy: Strategy) -> Promised:
     for job in at:
         cast("Any", control.waits)[:] = before[job]
         known.append(float(control.waits[int(cause[job])].all_ended))
-        counted = kernels["control.queue.mean_of"](control, int(cause[job]), float(control.jobs[int(job)].pace))
+        counted = kernels["control.waits.queue.mean_of"](control, int(cause[job]), float(control.jobs[int(job)].pace))
         means.append(float(foretold[job]) if cause[job] >= SUFFERING else counted)
     bound = column(made.tasks, "margin")[at] + float(control.kinds[control.rules.large].spin_up)
     lost = int((asked & (opened < 0)).sum())

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import MachinePhase
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines

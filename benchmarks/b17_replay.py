@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import taken
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.live.operating.terms import Line
 from hcloud.model.running.event import UNKNOWN, Arrival, Completion
 from hcloud.model.running.job import JobOrder, JobPhase

@@ -25,8 +25,8 @@ import numpy as np
 from benchmarks import b21_slurm as slurm
 from benchmarks.peer_power_of_two import UNITS, PowerOfTwo, Terms
 from benchmarks.queueing import quiet_cloud
-from hcloud.control.candidates import draws_for
-from hcloud.control.session import ControlSession
+from hcloud.control.searching.candidates import draws_for
+from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.event import Arrival, Completion
 from hcloud.model.workload import Jobs, Provenance

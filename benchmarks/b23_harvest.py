@@ -101,7 +101,7 @@ def sets_and_year(blocks: int) -> bool:
     made, found = pool_of_centre(SERVERS, TENANTS)
     log = reimages_of(made, 365, 0)
     happens = ServerEvents(log, np.zeros(len(log.times), np.bool_))
-    compiled.SET.spent = compiled.PLAIN_BLOCKS
+    compiled.SET.spent[""] = compiled.PLAIN_BLOCKS
     last_a_year(found, place_blocks(found, "history", 100, 9), happens)  # compiles
     met = True
     for system in ("history", "stock", "spread"):
@@ -130,7 +130,7 @@ def agreement() -> bool:
     log = reimages_of(made, 365, 0)
     told = []
     for spent in (-(10**9), compiled.PLAIN_BLOCKS):
-        compiled.SET.spent = spent
+        compiled.SET.spent[""] = spent
         placed = place_blocks(found, "history", 500, 3)
         first = placed.sets.copy()
         year = last_a_year(found, placed, ServerEvents(log, log.servers % 3 == 0))

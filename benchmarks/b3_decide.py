@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival, Event
 from hcloud.readers.clouds import load_cloud

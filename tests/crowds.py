@@ -8,11 +8,11 @@ from heapq import heappop, heappush
 from pieces import with_keys
 
 from hcloud.control.admission import overdue
-from hcloud.control.buckets import recount
 from hcloud.control.controller import arrive, leave, open_pool
 from hcloud.control.losses import cancel, lose
 from hcloud.control.opening import new_control
 from hcloud.control.pieces import are_linked
+from hcloud.control.servers.buckets import recount
 from hcloud.control.state import Control, Job, RentableKind
 from hcloud.policy.codes import HELD_BACK, LOST, MOVE, PLACE, WAIT
 from hcloud.policy.records import Table, table

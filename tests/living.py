@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import (

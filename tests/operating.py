@@ -16,7 +16,7 @@ import pytest
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import Call, UnavailableError
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.in_memory.memory import MemoryCloud

@@ -9,8 +9,8 @@ import numpy as np
 
 from hcloud.control.controller import open_pool
 from hcloud.control.opening import new_control
-from hcloud.control.search import find
-from hcloud.control.servers import seat
+from hcloud.control.searching.search import find
+from hcloud.control.servers.tenancy import seat
 from hcloud.control.state import OWN, Control, Job, RentableKind
 from hcloud.policy.quality import encode
 from hcloud.policy.records import table

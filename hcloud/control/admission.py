@@ -3,13 +3,13 @@ the servers with the best two units of a larger sample, whoever gets room first 
 
 from __future__ import annotations
 
-from hcloud.control.buckets import expected, free_for, units_of
-from hcloud.control.candidates import best_of_busy
-from hcloud.control.local import wait_at
-from hcloud.control.queue import append, remove
-from hcloud.control.renting import command, sit_down
+from hcloud.control.searching.candidates import best_of_busy
+from hcloud.control.searching.local import wait_at
+from hcloud.control.searching.renting import command, sit_down
+from hcloud.control.servers.buckets import expected, free_for, units_of
 from hcloud.control.state import Control
 from hcloud.control.waits.admitting import wake_up
+from hcloud.control.waits.queue import append, remove
 from hcloud.policy.codes import (
     AT_SERVERS,
     BY_PROBES,

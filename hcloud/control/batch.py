@@ -1,8 +1,8 @@
 """Many events of a journal at once: arrivals and completions of jobs, and the control periods between them.
 
 A compiled kernel that is called from plain Python once an event spends most of its time on the call. Here the loop over
-the events is compiled, too. It does what :class:`hcloud.control.session.ControlSession` does for each of them, and
-stops before an event that takes more: any other kind, one that cannot be, a retention that ends, tables too short.
+the events is compiled, too. It does what :class:`hcloud.control.sessions.session.ControlSession` does for each of them,
+and stops before an event that takes more: any other kind, one that cannot be, a retention that ends, tables too short.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 
 from hcloud.control.controller import arrive, leave, tick
 from hcloud.control.mapped import utilisation
-from hcloud.control.servers import runs_jobs
+from hcloud.control.servers.tenancy import runs_jobs
 from hcloud.control.state import Control, Job
 from hcloud.model.running.event import HIGHEST
 from hcloud.policy.codes import RETAIN, TURN_AWAY

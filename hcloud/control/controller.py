@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from hcloud.control.admission import has_local_queues, hold_back, is_held, wait_in_queue
-from hcloud.control.buckets import count_server
-from hcloud.control.candidates import has_capacity
 from hcloud.control.groups import begin_pieces_anew, rent_pieces, seat_chosen, settle_pieces, turn_pieces_away
-from hcloud.control.local import serve
 from hcloud.control.mapped import map_job, utilisation
 from hcloud.control.pieces import is_piece, leave_ring
-from hcloud.control.pools import rank_server
-from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
-from hcloud.control.renting import command, release, rent, sit_down
-from hcloud.control.search import find_idle, place_for_queued
-from hcloud.control.servers import (
+from hcloud.control.searching.candidates import has_capacity
+from hcloud.control.searching.local import serve
+from hcloud.control.searching.renting import command, release, rent, sit_down
+from hcloud.control.searching.search import find_idle, place_for_queued
+from hcloud.control.searching.together import chosen_for_queued
+from hcloud.control.servers.buckets import count_server
+from hcloud.control.servers.pools import rank_server
+from hcloud.control.servers.tenancy import (
     free_cores,
     is_shared,
     open_server,
@@ -26,9 +26,9 @@ from hcloud.control.servers import (
     unseat,
 )
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control
-from hcloud.control.together import chosen_for_queued
 from hcloud.control.waits.admitting import admit, dispatch
 from hcloud.control.waits.mixing import note_end
+from hcloud.control.waits.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,

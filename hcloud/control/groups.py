@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from hcloud.control.admission import wait_in_queue
-from hcloud.control.candidates import may_run_on
 from hcloud.control.mapped import map_job
 from hcloud.control.pieces import leave_ring, next_piece, pieces_of, stand_in
-from hcloud.control.queue import append, await_opening, follow
-from hcloud.control.renting import command, release, rent, sit_down
-from hcloud.control.search import reserved_for
-from hcloud.control.servers import runs_jobs, unseat
+from hcloud.control.searching.candidates import may_run_on
+from hcloud.control.searching.renting import command, release, rent, sit_down
+from hcloud.control.searching.search import reserved_for
+from hcloud.control.servers.tenancy import runs_jobs, unseat
 from hcloud.control.state import BARRED, DEAD, INTERRUPTIBLE, OWN, Control
+from hcloud.control.waits.queue import append, await_opening, follow
 from hcloud.policy.codes import (
     LARGE,
     MOVE,

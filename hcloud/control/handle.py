@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from hcloud.control.admission import overdue
-from hcloud.control.candidates import propose
 from hcloud.control.controller import (
     arrive,
     expire,
@@ -23,6 +22,7 @@ from hcloud.control.controller import (
     tick,
 )
 from hcloud.control.losses import cancel, grow, lose, shut
+from hcloud.control.searching.candidates import propose
 from hcloud.control.state import Control
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.records import Ints

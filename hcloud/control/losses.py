@@ -4,17 +4,17 @@ shrinks."""
 from __future__ import annotations
 
 from hcloud.control.admission import has_local_queues
-from hcloud.control.buckets import recount
 from hcloud.control.controller import begin_anew, drain, enlist, leave
 from hcloud.control.groups import begin_pieces_anew
-from hcloud.control.local import first_left, no_longer
 from hcloud.control.mapped import utilisation
 from hcloud.control.pieces import is_piece, leave_ring, next_piece, stand_in
-from hcloud.control.pools import rank_server
-from hcloud.control.queue import give_up, hand_over, notice
-from hcloud.control.renting import command, release
-from hcloud.control.servers import reshelve, runs_jobs, unseat
+from hcloud.control.searching.local import first_left, no_longer
+from hcloud.control.searching.renting import command, release
+from hcloud.control.servers.buckets import recount
+from hcloud.control.servers.pools import rank_server
+from hcloud.control.servers.tenancy import reshelve, runs_jobs, unseat
 from hcloud.control.state import CLOSED, FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
+from hcloud.control.waits.queue import give_up, hand_over, notice
 from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED, TAKEN_AWAY
 
 

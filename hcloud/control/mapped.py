@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hcloud.control.pieces import is_piece
-from hcloud.control.queue import cause_of, promise, promise_nothing, wait_of
-from hcloud.control.search import reserved_for
+from hcloud.control.searching.search import reserved_for
+from hcloud.control.searching.together import choose_servers, forget_choice
 from hcloud.control.state import Control, Job
-from hcloud.control.together import choose_servers, forget_choice
+from hcloud.control.waits.queue import cause_of, promise, promise_nothing, wait_of
 from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
 from hcloud.policy.quality import leading, quantile
 

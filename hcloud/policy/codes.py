@@ -1,4 +1,4 @@
-"""What a kernel can decide and why, as numbers; :mod:`hcloud.control.decode` puts them into words."""
+"""What a kernel can decide and why, as numbers; :mod:`hcloud.control.sessions.decode` puts them into words."""
 
 RESERVED, ON_DEMAND, LARGE, QUEUE, SPOT, REFUSE = range(6)
 """Where a job goes: the reserved pool, the on-demand type that fits it, a large on-demand instance, the local queue of

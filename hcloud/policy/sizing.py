@@ -44,12 +44,13 @@ class SteadyMinimum(Reservation, of="reserved", name="steady-minimum"):
         return steady
 
 
-def reserved_servers(rule: Rule, peak: float, steady: float, *, profiled: bool) -> int:
-    """Servers to reserve for a load in vCPUs: its ``peak``, and the ``steady`` level at the rule's own quantile.
+def reserved_servers(rule: Rule, peak: float, steady: float, *, profiled: bool, vcpus: int | None = None) -> int:
+    """Servers of so many ``vcpus`` (None: the rule's) to reserve for a load in vCPUs: its ``peak``, and the ``steady``
+    level at the rule's own quantile.
 
     A peak of 1,226 vCPUs with 15 % on top takes 89 servers of 16 (thesis §8.5.4).
     """
     if not isinstance(rule, Reservation):
         return 0
-    servers = rule.vcpus(peak, steady, profiled=profiled) / rule.instance_vcpus
+    servers = rule.vcpus(peak, steady, profiled=profiled) / (vcpus or rule.instance_vcpus)
     return max(int(_ROUNDING[rule.rounding](round(servers, 9))), 0)

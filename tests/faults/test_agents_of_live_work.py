@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from operating import World, closed_after, job
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError
 from hcloud.live.operating.agents import Agents
 from hcloud.model.running.event import Arrival

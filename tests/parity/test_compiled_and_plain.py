@@ -9,7 +9,7 @@ import pytest
 from pieces import several, with_keys
 from simulating import changed, crashing, excerpt, hasty, setting_of, tasks_in, with_spot, world_of
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Failed
 from hcloud.model.running.strategy import Value

@@ -11,7 +11,7 @@ import pytest
 from living import Draw, came, events_of, setup_of
 
 from hcloud.control.batch import Batch, follow_events
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.control.state import Control
 from hcloud.errors import InputError
 from hcloud.model.running.event import Completion, Event

@@ -11,7 +11,7 @@ import pytest
 from simulating import changed, excerpt, setting_of, tasks_in
 
 from hcloud.control.operating.fold import Fold
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.operating.loop import OperatingLoop

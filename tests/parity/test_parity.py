@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import InputError
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.decision import Decision, DecisionAction

@@ -11,7 +11,7 @@ import pytest
 from pieces import check_together, rows_of_jobs, several, with_keys
 from simulating import hasty, setting_of, tasks_in, with_spot
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.control.state import DEAD
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Arrival

@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 from simulating import crashing, excerpt, hasty, setting_of, tasks_in
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival
 from hcloud.readers.strategies import load_strategy, placement_names

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulating import changed, excerpt, setting_of, tasks_in
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.control.state import OWN, UP, Control
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Decision

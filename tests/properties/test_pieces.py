@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from placing import SIZES, Pool, rules_of
 
-from hcloud.control.candidates import sample
 from hcloud.control.controller import arrive, leave
 from hcloud.control.losses import cancel
+from hcloud.control.searching.candidates import sample
+from hcloud.control.searching.together import MOST_AT_ONCE, choose_servers
 from hcloud.control.state import OWN
-from hcloud.control.together import MOST_AT_ONCE, choose_servers
 from hcloud.policy.codes import BY_LOAD, BY_MATCH, BY_NUMBER
 
 EACH = "placement.gang=false"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hcloud.control.controller import open_pool
 from hcloud.control.opening import new_control
-from hcloud.control.search import find, find_idle, reserved_for
-from hcloud.control.servers import close_server, open_server, reshelve, seat, unseat
+from hcloud.control.searching.search import find, find_idle, reserved_for
+from hcloud.control.servers.tenancy import close_server, open_server, reshelve, seat, unseat
 from hcloud.control.state import OWN, RENTED, UP, Control, Job, RentableKind
 from hcloud.policy.codes import BEST_FIT, FIRST_FIT, LEAST_LOADED
 from hcloud.policy.placement import RESOURCES

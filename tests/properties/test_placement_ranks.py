@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from placing import LARGE, SIZES, N, Pool, found, pool, rules_of
 
-from hcloud.control.search import find
-from hcloud.control.servers import close_server, open_server, reshelve
+from hcloud.control.searching.search import find
+from hcloud.control.servers.tenancy import close_server, open_server, reshelve
 from hcloud.control.state import OWN, RENTED, UP
 from hcloud.policy import codes
 from hcloud.sim.kernels.objects import as_objects

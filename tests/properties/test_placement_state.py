@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from placing import SIZES, N, Pool, found, pool, rules_of
 from simulating import excerpt, setting_of, tasks_in
 
-from hcloud.control.brief import best_for_brief
-from hcloud.control.candidates import draws_for
-from hcloud.control.hashed import hashed_place, put_on_ring
-from hcloud.control.servers import resize, seat, unseat
+from hcloud.control.searching.brief import best_for_brief
+from hcloud.control.searching.candidates import draws_for
+from hcloud.control.servers.hashed import hashed_place, put_on_ring
+from hcloud.control.servers.tenancy import resize, seat, unseat
 from hcloud.control.state import OWN, POINTS
 from hcloud.policy import codes
 from hcloud.policy.colocation import contention

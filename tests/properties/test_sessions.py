@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from living import Draw, came, events_of, setup_of, sound
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.control.state import OWN
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision

@@ -8,7 +8,7 @@ import pytest
 from living import came, events_of, feed, session, setup_of
 
 from hcloud.cli.main import run
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Cancelled, Completion, Event, Failed, LaunchFailed, Lost, Ready
 from hcloud.planning.reports.journeys import journeys_of

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hcloud.control.session import ControlSession
-from hcloud.control.story import Ahead, Story, Turn
+from hcloud.control.sessions.session import ControlSession
+from hcloud.control.sessions.story import Ahead, Story, Turn
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import UNKNOWN, Arrival, Event
 from hcloud.policy import codes

@@ -190,8 +190,26 @@ def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
         assert cli(["simulate", str(world.path), "-s", "OdF", "--now", "2026-11-20"]) == 0
         said[cloud] = " ".join(capsys.readouterr().out.split())
     assert "machines of this machine have no price: types, prices and cloud are those of the HCloud" in said["local"]
+    assert "with servers of 8 vCPUs as in the journal" in said["local"]
+    assert "n1-standard-8 reserved" in said["local"]
     assert "region and types are those of the journal: aws eu-west-1, m5.large, m5.2xlarge" in said["aws"]
     assert "cloud measured-aws · aws eu-west-1, m5.2xlarge reserved" in said["aws"]
+
+
+def test_a_reserve_of_small_servers_is_what_the_jobs_take(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not so many as one server of sixteen vCPUs would be; and what is over in seconds counts by the second: three jobs
+    of two vCPUs at once, with 15 % on top, take one server of eight, and none of them is hidden in a minute's mean."""
+    orders = [job(f"j{n}", cores=2, seconds=15.0) for n in range(3)]
+    world = World.of(tmp_path / "j", orders, "HM", 1)
+    world.origin = LiveOrigin("0" * 32, "local", "test", "here", "local")
+    world.run()
+    world.close()
+    for cores, servers in ((2, 4), (4, 2), (8, 1)):
+        text = world.path.read_text().replace('"name":"large","cores":8000', f'"name":"large","cores":{cores}000')
+        (tmp_path / f"{cores}").write_text(text)
+        assert cli(["simulate", str(tmp_path / f"{cores}"), "-s", "SR", "--now", "2026-11-20", "-o", "json"]) == 0
+        (found,) = json.loads(capsys.readouterr().out)["strategies"]
+        assert found["runs"][0]["reserved_servers"] == servers, cores
 
 
 def test_a_service_that_was_moved_counts_on_every_machine(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from living import came, feed, session, sound, spot, told
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import (
     BelowQos,

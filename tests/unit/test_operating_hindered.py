@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from operating import World, closed_after, job
 
 from hcloud.cli import main
-from hcloud.errors import LockedError, UnavailableError, UnknownOutcomeError
+from hcloud.errors import Call, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.running.note import Asked, NotLaunched
 from hcloud.providers.slurm.client import SlurmCommands
@@ -55,6 +57,29 @@ def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp
     world.check(completed=8)
     times = [entry.at for entry in read_journal(world.path).lines]
     assert times == sorted(times), "time never falls in a journal"
+
+
+def test_a_type_that_is_sold_nowhere_here_leaves_its_job_to_another(tmp_path: Path) -> None:
+    """In which zones a type is sold is asked when it is first wanted; nobody answers the first time."""
+    world = World.of(tmp_path / "j", [job(f"j{n}", seconds=20.0, submit=5.0 * n) for n in range(3)], "OdM", 0)
+    loop, call = world.start(), Call("aws", "here", "zones")
+    sold, asked = loop.desk.terms.zones, Counter[str]()
+
+    def zones(name: str) -> Sequence[str]:
+        asked[name] += 1
+        if name == "small":
+            raise NotFoundError("small is not offered here", call)
+        if asked[name] == 1:
+            raise UnavailableError("nobody answers", call)
+        return sold(name)
+
+    loop.desk.terms = replace(loop.desk.terms, zones=zones)
+    world.run()
+    world.check(completed=3)
+    assert {m.instance_type for m in world.cloud.ledger.machines.values()} == {"large"}
+    assert any(
+        isinstance(line, NotLaunched) and "not offered here" in line.why for line in read_journal(world.path).lines
+    )
 
 
 def test_a_reserve_that_never_becomes_ready_is_tried_less_and_less_often(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from operating import Ran, World, closed_after, job, setup_of
 
 from hcloud.control.operating.happened import taken
 from hcloud.control.operating.records import JobRecord
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.event import UNKNOWN, Arrival, Completion, Failed
 from hcloud.model.running.job import JobOrder, in_pieces
 from hcloud.model.running.note import Asked

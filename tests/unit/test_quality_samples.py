@@ -9,7 +9,7 @@ from simulating import excerpt, setting_of, tasks_in, world_of
 from hcloud.control.controller import sampled
 from hcloud.control.opening import new_control
 from hcloud.control.ranks import READY
-from hcloud.control.servers import open_server
+from hcloud.control.servers.tenancy import open_server
 from hcloud.control.state import RENTED, UP, Job, RentableKind
 from hcloud.policy.quality import leading
 from hcloud.policy.records import table

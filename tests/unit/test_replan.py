@@ -16,7 +16,7 @@ from jsonschema import validate
 from operating import ORIGIN, World, closed_after, job, setup_of
 
 from hcloud.cli.main import run as cli
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import InputError
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import Payment, PurchaseOption

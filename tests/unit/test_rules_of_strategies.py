@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.control.decode import refusals
+from hcloud.control.sessions.decode import refusals
 from hcloud.errors import InputError, UsageError
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.mapping import MappingRule, Situation, choose

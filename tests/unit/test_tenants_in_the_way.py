@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from hcloud.control.controller import open_pool
 from hcloud.control.opening import new_control
-from hcloud.control.search import could_take
-from hcloud.control.servers import seat, unseat
+from hcloud.control.searching.search import could_take
+from hcloud.control.servers.tenancy import seat, unseat
 from hcloud.control.state import Control, Job, RentableKind
-from hcloud.control.tenants import LOOKED, tenants_in_the_way
+from hcloud.control.waits.tenants import LOOKED, tenants_in_the_way
 from hcloud.policy.records import table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy

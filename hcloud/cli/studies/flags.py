@@ -168,7 +168,7 @@ class SimulationFlags:
 
     def _traced(self, workload: str | None, at: datetime, load: float | None) -> Study:
         from hcloud.readers.configuration.config import load_config
-        from hcloud.usecases.studies.of_journals import as_the_journal_says
+        from hcloud.usecases.studies.of_journals import JournalMarket, as_the_journal_says
         from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study
         from hcloud.usecases.workloads.sources import Flags, with_flags
 
@@ -184,15 +184,15 @@ class SimulationFlags:
             seed=self.seed,
             profiles=self.profiles,
         )
-        asked = SimulationRequest(
-            self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable, load, self._felt
-        )
         loaded = load_config(self.file)
-        flags, notes = (flags, ()) if self.cloud else as_the_journal_says(loaded, flags)
-        loaded = with_flags(loaded, flags)
+        found = JournalMarket(flags) if self.cloud else as_the_journal_says(loaded, flags)
+        asked = SimulationRequest(
+            self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable, load, self._felt, found.servers_of
+        )
+        loaded = with_flags(loaded, found.flags)
         if (name := clustered(loaded)) is not None:
             self._refuse_beside(name)
-        return replace(open_study(loaded, asked, at.date()), notes=notes)
+        return replace(open_study(loaded, asked, at.date()), notes=found.notes)
 
     def _refuse_beside(self, cluster: str) -> None:
         """UsageError for flags that say what the scenario's own cluster says."""

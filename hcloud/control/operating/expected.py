@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hcloud.control.servers import weight_on
-from hcloud.control.session import ControlSession
+from hcloud.control.servers.tenancy import weight_on
+from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.event import ENTRIES, HIGHEST
 
 

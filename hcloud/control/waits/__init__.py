@@ -1,1 +1,1 @@
-"""Waiting in classes: queues by the quality that jobs need, each with a pool of servers."""
+"""Who waits for the reserve, in one queue or in several by the quality that jobs need, and how long that takes."""

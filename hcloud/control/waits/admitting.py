@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from hcloud.control.renting import command, sit_down
-from hcloud.control.search import place_for_queued, reserved_for
+from hcloud.control.searching.renting import command, sit_down
+from hcloud.control.searching.search import place_for_queued, reserved_for
 from hcloud.control.state import Control, Job
 from hcloud.control.waits.lines import begin_wait, insert, join, join_own, leave_line, never_waits, schedule
 from hcloud.control.waits.mixing import note_arrival

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from hcloud.control.candidates import may_run_on
+from hcloud.control.searching.candidates import may_run_on
 from hcloud.control.state import Control, Job
 from hcloud.policy.classes import POINTS, leaving_time, middle_of
 from hcloud.policy.freeing import survives

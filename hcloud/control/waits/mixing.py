@@ -3,7 +3,7 @@ long they keep their servers (Paragon §4.1, §4.2)."""
 
 from __future__ import annotations
 
-from hcloud.control.pools import cut_pools
+from hcloud.control.servers.pools import cut_pools
 from hcloud.control.state import Control, Job
 from hcloud.control.waiting import BUSY, MIXED
 from hcloud.policy.classes import LEVELS, class_of, even_edges, find_edges, level_of_job

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 
+from hcloud.at_once import in_parallel
 from hcloud.errors import CredentialsError, HcloudError, ThrottledError, UnavailableError
 from hcloud.live.applying.book import Book, Came
 from hcloud.live.applying.crash_points import RUN_BEGUN, RUN_ENDED
@@ -185,13 +185,7 @@ def _jobs(found: ChangeSet, observed: Observed) -> list[AddressLaunch]:
 
 
 def _launch(run: ApplyRun, jobs: Sequence[AddressLaunch]) -> None:
-    if run.site.workers <= 1 or len(jobs) <= 1:
-        for job in jobs:
-            work_off(run, job)
-        return
-    with ThreadPoolExecutor(max_workers=run.site.workers) as pool:
-        for future in [pool.submit(work_off, run, job) for job in jobs]:
-            future.result()
+    in_parallel(lambda job: work_off(run, job), jobs, run.site.workers)
 
 
 def _make_ready(run: ApplyRun, jobs: Sequence[AddressLaunch]) -> None:

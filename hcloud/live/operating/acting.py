@@ -71,11 +71,23 @@ def _intended_launch(
         if machine.why != why:
             desk.tell(Held(now, number, why))
         return ()
+    try:
+        zones = terms.zones(machine.type_name)
+    except HcloudError as error:
+        return (partial(_refuse, desk, number, error),)
     allowance.take(machine.type_name, hourly)
-    zones = terms.zones(machine.type_name)
     zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
     desk.tell(Launching(now, number, key, machine.type_name, zone, machine.option, hourly, machine.reserved))
     return (partial(_launch, desk, machine, again=False),)
+
+
+def _refuse(desk: OperatingDesk, number: int, error: HcloudError) -> None:
+    """A launch that came to nothing before it was ordered: its type is sold nowhere here, or nobody can be asked."""
+
+    def refused() -> Machine:
+        raise error
+
+    desk.do("launch", number, refused)
 
 
 def _priced(terms: Terms, machine: MachineRecord) -> tuple[Decimal, str]:

@@ -11,7 +11,7 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import NO_CODE, never_begun, of_jobs, performance
 from hcloud.control.operating.records import MachineRecord
 from hcloud.control.operating.together import ended_with
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.holdings.live import Notice

@@ -13,7 +13,7 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import taken
 from hcloud.control.operating.together import ended_by_cancel
 from hcloud.control.pieces import are_linked
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.acting import Action, intended
 from hcloud.live.operating.advising import advise, advised

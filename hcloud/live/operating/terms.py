@@ -11,7 +11,7 @@ from typing import Protocol
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.ports import Clock, Crash, Engine, JobSource
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.live.harvesting.terms import HarvestTerms
 from hcloud.live.operating.agents import Agents
 from hcloud.live.operating.machines import Machines

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
+from hcloud.at_once import in_parallel
 from hcloud.errors import DeniedError, NotFoundError
 from hcloud.model.fetched import (
     AskAgain,
@@ -15,7 +16,6 @@ from hcloud.model.fetched import (
     SampleSeries,
     SamplingWindow,
 )
-from hcloud.providers.at_once import in_parallel
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, exact, items, moment, text, words
 from hcloud.providers.azure.errors import Reply, refusal

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from hcloud.at_once import in_parallel
 from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.holdings.live import TAG_LINEAGE, Machine, Notice, Terminated, over
-from hcloud.providers.at_once import in_parallel
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, date_of, tags_of, text
 from hcloud.providers.azure.errors import Reply

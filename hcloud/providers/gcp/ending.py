@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
+from hcloud.at_once import in_parallel
 from hcloud.errors import CloudError, UnknownOutcomeError
 
 DELETES_AT_ONCE = 8  # ours: below the ten connections that the SDK keeps
-QUEUED_AT_ONCE = 500  # ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +34,7 @@ class BatchEnding:
 
     def run(self, identities: Sequence[str]) -> None:
         """End these."""
-        if len(identities) < 2:
-            for identity in identities:
-                self._one(identity)
-            return
-        with ThreadPoolExecutor(min(DELETES_AT_ONCE, len(identities))) as pool:
-            for start in range(0, len(identities), QUEUED_AT_ONCE):  # what waits in a pool takes kilobytes each
-                list(pool.map(self._one, identities[start : start + QUEUED_AT_ONCE]))
+        in_parallel(self._one, identities, DELETES_AT_ONCE)
 
     def worst(self) -> CloudError:
         """The error that matters most: an outcome that is not known before one that is."""

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from hcloud.at_once import in_parallel
 from hcloud.errors import (
     CloudError,
     DeniedError,
@@ -32,7 +33,6 @@ from hcloud.model.holdings.live import (
     Terminated,
     over,
 )
-from hcloud.providers.at_once import in_parallel
 from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.commitments import Prices, no_prices
 from hcloud.providers.gcp.ending import BatchEnding, Deleted

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from hcloud.control.candidates import draws_for
 from hcloud.control.pieces import pieces_of
+from hcloud.control.searching.candidates import draws_for
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.world import CRASHED, DECIDED, TAKEN_OVER, Agent, SimulatedWorld, Task
 

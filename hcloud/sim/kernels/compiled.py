@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
 
-from hcloud.control.teller import HANDLE, is_compiled
+from hcloud.control.sessions.teller import HANDLE, is_compiled
 from hcloud.kernel_cache import KernelSet, cached_in
 
 SET = KernelSet(
@@ -26,26 +26,26 @@ SET = KernelSet(
     "policy.freeing",
     "policy.classes",
     "control.pieces",
-    "control.shelves",
-    "control.hashed",
-    "control.rosters",
-    "control.copies",
-    "control.buckets",
-    "control.pools",
-    "control.servers",
-    "control.draws",
-    "control.candidates",
-    "control.filters",
-    "control.brief",
-    "control.search",
-    "control.tenants",
+    "control.servers.shelves",
+    "control.servers.hashed",
+    "control.servers.rosters",
+    "control.servers.copies",
+    "control.servers.buckets",
+    "control.servers.pools",
+    "control.servers.tenancy",
+    "control.searching.draws",
+    "control.searching.candidates",
+    "control.searching.filters",
+    "control.searching.brief",
+    "control.searching.search",
+    "control.waits.tenants",
     "control.waits.mixing",
     "control.waits.lines",
-    "control.queue",
-    "control.renting",
+    "control.waits.queue",
+    "control.searching.renting",
     "control.waits.admitting",
-    "control.together",
-    "control.local",
+    "control.searching.together",
+    "control.searching.local",
     "control.admission",
     "control.mapped",
     "control.groups",
@@ -127,7 +127,7 @@ _OF_GROUP = {**ENTRIES, CLASSED: (SIMULATE,)}
 GATES = frozenset(
     {f"control.waits.admitting.{name}" for name in ("admit", "dispatch", "wake_up")}
     | {f"control.waits.lines.{name}" for name in ("begin_wait", "join_own", "leave_line", "find_ahead")}
-    | {f"control.pools.{name}" for name in ("rank_server", "take_out")}
+    | {f"control.servers.pools.{name}" for name in ("rank_server", "take_out")}
     | {"control.waits.mixing.note_end"}
 )
 """What others call of several queues. Only the engine of such a run is compiled with that, when it is first wanted: it
@@ -144,7 +144,7 @@ PLAIN_MOST = 50_000
 def kernels(jobs: int, classes: int = 0) -> dict[str, Any]:
     """The kernels by ``module.name``: plain Python while a process asks for little and where there are several queues,
     compiled from then on; the answers agree."""
-    return plain() if SET.is_little(jobs, PLAIN_DECISIONS) or classes > 0 else compiled(SESSION)
+    return plain() if SET.is_little(jobs, PLAIN_DECISIONS, SESSION) or classes > 0 else compiled(SESSION)
 
 
 class CompiledKernels(dict[str, Any]):
@@ -159,7 +159,7 @@ class CompiledKernels(dict[str, Any]):
 def begins_plainly(jobs: int, group: str = ENGINE) -> bool:
     """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
     compiled, unless the run is so long that plain Python would not get far."""
-    return SET.is_little(jobs, PLAIN_JOBS) or (not is_made(group) and jobs <= PLAIN_MOST)
+    return SET.is_little(jobs, PLAIN_JOBS, group) or (not is_made(group) and jobs <= PLAIN_MOST)
 
 
 def goes_on_plainly(left: int, group: str = ENGINE) -> bool:

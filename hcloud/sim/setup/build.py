@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hcloud.control.arrivals import at_once
 from hcloud.control.controller import open_pool
 from hcloud.control.opening import COMMANDS, new_control
 from hcloud.control.pieces import are_linked
+from hcloud.control.sessions.arrivals import at_once
 from hcloud.control.state import FULL_SPEED, Job, RentableKind
 from hcloud.model.catalog import Offer
 from hcloud.model.measured.profile import RESOURCES

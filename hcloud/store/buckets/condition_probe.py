@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from hcloud import __version__
+from hcloud.at_once import in_parallel
 from hcloud.errors import UsageError
 from hcloud.model.json_text import parsed
 from hcloud.store.buckets.bucket import Bucket
@@ -92,8 +92,7 @@ def _at_once(bucket: Bucket, used: list[str]) -> str:
         own.sleep = bucket.sleep
         return not _is_refused(lambda: own.exchange(name, str(number).encode()))
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        through: Sequence[bool] = list(pool.map(write, range(AT_ONCE)))
+    through = in_parallel(write, range(AT_ONCE), AT_ONCE)
     return "" if sum(through) == 1 else f"of {AT_ONCE} writings of a new object at once, {sum(through)} came through"
 
 

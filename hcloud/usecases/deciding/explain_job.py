@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hcloud.control.brief import is_brief
-from hcloud.control.candidates import has_capacity
-from hcloud.control.decode import refusals
-from hcloud.control.filters import passes
-from hcloud.control.session import ControlSession
+from hcloud.control.searching.brief import is_brief
+from hcloud.control.searching.candidates import has_capacity
+from hcloud.control.searching.filters import passes
+from hcloud.control.sessions.decode import refusals
+from hcloud.control.sessions.session import ControlSession
+from hcloud.control.sessions.story import Ahead, FilteredSearch, FilterStep, LookedAt, Story
 from hcloud.control.state import OWN
-from hcloud.control.story import Ahead, FilteredSearch, FilterStep, LookedAt, Story
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Considered, Decision
 from hcloud.model.running.event import Arrival, Event

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from hcloud.control.story import Ahead, Turn
+from hcloud.control.sessions.story import Ahead, Turn
 from hcloud.policy import codes
 from hcloud.policy.codes import SCALE
 from hcloud.policy.facts import Setup

@@ -14,7 +14,7 @@ from subprocess import PIPE, Popen
 from typing import IO, Any
 
 from hcloud.control.ports import Crash
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError
 from hcloud.live.operating.agents import Agents
 from hcloud.model.running.event import Arrival, Event

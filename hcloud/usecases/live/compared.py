@@ -50,8 +50,6 @@ from hcloud.usecases.workloads.journals import jobs_of_journal
 BESIDE = ("SR", "OdF")
 """What people would do without hcloud: reserve for the peak, or rent all there is."""
 SEED = 42
-FINELY, FINE_STEP, COARSE_STEP = 7200.0, 1, 60
-"""Ours: of work that is shorter than two hours the peak is that of a second, else of a minute."""
 _DELAYS = ("profiling_seconds", "classification_seconds", "decision_seconds")
 
 
@@ -90,7 +88,7 @@ def _compared(known: JournalContents, jobs: Jobs, market: _Market, until: float)
     vcpus = max(int(market.shop.types[market.shop.large].shape.vcpus), 1)
     for name in BESIDE:
         if name != known.setup.strategy:
-            costs.append(_simulated(study, _as_here(load_strategy(name), vcpus), took))
+            costs.append(_simulated(study, _as_here(load_strategy(name), vcpus)))
     missing = _parts_missing(len(journeys) - len(jobs), running)
     return CostComparison(market.unit, tuple(costs), (*market.notes, *missing))
 
@@ -118,8 +116,8 @@ def _lived(fold: Fold, shop: Shop, seconds: float, now: float) -> StrategyCost:
     return StrategyCost(setup.strategy, setup.pool, reserve, rented, simulated=False)
 
 
-def _simulated(study: Study, strategy: Strategy, seconds: float) -> StrategyCost:
-    pool = pool_for(study, strategy, FINE_STEP if seconds < FINELY else COARSE_STEP)
+def _simulated(study: Study, strategy: Strategy) -> StrategyCost:
+    pool = pool_for(study, strategy)
     outcome = simulate_once(study, strategy, pool=pool)
     rented = sum((c.dollars for c in charges(outcome)), Decimal(0))
     return StrategyCost(strategy.name, pool, reserved_cost(outcome, outcome.seconds), rented)

@@ -9,7 +9,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS

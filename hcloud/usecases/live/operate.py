@@ -14,8 +14,8 @@ from uuid import uuid4
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import rental_of
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
-from hcloud.control.session import ControlSession
-from hcloud.control.teller import is_compiled
+from hcloud.control.sessions.session import ControlSession
+from hcloud.control.sessions.teller import is_compiled
 from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hcloud.control.arrivals import at_once
 from hcloud.control.pieces import are_linked
+from hcloud.control.sessions.arrivals import at_once
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.running.job import JobOrder, in_pieces

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from hcloud.control.batches import EventBatch, Follow
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.batches import EventBatch, Follow
+from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decided, Decision
 from hcloud.model.running.event import Arrival, Event, EventError, OfJob

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from statistics import fmean
 
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.session import ControlSession
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Arrival, Quality

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from hcloud.control import ranks
-from hcloud.control.decode import decide
 from hcloud.control.pieces import are_linked
-from hcloud.control.session import ControlSession
+from hcloud.control.sessions.decode import decide
+from hcloud.control.sessions.session import ControlSession
 from hcloud.control.state import RentableKind
 from hcloud.errors import HcloudError
 from hcloud.model.running.decision import Decision, DecisionAction, Entry

@@ -4,33 +4,46 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from hcloud.model.catalog import Provider
 from hcloud.model.files import HEAD, sort_of
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.journal import LiveOrigin, read_header
+from hcloud.units import counted
+from hcloud.usecases.studies.simulation import LARGE_VCPUS
 from hcloud.usecases.workloads.sources import Flags
 
 NO_PRICES = (
-    "machines of this machine have no price: types, prices and cloud are those of the HCloud study;"
-    " 'hcloud operate status --compare' counts hours of vCPUs on the machines that there were"
+    "machines of this machine have no price: types, prices and cloud are those of the HCloud study, with servers of {}"
+    " as in the journal; 'hcloud operate status --compare' counts hours of vCPUs on the machines that there were"
 )
 
 
-def as_the_journal_says(loaded: Loaded, flags: Flags) -> tuple[Flags, tuple[str, ...]]:
+class JournalMarket(NamedTuple):
+    """The flags with what a journal adds to them, what is to be said of prices, and how many vCPUs its servers have
+    where nobody sells them."""
+
+    flags: Flags
+    notes: tuple[str, ...] = ()
+    servers_of: int = LARGE_VCPUS
+
+
+def as_the_journal_says(loaded: Loaded, flags: Flags) -> JournalMarket:
     """The flags with region and types of a live journal, and what is to be said of prices; as they are for other
     workloads, and where flags or configuration name a market."""
     named = flags.providers or flags.regions or flags.families or flags.vcpus is not None
     if named or "markets" in loaded.config.model_fields_set or not is_journal(flags.workload):
-        return flags, ()
+        return JournalMarket(flags)
     setup, live = read_header(Path(str(flags.workload)))
     if live is None:
-        return flags, ()
+        return JournalMarket(flags)
+    vcpus = max(setup.large.cores // 1000, 1)
     if live.cloud not in list(Provider):
-        return flags, (NO_PRICES,)
+        return JournalMarket(flags, (NO_PRICES.format(counted(vcpus, "vCPU")),), vcpus)
     types = tuple(facts.name for facts in setup.types)
     there = replace(flags, providers=(Provider(live.cloud),), regions=(live.region,), families=types)
-    return replace(there, vcpus=setup.large.cores // 1000), (_said(live, types),)
+    return JournalMarket(replace(there, vcpus=vcpus), (_said(live, types),))
 
 
 def is_journal(workload: str | None) -> bool:

@@ -43,6 +43,8 @@ LARGE_VCPUS = 16
 PAPER_SHAPES = ("n1-standard*", "n1-highmem*")
 """What a simulation chooses from in the study's own cloud, which rented the former."""
 _STEP = 60
+_SHORT, _FINE_STEP = 3600.0, 1
+"""Ours: the load of work that is over within an hour counts by the second: minutes would hide a peak of seconds."""
 _NAMED = 8
 """Types that a hint lists."""
 
@@ -51,7 +53,8 @@ _NAMED = 8
 class SimulationRequest:
     """What the user says about a simulation besides workload and market: the cloud model, the price of on-demand over
     reserved (None: from the book), whether jobs are profiled first, whether those that fit no type are dropped, the
-    load of a scenario's own cluster (None: as the scenario says), and whether jobs slow each other down."""
+    load of a scenario's own cluster (None: as the scenario says), whether jobs slow each other down, and how many vCPUs
+    a reserved server has at least where no market is named."""
 
     cloud: str | None = None
     price_ratio: float | None = None
@@ -59,6 +62,7 @@ class SimulationRequest:
     drop_unplaceable: bool = False
     load: float | None = None
     interference: bool = True
+    servers_of: int = LARGE_VCPUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +237,7 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
     if not named and loaded.config.workload.scenario is not None:
         return open_shop(book, wanted), load_cloud(name)
     if not named:
-        wanted = replace(wanted, patterns=PAPER_SHAPES)
+        wanted = replace(wanted, patterns=PAPER_SHAPES, large_vcpus=asked.servers_of)
     held = jobs.at(np.flatnonzero(jobs.gpus == 0)) if jobs.gpus.any() else jobs
     own = named and bool(market.families)
     shop = fitting_shop(book, wanted, held, one_shape=not own, exact=named and bool(market.vcpus))
@@ -269,11 +273,11 @@ def strategy_for(study: Study, strategy: Strategy) -> Strategy:
     return replace(strategy, mechanisms=mechanisms)
 
 
-def pool_for(study: Study, strategy: Strategy, step: int = _STEP) -> int:
+def pool_for(study: Study, strategy: Strategy) -> int:
     """Servers the strategy reserves for the study's load, in vCPUs or (where that takes more servers) in memory.
 
-    The load counts in steps of a minute (or so many seconds) within the window, or from the first to the last
-    submission where there is none: what runs out after the last one is no steady load.
+    The load counts by the minute, or by the second where all is short, within the window, or from first to last
+    submission: what runs out after the last one is no steady load. Servers smaller than the strategy's count singly.
     """
     rule = rule_of(strategy, "reserved")
     if not isinstance(rule, Reservation):
@@ -282,14 +286,16 @@ def pool_for(study: Study, strategy: Strategy, step: int = _STEP) -> int:
         return study.cluster.cluster.largest.servers
     large = study.shop.types[study.shop.large].shape
     window = study.window
+    first, last = study.jobs.submit.min(), (study.jobs.submit + study.jobs.duration).max()
+    step = _FINE_STEP if last - first < _SHORT else _STEP
     demand = demand_of(study.jobs, step) if window is None else demand_within(study.jobs, step, window)
     load = np.maximum(demand.cores, demand.memory * float(large.vcpus / large.memory_gib))
     steps = len(load) if window else max(int((float(study.jobs.submit.max()) - demand.start) // step), 1)
     steady = float(np.quantile(load[:steps], rule.load_quantile))
     known = study.profiled and not isinstance(sizing_of(strategy), RequestedSizes)
-    servers = reserved_servers(rule, float(load.max()), steady, profiled=known)
-    vcpus = rule.instance_vcpus / float(large.vcpus)
-    return int(np.ceil(servers * vcpus - 1e-9))
+    size = min(rule.instance_vcpus, max(int(large.vcpus), 1))
+    servers = reserved_servers(rule, float(load.max()), steady, profiled=known, vcpus=size)
+    return int(np.ceil(servers * size / float(large.vcpus) - 1e-9))
 
 
 def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Setting:

@@ -15,7 +15,7 @@ from hcloud.units import counted, counted_vcpus, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 
 if TYPE_CHECKING:
-    from hcloud.control.story import FilteredSearch, FilterStep, LookedAt, Story, Turn
+    from hcloud.control.sessions.story import FilteredSearch, FilterStep, LookedAt, Story, Turn
 
 _MOST_CANDIDATES = 8
 

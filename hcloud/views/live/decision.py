@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
-from hcloud.control.decode import options
+from hcloud.control.sessions.decode import options
 from hcloud.model.running.decision import Decision, Entry, GoneOn
 from hcloud.model.running.event import (
     BelowQos,
@@ -28,7 +28,7 @@ from hcloud.units import counted, counted_vcpus
 from hcloud.views.escaped import json_as_stored
 
 if TYPE_CHECKING:
-    from hcloud.control.story import Story
+    from hcloud.control.sessions.story import Story
     from hcloud.views.console import Terminal
 
 Answer = Callable[[str], str]

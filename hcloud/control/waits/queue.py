@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 
 from hcloud.control.pieces import pieces_of
-from hcloud.control.search import bears_in, could_take, reserved_for
+from hcloud.control.searching.search import bears_in, could_take, reserved_for
 from hcloud.control.state import FREED, Control, Job
-from hcloud.control.tenants import tenants_in_the_way
 from hcloud.control.waits.lines import begin_wait, find_ahead, join_own, leave_line
+from hcloud.control.waits.tenants import tenants_in_the_way
 from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES, most_pressed
 from hcloud.policy.queueing import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from hcloud.control.instances import Instance, InstanceBook
+from hcloud.control.sessions.instances import Instance, InstanceBook
 from hcloud.control.state import OWN
 from hcloud.control.tables import ControlTables
 from hcloud.model.running.event import Arrival, Known

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hcloud.control.brief import best_for_brief, is_brief
-from hcloud.control.candidates import audit, best_by_ranking, has_capacity, may_join, may_run_on
-from hcloud.control.filters import best_by_filters
-from hcloud.control.servers import weight_on
+from hcloud.control.searching.brief import best_for_brief, is_brief
+from hcloud.control.searching.candidates import audit, best_by_ranking, has_capacity, may_join, may_run_on
+from hcloud.control.searching.filters import best_by_filters
+from hcloud.control.servers.tenancy import weight_on
 from hcloud.control.state import GRAINS, OWN, SHELF, Control, Job, Server
 from hcloud.policy.codes import (
     BY_CHANCE,

@@ -8,18 +8,18 @@ from dataclasses import astuple
 from typing import Any, Self, get_type_hints
 
 from hcloud.control import handle
-from hcloud.control.arrivals import check_arrival, join_others
-from hcloud.control.batches import LONGEST_GAP, EventBatch
-from hcloud.control.held import HeldJobs
-from hcloud.control.instances import Instance, InstanceBook
 from hcloud.control.mapped import look
-from hcloud.control.orders import Order, booked
-from hcloud.control.proposals import proposal, put_forward
 from hcloud.control.ranks import BOUND, CONTROL, EXPIRE, rank_of
-from hcloud.control.snapshot import SessionImage, read, written
+from hcloud.control.sessions.arrivals import check_arrival, join_others
+from hcloud.control.sessions.batches import LONGEST_GAP, EventBatch
+from hcloud.control.sessions.held import HeldJobs
+from hcloud.control.sessions.instances import Instance, InstanceBook
+from hcloud.control.sessions.orders import Order, booked
+from hcloud.control.sessions.proposals import proposal, put_forward
+from hcloud.control.sessions.snapshot import SessionImage, read, written
+from hcloud.control.sessions.teller import Kernels, Teller, is_compiled
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded, quality_needed
-from hcloud.control.teller import Kernels, Teller, is_compiled
 from hcloud.model.running.decision import Decided, Decision
 from hcloud.model.running.event import (
     ENTRIES,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from hcloud.control.copies import seen
-from hcloud.control.draws import begin_draws, draw
-from hcloud.control.hashed import hashed_place
-from hcloud.control.servers import weight_on
+from hcloud.control.searching.draws import begin_draws, draw
+from hcloud.control.servers.copies import seen
+from hcloud.control.servers.hashed import hashed_place
+from hcloud.control.servers.tenancy import weight_on
 from hcloud.control.state import OWN, STARTING, UP, Control, Job, Server
 from hcloud.policy.codes import (
     BY_CHANCE,

@@ -3,12 +3,12 @@ best are taken; all or nothing, or as many as there are."""
 
 from __future__ import annotations
 
-from hcloud.control.brief import is_brief
-from hcloud.control.candidates import audit, best_candidate, draws_for, first_with_room, has_capacity, sample
 from hcloud.control.pieces import next_piece, pieces_of
-from hcloud.control.renting import sit_down
-from hcloud.control.search import could_take, reserved_for
-from hcloud.control.servers import unseat
+from hcloud.control.searching.brief import is_brief
+from hcloud.control.searching.candidates import audit, best_candidate, draws_for, first_with_room, has_capacity, sample
+from hcloud.control.searching.renting import sit_down
+from hcloud.control.searching.search import could_take, reserved_for
+from hcloud.control.servers.tenancy import unseat
 from hcloud.control.state import BARRED, OWN, Control
 from hcloud.policy.codes import BY_CHANCE, GREEDY
 

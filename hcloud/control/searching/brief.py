@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hcloud.control.candidates import Wanted, first_with_room, has_capacity, sample
-from hcloud.control.draws import begin_draws, draw
+from hcloud.control.searching.candidates import Wanted, first_with_room, has_capacity, sample
+from hcloud.control.searching.draws import begin_draws, draw
 from hcloud.control.state import BANDS, Control, Job
 from hcloud.policy.placement import RESOURCES
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from hcloud.control.candidates import Wanted, best_of_all, has_capacity
-from hcloud.control.draws import begin_draws, draw
-from hcloud.control.servers import weight_on
+from hcloud.control.searching.candidates import Wanted, best_of_all, has_capacity
+from hcloud.control.searching.draws import begin_draws, draw
+from hcloud.control.servers.tenancy import weight_on
 from hcloud.control.state import Control, Job
 from hcloud.policy.codes import FILTERED_BY_CHANCE
 from hcloud.policy.colocation import distance, spare_of_job, spare_of_tenants

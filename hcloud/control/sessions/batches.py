@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.batch import ENDED, Batch, BatchCommand, BatchEvent, BatchState
-from hcloud.control.orders import Order
+from hcloud.control.sessions.orders import Order
 from hcloud.control.tables import ControlTables
 from hcloud.policy import codes
 from hcloud.policy.facts import DecisionFacts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hcloud.control.search import is_strict
-from hcloud.control.servers import weight_on
+from hcloud.control.searching.search import is_strict
+from hcloud.control.servers.tenancy import weight_on
 from hcloud.control.state import SHELF, UP, Control, Job, Server
 from hcloud.policy.placement import RESOURCES, room_of, violation_in
 

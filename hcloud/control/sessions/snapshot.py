@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hcloud.control.instances import BookImage
+from hcloud.control.sessions.instances import BookImage
 from hcloud.control.tables import Given, TablesImage
 from hcloud.errors import InputError
 from hcloud.model.json_text import parsed

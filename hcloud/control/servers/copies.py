@@ -6,7 +6,7 @@ that came since, but for those of its own jobs (Tarcil §7.5.1: monitors notify 
 
 from __future__ import annotations
 
-from hcloud.control.rosters import roster_of
+from hcloud.control.servers.rosters import roster_of
 from hcloud.control.state import Control
 
 NOBODY = -1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hcloud.control.decode import decided
-from hcloud.control.instances import Instance, InstanceBook
+from hcloud.control.sessions.decode import decided
+from hcloud.control.sessions.instances import Instance, InstanceBook
 from hcloud.control.state import INTERRUPTIBLE, OWN
 from hcloud.model.running.decision import Decided
 from hcloud.policy import codes

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hcloud.control.buckets import discount, recount
-from hcloud.control.copies import note_change
-from hcloud.control.hashed import put_anew
-from hcloud.control.pools import rank_server, take_out
-from hcloud.control.rosters import enrol, strike
-from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
+from hcloud.control.servers.buckets import discount, recount
+from hcloud.control.servers.copies import note_change
+from hcloud.control.servers.hashed import put_anew
+from hcloud.control.servers.pools import rank_server, take_out
+from hcloud.control.servers.rosters import enrol, strike
+from hcloud.control.servers.shelves import put_on_shelf, raise_bounds, take_off_shelf
 from hcloud.control.state import CLOSED, DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
 from hcloud.policy.codes import FIRST_FIT, GREEDY
 from hcloud.policy.mapping import MAP_DYNAMIC

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hcloud.control.candidates import may_run_on
-from hcloud.control.search import find, find_idle
-from hcloud.control.servers import close_server, open_server, seat
+from hcloud.control.searching.candidates import may_run_on
+from hcloud.control.searching.search import find, find_idle
+from hcloud.control.servers.tenancy import close_server, open_server, seat
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, Control, Job
 from hcloud.policy.codes import LARGE, LAUNCH, NO_SPOT, ON_DEMAND, PLACE, RELEASE, SPOT
 

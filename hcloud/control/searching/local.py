@@ -3,8 +3,8 @@ late binding, as Tarcil §7.2 describes it). In the other queues its entry is vo
 
 from __future__ import annotations
 
-from hcloud.control.candidates import has_capacity
-from hcloud.control.renting import command, sit_down
+from hcloud.control.searching.candidates import has_capacity
+from hcloud.control.searching.renting import command, sit_down
 from hcloud.control.state import Control
 from hcloud.policy.codes import FROM_QUEUE, PLACE, RESERVED
 

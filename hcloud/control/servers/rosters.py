@@ -3,7 +3,7 @@ draw from them at once however many there are. The greedy placement needs none a
 
 from __future__ import annotations
 
-from hcloud.control.hashed import put_on_ring, take_off_ring
+from hcloud.control.servers.hashed import put_on_ring, take_off_ring
 from hcloud.control.state import OWN, RENTED, Control, Server
 
 

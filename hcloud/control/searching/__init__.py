@@ -1,0 +1,1 @@
+"""A server for a job: which were looked at, which was taken, and what is rented where none was."""
