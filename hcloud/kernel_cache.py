@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -145,12 +146,14 @@ class KernelSet:
     agree."""
 
     def __init__(self, *modules: str) -> None:
-        self.modules, self.spent = modules, 0
+        self.modules = modules
+        self.spent: Counter[str] = Counter()
 
-    def is_little(self, more: int, limit: int) -> bool:
-        """Whether plain Python also does so much more: many small tasks are worth the compiled kernels, too."""
-        self.spent += more
-        return self.spent <= limit
+    def is_little(self, more: int, limit: int, group: str = "") -> bool:
+        """Whether plain Python also does so much more of what a group of kernels is for: many small tasks are worth the
+        compiled ones, too."""
+        self.spent[group] += more
+        return self.spent[group] <= limit
 
     @cached_property
     def plain(self) -> dict[str, Any]:

@@ -29,9 +29,9 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture(autouse=True)
 def plainly() -> Iterator[None]:
     """Short runs stay in plain Python, however many there were before."""
-    compiled.SET.spent = -(10**9)
+    compiled.SET.spent[""] = -(10**9)
     yield
-    compiled.SET.spent = 0
+    compiled.SET.spent[""] = 0
 
 
 @pytest.fixture

@@ -36,9 +36,9 @@ QUIET = Reimages(np.zeros(0), np.zeros(0, np.int64))
 @pytest.fixture(autouse=True)
 def plain() -> Iterator[None]:
     """Few blocks a test: plain Python places them."""
-    compiled.SET.spent = -(10**9)
+    compiled.SET.spent[""] = -(10**9)
     yield
-    compiled.SET.spent = 0
+    compiled.SET.spent[""] = 0
 
 
 def pool(

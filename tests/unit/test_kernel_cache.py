@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -92,7 +93,7 @@ def test_temporary_kernels_of_another_user_are_not_executed(tmp_path: Path, monk
 def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the compiling process still at work a run begins and goes on; one too long for plain Python waits."""
     monkeypatch.setattr(compiled.SET, "folder", tmp_path)
-    monkeypatch.setattr(compiled.SET, "spent", PLAIN_JOBS)
+    monkeypatch.setattr(compiled.SET, "spent", Counter({compiled.ENGINE: PLAIN_JOBS}))
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     monkeypatch.setattr(compiled, "_makers", {compiled.ENGINE: asleep})
     try:
@@ -109,10 +110,11 @@ def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, mon
 
 def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled.SET, "folder", tmp_path)
-    monkeypatch.setattr(compiled.SET, "spent", 0)
+    monkeypatch.setattr(compiled.SET, "spent", Counter())
     monkeypatch.setattr(compiled, "_makers", {})
     assert compiled.begins_plainly(PLAIN_JOBS)
     assert compiled.goes_on_plainly(PLAIN_JOBS)
+    assert compiled.begins_plainly(PLAIN_JOBS, compiled.CLASSED)  # what other kernels did is not this group's
     assert not compiled._makers
 
 

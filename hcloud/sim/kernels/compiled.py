@@ -144,7 +144,7 @@ PLAIN_MOST = 50_000
 def kernels(jobs: int, classes: int = 0) -> dict[str, Any]:
     """The kernels by ``module.name``: plain Python while a process asks for little and where there are several queues,
     compiled from then on; the answers agree."""
-    return plain() if SET.is_little(jobs, PLAIN_DECISIONS) or classes > 0 else compiled(SESSION)
+    return plain() if SET.is_little(jobs, PLAIN_DECISIONS, SESSION) or classes > 0 else compiled(SESSION)
 
 
 class CompiledKernels(dict[str, Any]):
@@ -159,7 +159,7 @@ class CompiledKernels(dict[str, Any]):
 def begins_plainly(jobs: int, group: str = ENGINE) -> bool:
     """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
     compiled, unless the run is so long that plain Python would not get far."""
-    return SET.is_little(jobs, PLAIN_JOBS) or (not is_made(group) and jobs <= PLAIN_MOST)
+    return SET.is_little(jobs, PLAIN_JOBS, group) or (not is_made(group) and jobs <= PLAIN_MOST)
 
 
 def goes_on_plainly(left: int, group: str = ENGINE) -> bool:
