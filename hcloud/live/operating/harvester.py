@@ -134,9 +134,9 @@ class Harvester:
     def _over(self, job: HarvestRecord, seen: JobSighting, now: float) -> None:
         result = Yielded.LOST
         if seen.phase is JobPhase.ENDED:
-            result = Yielded.KILLED if job.yields else Yielded.FAILED
+            result = Yielded.LOST if job.is_over else Yielded.KILLED if job.yields else Yielded.FAILED
             result = Yielded.DONE if seen.code == 0 else result
-        elif job.yields and seen.began is not None:
+        elif job.yields and not job.is_over and seen.began is not None:
             result = Yielded.KILLED
         words = (job.order.id, job.attempt, result, seen.began, seen.ended, seen.code, seen.out_of_memory)
         self._tell(HarvestOver(now, *words))

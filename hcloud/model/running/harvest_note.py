@@ -11,7 +11,7 @@ from hcloud.model.running.job import JobOrder
 
 class Yielded(StrEnum):
     """How an attempt on idle capacity ended: it was done or went wrong by itself, it gave way, or it was lost with its
-    machine. The last two begin anew."""
+    machine or cancelled. The last two begin anew where somebody still wants them."""
 
     DONE = "done"
     FAILED = "failed"
