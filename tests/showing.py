@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hcloud import __version__
+from hcloud.at_once import in_parallel
 from hcloud.cli.main import run
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -126,7 +126,7 @@ def standing_in(directory: Path, columns: int) -> Iterator[None]:
             "hcloud.sim.kernels.compiled.is_first_use", lambda entry: False
         )  # what the last run left in the cache
         patch.setattr(  # in threads it is chance which address gets which ids
-            "hcloud.live.applying.apply.ThreadPoolExecutor", lambda max_workers: ThreadPoolExecutor(1)
+            "hcloud.live.applying.apply.in_parallel", lambda ask, wanted, _: in_parallel(ask, wanted, 1)
         )
         patch.chdir(directory)
         yield

@@ -5,15 +5,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hcloud.harvest.kernels.choosing import chance, drawn, weighed
-from hcloud.harvest.kernels.holding import VCPU, gives_way, is_beyond, is_too_often, spare
-from hcloud.model.running.harvest_note import HarvestSet
+from hcloud.harvest.kernels.choosing import chance, choose, drawn, weighed
+from hcloud.harvest.kernels.holding import (
+    VCPU,
+    containers,
+    gives_way,
+    is_beyond,
+    is_too_often,
+    length_of,
+    spare,
+)
+from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses, HarvestSet
 
 _ROUNDING = 1e-6
+IDLE, UNKNOWN = "no service", "unknown"
+"""Classes of machines without a service, and of those whose services are in none or in several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +38,8 @@ class Held:
 @dataclass(frozen=True, slots=True)
 class IdleHost:
     """A machine: its size in thousandths of a vCPU and MiB, the share of it that its services use (None: nobody knows
-    at the moment) and the most that they used lately, the MiB that they asked for, and the containers on it, the oldest
-    first."""
+    at the moment) and the most that they used lately, the MiB that they asked for, the containers on it, the oldest
+    first, and its services by name."""
 
     instance: int
     cores: int
@@ -38,6 +48,7 @@ class IdleHost:
     lately: float
     asked_memory: int
     held: tuple[Held, ...] = ()
+    services: tuple[str, ...] = ()
 
     @property
     def held_cores(self) -> int:
@@ -111,3 +122,45 @@ def why_moves(kills: int, waited: float, expected: float | None, rules: HarvestS
     if rules.moves_on_slip and expected is not None and is_beyond(waited, rules.spin_up, expected, rules.slowdown):
         return f"it has lost {waited:.0f} s, more than a machine of its own would take to start and to run it"
     return ""
+
+
+def all_classes(known: HarvestClasses) -> list[HarvestClass]:
+    """Those of the history, that of machines without a service, which nobody needs, and that of all other machines, of
+    which the most that they used lately is counted on."""
+    long_first, short_first = (1.0, 2.0, 3.0), (3.0, 1.0, 1.0)
+    return [*known.classes, HarvestClass(IDLE, 0.0, 0.0, long_first), HarvestClass(UNKNOWN, 0.0, 0.0, short_first)]
+
+
+def class_of(host: IdleHost, known: HarvestClasses) -> str:
+    """The class of a machine's services, where all of them are in one."""
+    if not host.services:
+        return IDLE
+    of = {service: one.name for one in known.classes for service in one.services}
+    found = {of.get(service, UNKNOWN) for service in host.services}
+    return found.pop() if len(found) == 1 else UNKNOWN
+
+
+def classes_for(
+    size: tuple[int, int],
+    last: float,
+    hosts: Sequence[IdleHost],
+    known: HarvestClasses,
+    by: tuple[HarvestSet, Sequence[int]],
+) -> tuple[str, ...]:
+    """The classes that a job of so many vCPUs and MiB, which took so long last (below 0: nobody knows), is put on:
+    those that have room for as long as it takes, as likely as their history speaks for them; none where none has.
+    ``by`` are the rules, and the state of chance."""
+    rules, stream = by
+    length, classes = length_of(last, known.short, known.long), all_classes(known)
+    room = np.zeros(len(classes), np.int64)
+    for host in hosts:
+        at = next(n for n, one in enumerate(classes) if one.name == class_of(host, known))
+        level = (0.0, classes[at].mean, classes[at].peak)[length]
+        level = host.lately if classes[at].name == UNKNOWN and length > 0 else level
+        counted = replace(host, lately=level)
+        cores, memory = free_cores(counted, rules, host.held_cores), free_memory(host, rules, host.held_memory)
+        room[at] += containers(cores, memory, *size)
+    weights = np.array([one.weights[length] for one in classes])
+    picked = np.zeros(len(classes), np.bool_)
+    choose(room, weights, 1, picked, np.array(stream, np.int64))
+    return tuple(one.name for one, is_picked in zip(classes, picked, strict=True) if is_picked)

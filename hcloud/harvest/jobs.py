@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,6 +34,13 @@ PREFERRED = {
     Length.SHORT: (Pattern.UNPREDICTABLE, Pattern.PERIODIC, Pattern.CONSTANT),
 }
 """The patterns of use that jobs of each length take first: what lasts is left to those that need it (§4.1)."""
+
+
+def weights_of(patterns: Sequence[Pattern], policy: HarvestPolicy) -> Floats:
+    """Of each length and class the weight of its pattern."""
+    ranked = (policy.first_weight, policy.second_weight, policy.third_weight)
+    by_length = {length: dict(zip(PREFERRED[length], ranked, strict=True)) for length in Length}
+    return np.array([[by_length[length][p] for p in patterns] for length in LENGTHS], np.float64)
 
 
 class Thresholds(NamedTuple):

@@ -147,7 +147,7 @@ there; as many independent waits as known at first by bounds, and by means (with
 def belief_in(cause: int) -> Belief:
     """Ours: one start of an instance is a guess, and weighs little; what the tenants make likely is the better estimate
     until many waits ended."""
-    return (32.0, 2.0, 12.0, 24.0) if cause >= SUFFERING else (2.0, 0.3, 2.0, 8.0)
+    return (32.0, 2.0, 12.0, 96.0) if cause >= SUFFERING else (2.0, 0.3, 2.0, 8.0)
 
 
 def count_wait(waits: Waits, band: int, end: float, span: tuple[float, float]) -> tuple[int, float]:

@@ -10,6 +10,7 @@ from hcloud.model.running.event import EventError
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
     HarvestCancelled,
+    HarvestClasses,
     HarvestMoved,
     HarvestOver,
     HarvestSet,
@@ -61,6 +62,7 @@ _NAMES: dict[type, str] = {
     SnapshotTaken: "snapshot",
     PassNoted: "pass",
     HarvestSet: "harvest",
+    HarvestClasses: "harvest-classes",
     HarvestTaken: "harvest-job",
     HarvestBeginning: "harvest-beginning",
     HarvestYielding: "harvest-yielding",

@@ -24,6 +24,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are pr
 TICK = 1.0
 SLACK = 2.0  # of a machine that does other work: seconds until a pass of the loop, and until a kill is done
 QUIET, SPIKE, BEAT = 4.0, 2.5, 0.25
+EXAMPLE = Path(__file__).parents[2] / "examples" / "idle-hours"
+HISTORY = ("--util", str(EXAMPLE / "util.csv"), "--servers", str(EXAMPLE / "servers.csv"))
 RUN = ("run", "services.csv", "--plain", "--no-probe", "-s", "SR", "--pool", "1")
 
 
@@ -58,10 +60,11 @@ def test_a_service_that_spikes_has_its_machine_back(here: Path, capsys: pytest.C
     Path("web.sh").write_text("\n".join(told(s, "web") if s.isalpha() else s for s in steps))
     beats = f"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do {told('beat', '$1')}; sleep {BEAT}; done"
     Path("batch.sh").write_text("\n".join((told("begin", "$1"), beats, told("end", "$1"))))
-    Path("services.csv").write_text("id,kind,command,cores,memory\nweb,service,sh web.sh,0.9,64Mi\n")
-    rows = "".join(f"b{n},sh batch.sh b{n},0.2,32Mi\n" for n in range(2))
-    Path("batch.csv").write_text(f"id,command,cores,memory\n{rows}")
-    assert main.run(["operate", *RUN, "--harvest", "batch.csv", "--harvest-policy", "mine.yaml", "--json"]) == 0
+    Path("services.csv").write_text("id,kind,command,cores,memory,app\nweb,service,sh web.sh,0.9,64Mi,api\n")
+    rows = "".join(f"b{n},sh batch.sh b{n},0.2,32Mi,4\n" for n in range(2))
+    Path("batch.csv").write_text(f"id,command,cores,memory,expect\n{rows}")
+    words = ["--harvest", "batch.csv", "--harvest-policy", "mine.yaml", *HISTORY, "--json"]
+    assert main.run(["operate", *RUN, *words]) == 0, capsys.readouterr()
     lines = list(map(json.loads, capsys.readouterr().out.splitlines()))
     happened = ledger()
     at = {what: when for what, name, when in happened if name == "web"}
@@ -82,7 +85,7 @@ def test_a_service_that_spikes_has_its_machine_back(here: Path, capsys: pytest.C
     yielded = [line for line in lines if line.get("note") == "harvest-yielding"]
     assert {line["job"] for line in yielded} >= set(victims)
     assert all(line["use"] > 0.2 for line in yielded), "what the service used was measured"
-    judge_journal(here)
+    assert all(job.classes == ("periodic-2",) for job in judge_journal(here).jobs.values()), "by the history of api"
 
 
 def judge_journal(here: Path) -> HarvestLedger:
@@ -101,6 +104,7 @@ REFUSED = {
     "a name twice": ("id,command,cores\nweb,sleep 1,0.2\n", (), 1, "another job has this id"),
     "too large": ("id,command,cores\nx,sleep 1,0.7\n", (), 9, "beside its reserve small has 0.6 cores"),
     "no reserve": ("id,command,cores\nx,sleep 1,0.2\n", ("-s", "OdF", "--pool", "0"), 64, "OdF reserves none"),
+    "another history": ("id,command,cores\nx,sleep 1,0.2\n", HISTORY, 1, "none of its tenants (api, billing"),
     "no file": (None, (), 1, "batch.csv"),
 }
 
@@ -118,5 +122,10 @@ def test_what_cannot_run_beside_services_is_refused(case: str, here: Path, capsy
 
 def test_numbers_without_batch_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("services.csv").write_text("id,kind,command,cores\nweb,service,sleep 1,0.9\n")
-    assert main.run(["operate", *RUN, "--harvest-policy", "mine.yaml"]) == 64
-    assert "add --harvest BATCH" in capsys.readouterr().err
+    for words, said in (
+        (("--harvest-policy", "mine.yaml"), "add --harvest BATCH"),
+        (HISTORY, "add --harvest BATCH"),
+        (HISTORY[2:], "add --util UTIL"),
+    ):
+        assert main.run(["operate", *RUN, *words]) == 64
+        assert said in capsys.readouterr().err

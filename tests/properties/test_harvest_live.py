@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,9 +18,17 @@ from operating import FakeEngine, GivenJobs, Ran, World, closed_after, job
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.harvested import HarvestRecord
+from hcloud.harvest.hosts import IdleHost, class_of, classes_for
 from hcloud.harvest.policy import HarvestPolicy
-from hcloud.live.harvesting.terms import HarvestTerms
-from hcloud.model.running.harvest_note import HarvestNote, HarvestOver, HarvestYielding, Yielded
+from hcloud.live.harvesting.terms import HarvestTerms, settings_of
+from hcloud.model.running.harvest_note import (
+    HarvestClass,
+    HarvestClasses,
+    HarvestNote,
+    HarvestOver,
+    HarvestYielding,
+    Yielded,
+)
 from hcloud.model.running.job import JobOrder, JobPlace
 from hcloud.model.running.note import JobTaken, Note
 from hcloud.model.workload import JobKind
@@ -237,3 +246,53 @@ def test_a_snapshot_keeps_the_ledger(tmp_path: Path) -> None:
     assert Counter(r.job for r in world.engine.ran if world.engine._end(r) == r.began + r.seconds) == Counter(
         {"s0": 1, **{f"b{n}": 1 for n in range(8)}}
     )
+
+
+CLASSES = HarvestClasses(
+    0.0,
+    short=20.0,
+    long=60.0,
+    classes=(
+        HarvestClass("constant-1", 0.1, 0.12, (1.0, 2.0, 3.0), ("s0",)),
+        HarvestClass("unpredictable-1", 0.1, 0.9, (3.0, 1.0, 1.0), ("s1",)),
+    ),
+)
+
+
+def test_long_jobs_are_put_where_capacity_lasts(tmp_path: Path) -> None:
+    """Of two services one is steady and one not; long jobs have room only where the peak leaves it."""
+    rows = [job(f"b{n}", cores=0.5, seconds=90.0 if n % 2 else 10.0, submit=15.0) for n in range(8)]
+    world = world_of(tmp_path / "journal.jsonl", [[0.5], [0.5]], rows, STAYING)
+    assert world.harvest is not None
+    world.harvest = replace(world.harvest, classes=CLASSES)
+    world.kill_number = 60
+    world.run()
+    assert world.loop is not None
+    ledger = world.loop.fold.harvested
+    assert ledger.classes is not None
+    assert ledger.counted == {"completed": 8}
+    machine = {r.job: r.instance for r in world.engine.ran}
+    long, short = ([j for n, j in ledger.jobs.items() if (int(n[1:]) % 2 == 1) is is_long] for is_long in (True, False))
+    assert {j.classes for j in long} == {("constant-1",)}
+    assert {machine[j.order.id] for j in long} == {machine["s0"]}
+    assert all(len(j.classes) == 1 for j in short)
+    assert {c for j in short for c in j.classes} <= {"constant-1", "unpredictable-1"}
+    of = {"constant-1": machine["s0"], "unpredictable-1": machine["s1"]}
+    assert all(machine[j.order.id] == of[j.classes[0]] for j in short)
+
+
+def test_who_has_no_room_anywhere_gets_no_class_and_any_machine() -> None:
+    rules = settings_of(POLICY, 0.0)
+    busy = IdleHost(0, 8000, MEMORY, 0.1, 0.1, 512, (), ("s1",))
+    empty = IdleHost(1, 8000, MEMORY, 0.0, 0.0, 0)
+    mixed = IdleHost(2, 8000, MEMORY, 0.1, 0.1, 512, (), ("s0", "s1"))
+    assert [class_of(host, CLASSES) for host in (busy, empty, mixed)] == ["unpredictable-1", "no service", "unknown"]
+    by = (rules, [123, 456])
+    assert classes_for((500, 64), 100.0, [busy], CLASSES, by) == (), "its peak leaves nothing to a long job"
+    assert classes_for((500, 64), 10.0, [busy], CLASSES, by) == ("unpredictable-1",)
+    assert classes_for((6000, 64), 10.0, [busy, empty], CLASSES, by) == (), "6 vCPUs are not there beside a reserve"
+    chance = np.random.default_rng(0).integers(1, 2_000_000_000, (899, 2)).tolist()
+    drawn = Counter(classes_for((500, 64), 10.0, [busy, empty], CLASSES, (rules, one))[0] for one in chance)
+    room = {"unpredictable-1": 3 * ((8000 - 2700 - 800) // 500), "no service": (8000 - 2700) // 500}
+    for name, weight in room.items():
+        assert drawn[name] / 899 == pytest.approx(weight / sum(room.values()), abs=0.06)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
+import numpy as np
 import pytest
+from simulating import excerpt
 
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.studies import sized
@@ -68,3 +70,16 @@ def test_a_size_counts_only_where_the_next_larger_ones_keep_the_share_too(
     assert ladder is not None
     found: object = sized._Sizes([study], strategy, ladder).least(0.9)
     assert found == least
+
+
+def test_a_size_holds_the_pieces_of_every_job_at_once() -> None:
+    """However small a share is asked for: a smaller reserve is no answer."""
+    study, jobs = study_of("scenario:high-variability"), excerpt(40)
+    wide = np.arange(len(jobs)) == 7
+    jobs = replace(jobs, servers=np.where(wide, 12, 1).astype(np.int32), cores=np.where(wide, 12 * 16.0, jobs.cores))
+    (strategy,) = strategies_named(["SR"])
+    ladder = sized._Ladder.of(study, 16)
+    assert ladder is not None
+    found = sized._Sizes([replace(study, jobs=jobs)], strategy, ladder).least(0.0)
+    assert found is not None
+    assert found.servers == 12

@@ -186,6 +186,17 @@ def test_one_forgotten_job_does_not_stretch_the_window_and_is_named(since: int, 
     assert window_of(jobs_of(mirrored(rows))).seconds == pytest.approx(14 * DAY, rel=0.01)
 
 
+def test_a_job_in_the_last_part_of_a_step_is_planned_for() -> None:
+    rows = [(0.0, 600.0, 2.0), (300.0, 60.0, 1.0), (DAY, 1200.0, 4.0)]
+    jobs = jobs_of(rows)
+    window = window_of(jobs)
+    assert window.end == DAY + 1200, "20 minutes after the last whole hour"
+    counted = demand_within(jobs, 3600, window)
+    assert float(counted.cores.sum()) == pytest.approx(sum(d * c for _, d, c in rows) / HOUR)
+    stands = jobs_of([(0.0, DAY + 1200, 40.0)])
+    assert len(demand_within(stands, 3600, window_of(stands))) == 24, "of what stands a part of a step says nothing new"
+
+
 def test_services_beside_jobs_are_no_forgotten_jobs() -> None:
     jobs = jobs_of([*WEEKS, (0.0, 14 * DAY, 40.0)])
     assert "80%" in outlier(jobs, window_of(jobs))

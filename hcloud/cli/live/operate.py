@@ -18,6 +18,7 @@ from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
 
 if TYPE_CHECKING:
+    from hcloud.harvest.classes import UseTypes
     from hcloud.usecases.live.operate import OperateRequest
     from hcloud.views.console import Terminal
 
@@ -102,6 +103,10 @@ def run(
     harvest_policy: Annotated[
         Path | None, typer.Option(help="With --harvest: numbers of your own instead of policies/harvest.yaml.")
     ] = None,
+    util: Annotated[
+        str | None, typer.Option(metavar="UTIL", help="With --harvest: how services were used, for classes of them.")
+    ] = None,
+    servers: Annotated[Path | None, typer.Option(help="With --util: whose machines UTIL is of (servers.csv).")] = None,
     compiled: Annotated[
         bool | None,
         typer.Option("--compiled/--plain", help="Plain starts faster, decides slower; else by the number of jobs."),
@@ -122,11 +127,24 @@ def run(
     policy = Policy(chosen, pool, plan, tuple(family or ()))
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
-    beside = BesideServices(harvest, harvest_policy)
+    beside = BesideServices(harvest, harvest_policy, _history(util, servers, harvest_policy))
     asked = _replanned(OperateRequest(jobs, said, policy, limits, follow, probe, beside=beside), replan_window)
     quick = is_worth_compiling(jobs, where.state, where.file) if compiled is None else compiled
     with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=quick)) as operation:
         work(here, operation, terminal, shown)
+
+
+def _history(util: str | None, servers: Path | None, policy: Path | None) -> Callable[[], UseTypes] | None:
+    """What has the use of services in the past by classes."""
+    from hcloud.errors import UsageError
+    from hcloud.usecases.harvesting.opened import UseRequest
+    from hcloud.usecases.harvesting.types import types_of_use
+
+    if util is None:
+        if servers is not None:
+            raise UsageError("--servers says whose machines --util is of", hint="add --util UTIL")
+        return None
+    return lambda: types_of_use(UseRequest(util, servers, policy=policy)).types
 
 
 def _replanned(asked: OperateRequest, window: str | None) -> OperateRequest:

@@ -143,6 +143,8 @@ def _where(place: Path) -> str:
 def _left(fold: Fold, terminal: Terminal, flags: str) -> None:
     machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
     jobs = counted(len(fold.active), "job")
+    if beside := len(fold.harvested.running):
+        jobs += f", {beside} on idle capacity that nobody makes give way now"
     cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""
     ways = f"'hcloud operate run{flags}' goes on, 'hcloud operate stop{flags}' ends them"
     terminal.note(f"{machines} ({jobs}{cost}) left as they are: {ways}")

@@ -8,6 +8,7 @@ from functools import singledispatchmethod
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
     HarvestCancelled,
+    HarvestClasses,
     HarvestMoved,
     HarvestNote,
     HarvestOver,
@@ -25,7 +26,8 @@ HARVEST_RESULTS = ("completed", "failed", "moved", "cancelled")
 @dataclass(slots=True)
 class HarvestRecord:
     """A job on idle capacity. ``on`` is the machine where its present attempt was begun (None: it waits), ``yields``
-    that this attempt is to be killed, ``turn`` the place of its attempt among all that were begun."""
+    that this attempt is to be killed, ``turn`` the place of its attempt among all that were begun; ``classes`` are
+    those of the machines it may have (none: any)."""
 
     order: JobOrder
     came: float
@@ -37,6 +39,7 @@ class HarvestRecord:
     result: str = ""
     code: int | None = None
     why: str = ""
+    classes: tuple[str, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -52,10 +55,11 @@ class HarvestRecord:
 @dataclass(slots=True)
 class HarvestLedger:
     """The sum of the notes about idle capacity: every job, those that are ``open``, by which numbers (None: none was
-    ever used), how jobs ended and how often one was killed; seconds times vCPUs of what was done, and of what was
-    begun in vain; and the seconds that each application took last."""
+    ever used) and classes, how jobs ended and how often one was killed; seconds times vCPUs of what was done, and of
+    what was begun in vain; and the seconds that each application took last."""
 
     settings: HarvestSet | None = None
+    classes: HarvestClasses | None = None
     jobs: dict[str, HarvestRecord] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
     counted: dict[str, int] = field(default_factory=dict)
@@ -101,8 +105,12 @@ class HarvestLedger:
         self.settings = note
 
     @take.register
+    def _(self, note: HarvestClasses) -> None:
+        self.classes = note
+
+    @take.register
     def _(self, note: HarvestTaken) -> None:
-        self.jobs[note.order.id] = HarvestRecord(note.order, note.at)
+        self.jobs[note.order.id] = HarvestRecord(note.order, note.at, classes=note.classes)
 
     @take.register
     def _(self, note: HarvestBeginning) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from hcloud.control.ports import JobSource
 from hcloud.harvest.policy import HarvestPolicy
-from hcloud.model.running.harvest_note import HarvestSet
+from hcloud.model.running.harvest_note import HarvestClasses, HarvestSet
 from hcloud.model.running.job import JobOrder, JobPlace
 
 
@@ -28,11 +28,13 @@ class Harvestable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HarvestTerms:
-    """The jobs that are to run on idle capacity, what runs them, and the numbers (None: those of the journal)."""
+    """The jobs that are to run on idle capacity, what runs them, and the numbers and
+    classes (None: those of the journal)."""
 
     source: JobSource
     engine: Harvestable
     policy: HarvestPolicy | None = None
+    classes: HarvestClasses | None = None
 
 
 def settings_of(policy: HarvestPolicy, at: float) -> HarvestSet:

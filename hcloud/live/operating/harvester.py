@@ -18,7 +18,17 @@ from heapq import heappop, heappush
 from hcloud.control.operating.harvested import HarvestLedger, HarvestRecord
 from hcloud.control.operating.records import MachinePhase, MachineRecord
 from hcloud.errors import HcloudError
-from hcloud.harvest.hosts import Held, IdleHost, free_cores, free_memory, giving_way, host_for, why_moves
+from hcloud.harvest.hosts import (
+    Held,
+    IdleHost,
+    class_of,
+    classes_for,
+    free_cores,
+    free_memory,
+    giving_way,
+    host_for,
+    why_moves,
+)
 from hcloud.live.harvesting.gauge import Gauge
 from hcloud.live.harvesting.terms import HarvestTerms, settings_of
 from hcloud.live.operating.desk import OperatingDesk
@@ -59,6 +69,10 @@ class Harvester:
             stated = settings_of(terms.policy, now)
             if known is None or replace(known, at=now) != stated:
                 desk.tell(stated)
+        if terms.classes is not None and terms.classes != (
+            self.ledger.classes and replace(self.ledger.classes, at=0.0)
+        ):
+            desk.tell(replace(terms.classes, at=now))
 
     @property
     def ledger(self) -> HarvestLedger:
@@ -91,11 +105,24 @@ class Harvester:
             elif (seen is None or seen.attempt != job.attempt) and self._is_gone(job):
                 self._over(job, JobSighting(job.order.id, job.attempt, JobPhase.LOST), now)
         self._expect()
-        while self._coming and self._coming[0][0] <= now and not self._desk.fold.asked:
+        while self._coming and self._coming[0][0] <= now and not self._desk.fold.asked and self._can_choose():
             order = heappop(self._coming)[2]
             if self.ledger.knows(order.id) or order.id in self._desk.fold.known:
                 continue
-            self._tell(HarvestTaken(now, order))
+            self._tell(HarvestTaken(now, order, self._classes_for(order)))
+
+    def _can_choose(self) -> bool:
+        """Whether classes can be chosen by what is used now, where there are any."""
+        return self.ledger.classes is None or any(host.use is not None for host in self._hosts())
+
+    def _classes_for(self, order: JobOrder) -> tuple[str, ...]:
+        """The classes of machines that a job is put on; none without a history."""
+        known = self.ledger.classes
+        if known is None:
+            return ()
+        last = self.ledger.last.get(order.app or order.id, order.expect)
+        size, by = (order.cores, order.memory), (self._rules, _chance_of(order.id, 0))
+        return classes_for(size, -1.0 if last is None else last, self._hosts(), known, by)
 
     def _is_gone(self, job: HarvestRecord) -> bool:
         """Whether an attempt that nobody sees was on a machine that is gone, so that it never begins."""
@@ -107,9 +134,9 @@ class Harvester:
     def _over(self, job: HarvestRecord, seen: JobSighting, now: float) -> None:
         result = Yielded.LOST
         if seen.phase is JobPhase.ENDED:
-            result = Yielded.KILLED if job.yields else Yielded.FAILED
+            result = Yielded.LOST if job.is_over else Yielded.KILLED if job.yields else Yielded.FAILED
             result = Yielded.DONE if seen.code == 0 else result
-        elif job.yields and seen.began is not None:
+        elif job.yields and not job.is_over and seen.began is not None:
             result = Yielded.KILLED
         words = (job.order.id, job.attempt, result, seen.began, seen.ended, seen.code, seen.out_of_memory)
         self._tell(HarvestOver(now, *words))
@@ -204,16 +231,23 @@ class Harvester:
             return
         hosts = self._hosts()
         for job in self.ledger.waiting:
-            stream = [1 + zlib.crc32(f"{n}{job.order.id}.{job.attempt}".encode()) % 2_000_000_000 for n in "ab"]
-            at = host_for(job.order.cores, job.order.memory, hosts, self._rules, stream)
-            if at < 0:
+            mine = [host for host in hosts if self._may_have(job, host)]
+            stream = _chance_of(job.order.id, job.attempt + 1)
+            found = host_for(job.order.cores, job.order.memory, mine, self._rules, stream)
+            if found < 0:
                 continue
+            at = hosts.index(mine[found])
             host = hosts[at]
             free = free_cores(host, self._rules, host.held_cores) / VCPU
             used = (host.use or 0.0) * host.cores / VCPU
             words = (job.order.id, job.attempt + 1, host.instance, round(used, 3), round(free, 3))
             self._tell(HarvestBeginning(now, *words))
             hosts[at] = replace(host, held=(*host.held, Held(job.order.id, job.order.cores, job.order.memory)))
+
+    def _may_have(self, job: HarvestRecord, host: IdleHost) -> bool:
+        """Whether a machine is of the classes of a job."""
+        known = self.ledger.classes
+        return known is None or not job.classes or class_of(host, known) in job.classes
 
     def _hosts(self) -> list[IdleHost]:
         """The reserved machines on which jobs may begin and run."""
@@ -227,9 +261,10 @@ class Harvester:
             if self._is_open(machine):
                 size, there = sizes[machine.type_name], tuple(held.get(machine.instance, ()))
                 asked = sum(fold.jobs[name].order.memory for name in machine.jobs)
+                services = tuple(fold.jobs[name].order.app or name for name in machine.jobs)
                 use = self._use(machine, size.cores)
                 lately = max((used for _, used in self._uses.get(machine.instance, ())), default=0.0)
-                found.append(IdleHost(machine.instance, size.cores, size.memory, use, lately, asked, there))
+                found.append(IdleHost(machine.instance, size.cores, size.memory, use, lately, asked, there, services))
         return found
 
     def _is_open(self, machine: MachineRecord) -> bool:
@@ -267,3 +302,8 @@ class Harvester:
                 place = JobPlace(job.on, job.attempt, job.order.cores, job.order.memory)
                 begin = partial(self._terms.engine.begin_beside, job.order, place)
                 yield partial(self._desk.do, "harvest-begin", name, begin)
+
+
+def _chance_of(job: str, attempt: int) -> list[int]:
+    """A state of chance that is an attempt's own, so that what was drawn can be drawn again."""
+    return [1 + zlib.crc32(f"{part}{job}.{attempt}".encode()) % 2_000_000_000 for part in "ab"]

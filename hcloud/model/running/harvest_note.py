@@ -11,7 +11,7 @@ from hcloud.model.running.job import JobOrder
 
 class Yielded(StrEnum):
     """How an attempt on idle capacity ended: it was done or went wrong by itself, it gave way, or it was lost with its
-    machine. The last two begin anew."""
+    machine or cancelled. The last two begin anew where somebody still wants them."""
 
     DONE = "done"
     FAILED = "failed"
@@ -38,11 +38,35 @@ class HarvestSet:
 
 
 @dataclass(frozen=True, slots=True)
+class HarvestClass:
+    """Services of like use, by their history: what they use of a machine on average and at their peak, and how much it
+    speaks for it with short, medium and long jobs."""
+
+    name: str
+    mean: float
+    peak: float
+    weights: tuple[float, float, float]
+    services: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestClasses:
+    """The classes by which jobs are put on machines from now on, and the seconds up to which a job is short and above
+    which it is long."""
+
+    at: float
+    short: float
+    long: float
+    classes: tuple[HarvestClass, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HarvestTaken:
-    """A job for idle capacity came."""
+    """A job for idle capacity came, and was put on machines of these classes (none: any)."""
 
     at: float
     order: JobOrder
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +128,13 @@ class HarvestCancelled:
 
 
 HarvestNote = (
-    HarvestSet | HarvestTaken | HarvestBeginning | HarvestYielding | HarvestOver | HarvestMoved | HarvestCancelled
+    HarvestSet
+    | HarvestClasses
+    | HarvestTaken
+    | HarvestBeginning
+    | HarvestYielding
+    | HarvestOver
+    | HarvestMoved
+    | HarvestCancelled
 )
 """A line of a journal about batch on idle capacity."""

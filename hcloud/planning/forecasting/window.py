@@ -23,6 +23,7 @@ MAJOR = 0.5  # ours: what runs on outside a window is a major part where it is h
 STILL_RUNNING = 0.1  # ours: standing jobs count for as long as this share of them runs,
 LEAST_PART = 0.5  # ours: and for all of the trace where that is less than half of it
 NEGLIGIBLE = 0.01  # ours: less of a trace than this, or an hour, is neither cut off nor missing to a whole day
+LOST = 0.1  # ours: of the use in steps that the window touches, this part is not lost to rounding it to whole steps
 OUTSIDE = "outside the window"
 RAN_IN = "began before the window: counted from its start"
 
@@ -95,13 +96,14 @@ def window_shown(course: Course) -> Window:
 
 
 def demand_within(workload: Workload, step_seconds: int, window: Window) -> Demand:
-    """The demand of the window's steps: those that lie at least half in it, or any part of it where these hold nothing;
-    a step outside the trace counts as no demand."""
+    """The demand of the window's steps: those that lie at least half in it, or any part of it where a tenth of the use
+    would be lost otherwise; a step outside the trace counts as no demand."""
     demand = demand_of(workload, step_seconds)
     begin, end = ((at - demand.start) / step_seconds for at in (window.start, window.end))
     first, last = round(begin), round(end)
-    if last <= first or not demand.cores[max(first, 0) : max(last, 0)].any():
-        first, last = math.floor(begin), max(math.ceil(end), math.floor(begin) + 1)
+    touched = math.floor(begin), max(math.ceil(end), math.floor(begin) + 1)
+    if last <= first or _in_use(demand, first, last) <= (1 - LOST) * _in_use(demand, *touched):
+        first, last = touched
     ahead, behind = max(-first, 0), max(last - len(demand), 0)
 
     def part(column: Floats) -> Floats:
@@ -116,6 +118,10 @@ def demand_within(workload: Workload, step_seconds: int, window: Window) -> Dema
         batch_cores=part(demand.batch_cores),
         window=window,
     )
+
+
+def _in_use(demand: Demand, first: int, last: int) -> float:
+    return float(demand.cores[max(first, 0) : max(last, 0)].sum())
 
 
 def restricted(workload: Workload, asked: AskedWindow) -> Workload:

@@ -85,7 +85,9 @@ def calibration(bench: StudyBench) -> StudyReport:
 _ABOUT_CALIBRATION = (
     "These figures say nothing about the model: it was fitted to them and frozen (benchmarks/calibration.py). Every "
     "other section is a prediction. What the hybrids lose is the mean of what batch jobs and what services lose, the "
-    "performance of a service being one over its tail."
+    "performance of a service being one over its tail. It is less than stated, for want of losses of batch jobs: one "
+    "that suffers is moved within seconds, and starts as stated cannot give the rest; errors of classification do not "
+    "either ([decision 0016](../decisions/0016-what-neighbours-press-on.md))."
 )
 
 

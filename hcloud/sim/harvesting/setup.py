@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hcloud.harvest.classes import UseTypes
-from hcloud.harvest.jobs import LENGTHS, PREFERRED, Length, Thresholds
+from hcloud.harvest.jobs import Thresholds, weights_of
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.tasks.dags import Dag
 from hcloud.sim.harvesting.world import LEVELS, NEVER, Hosts, IdleRules, IdleWorld, Work
@@ -103,20 +103,13 @@ def build(
         _hosts(pool, policy, work, rules),
         work,
         np.array([[0.0, c.mean, c.peak] for c in classes]).T.copy(),
-        _weights([c.pattern for c in classes], policy),
+        weights_of([c.pattern for c in classes], policy),
         np.zeros(len(classes), np.int64),
         np.zeros(len(classes), np.bool_),
         stream(seed, "harvesting").integers(1, 2_000_000_000, 2).astype(np.int64),
         np.zeros(8),
         np.zeros(11, np.int64),
     )
-
-
-def _weights(patterns: Sequence[object], policy: HarvestPolicy) -> Floats:
-    """Of each length and class the weight of its pattern."""
-    ranked = (policy.first_weight, policy.second_weight, policy.third_weight)
-    by_length = {length: dict(zip(PREFERRED[length], ranked, strict=True)) for length in Length}
-    return np.array([[by_length[length][p] for p in patterns] for length in LENGTHS], np.float64)  # type: ignore[index]
 
 
 def _rules(system: System, policy: HarvestPolicy, lengths: Thresholds, step: int, work: Work) -> IdleRules:

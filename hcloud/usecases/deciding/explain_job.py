@@ -15,6 +15,7 @@ from hcloud.control.state import OWN
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Considered, Decision
 from hcloud.model.running.event import Arrival, Event
+from hcloud.model.running.harvest_note import HarvestTaken
 from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.placement import RESOURCES
@@ -35,6 +36,11 @@ def explain_job(path: Path, job: str) -> Story:
     if not arrivals and journal.before is not None:  # it came in a part that was put aside
         journal = read_whole(path)
         arrivals = _arrivals(journal, job)
+    if not arrivals and any(isinstance(e, HarvestTaken) and e.order.id == job for e in journal.lines):
+        raise UsageError(
+            f"{path}: job {job} runs on idle capacity, about which the policy decides nothing",
+            hint="hcloud operate status --json says how often and why it gave way",
+        )
     if not arrivals:
         known = [e.job for e in journal.events if isinstance(e, Arrival)]
         pieces = [name for name in known if name.startswith(f"{job}.")]

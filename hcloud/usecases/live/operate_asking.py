@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from hcloud.control.operating.harvested import HarvestRecord
+from hcloud.control.operating.records import JobRecord
 from hcloud.control.operating.together import pieces_of
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.usecases.live.operate import REQUESTS, look
@@ -30,13 +32,18 @@ def ask(place: str, what: str, job: str = "", *, ahead: bool = False) -> str:
     directory, about = directory_at(place), f" {job}" if job else ""
     if job:
         found = look(place).fold
-        mine = [found.jobs[job]] if job in found.jobs else pieces_of(found, job)
+        beside = found.harvested
+        mine: list[JobRecord] | list[HarvestRecord] = pieces_of(found, job)
+        if job in found.jobs:
+            mine = [found.jobs[job]]
+        elif job in beside.jobs:
+            mine = [beside.jobs[job]]
         if found.is_finished or (mine and all(one.is_over for one in mine)):
             state = f"is over already ({mine[0].result})" if mine else "is not known, and the work is over"
             raise UsageError(f"job {job} {state}", hint="hcloud operate status")
-        if not mine and job not in found.known:
+        if not mine and job not in found.known and not beside.knows(job):
             if not ahead:
-                meant = did_you_mean(job, found.active)
+                meant = did_you_mean(job, [*found.active, *beside.jobs])
                 hint = "hcloud operate status names the jobs; --ahead cancels one that has not come yet"
                 raise UsageError(f"job {job} is not known{meant}; nothing was cancelled", hint=hint)
             about += " (not known yet: it is not taken when it comes)"

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.ports import JobSource
 from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.harvest.hosts import IdleHost, free_cores, free_memory
 from hcloud.live.harvesting.terms import Harvestable, HarvestTerms, settings_of
-from hcloud.model.running.harvest_note import HarvestSet
+from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses, HarvestSet
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.workload import JobKind
 from hcloud.policy.facts import Setup
 from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, EngineParts, NoMoreJobs
 
+if TYPE_CHECKING:
+    from hcloud.harvest.classes import UseTypes
+    from hcloud.harvest.policy import HarvestPolicy
+
+_FAR = 1e15
 NAMED = 5
 """Jobs that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
 class BesideServices:
-    """A file of jobs for idle capacity (None: those that are known), and numbers of one's own (None: the bundled
-    ones)."""
+    """A file of jobs for idle capacity (None: those that are known), numbers of one's own (None: the bundled ones), and
+    what has the use of services in the past by classes (None: no history)."""
 
     jobs: Path | None = None
     policy: Path | None = None
+    types: Callable[[], UseTypes] | None = None
 
 
 def harvest_terms(
@@ -39,8 +47,8 @@ def harvest_terms(
     others, engine, follow = jobs
     settings = fold.harvested.settings
     if asked.jobs is None:
-        if asked.policy is not None:
-            raise UsageError("--harvest-policy says how --harvest works", hint="add --harvest BATCH")
+        if asked.policy is not None or asked.types is not None:
+            raise UsageError("--harvest-policy and --util say how --harvest works", hint="add --harvest BATCH")
         return None if settings is None else HarvestTerms(NoMoreJobs(), _engine(world, engine))
     if not setup.reserve:
         raise UsageError(
@@ -55,7 +63,42 @@ def harvest_terms(
     first = source.new()
     _check(first.orders, asked.jobs, fold, others)
     _check_room(first.orders, asked.jobs, setup, settings_of(policy, 0.0))
-    return HarvestTerms(_Told(first, source), runs, policy)
+    classes = None if asked.types is None else _classes(asked.types(), policy, first.orders, others.orders)
+    return HarvestTerms(_Told(first, source), runs, policy, classes)
+
+
+def _classes(
+    types: UseTypes, policy: HarvestPolicy, orders: Sequence[JobOrder], others: Sequence[JobOrder]
+) -> HarvestClasses:
+    """The classes of a history, and where short and long jobs begin. InputError where it is of none of the services."""
+    import numpy as np
+
+    from hcloud.harvest.jobs import thresholds, weights_of
+
+    tenants = types.histories.tenants
+    services = sorted({order.app or order.id for order in others})
+    if services and not set(services) & set(tenants):
+        raise InputError(
+            f"--util: none of its tenants ({_named(tenants)}) is a service of these jobs ({_named(services)})",
+            hint="a tenant is met with a service by its app, else by its id; --servers names the tenants of servers",
+        )
+    known = [order for order in orders if order.expect]
+    seconds = np.array([order.expect for order in known], np.float64)
+    work = np.array([(order.expect or 0.0) * order.cores for order in known], np.float64)
+    at = thresholds(types, policy, seconds, work) if known else None
+    short, long = (at.short, at.long) if at else (policy.short_below, policy.long_above or math.inf)
+    weights = weights_of([one.pattern for one in types.classes], policy)
+    return HarvestClasses(
+        0.0,
+        short,
+        min(long, _FAR),
+        tuple(
+            HarvestClass(
+                one.name, one.mean, one.peak, tuple(weights[:, n].tolist()), tuple(tenants[m] for m in one.members)
+            )
+            for n, one in enumerate(types.classes)
+        ),
+    )
 
 
 ALONE = "1: what runs on idle capacity runs on one machine"

@@ -191,14 +191,18 @@ def _unplaceable(name: str, size: tuple[float, float], count: int, wanted: str =
     )
 
 
-def _too_many(setting: Setting, tasks: Tasks, lost: Ints) -> EvidenceError:
+class NeverHeldError(EvidenceError):
+    """The whole reserve never holds the pieces of some job at once."""
+
+
+def _too_many(setting: Setting, tasks: Tasks, lost: Ints) -> NeverHeldError:
     """What to say of jobs whose pieces the whole reserve does not hold at once; of these of the one with the most."""
     assert tasks.pieces is not None
     worst = int(lost[np.argmax(tasks.pieces[lost] * tasks.ask[lost])])
     each = f"{tasks.ask[worst] / 1000:g} vCPU, {tasks.memory[worst] / 1024:g} GiB on each"
     count = len(np.unique(tasks.job[lost]))
     more = f", nor of {counted(count - 1, 'other job')} all they ask for" if count > 1 else ""
-    return EvidenceError(
+    return NeverHeldError(
         f"job {tasks.name(worst)} runs on {tasks.pieces[worst]:,} servers at once ({each}), and all "
         f"{counted(setting.servers, 'reserved server')} together never hold that{more}",
         hint="reserve more (--pool), let pieces begin one by one (placement.gang: false), share servers "

@@ -12,7 +12,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.sim.outcomes.comparison import ComparedStrategy, SizedReserve, StrategyComparison
 from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.setup.fitting import held_by_some
-from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
+from hcloud.usecases.studies.simulation import NeverHeldError, Study, simulate_once, with_seed
 
 _USUAL = 100
 _MOST = 8 * _USUAL
@@ -138,7 +138,10 @@ class _Sizes:
         return self._told(at) if at <= _MOST else None
 
     def _keeps(self, level: int, share: float) -> bool:
-        return _kept(self._at(level)) >= share
+        try:
+            return _kept(self._at(level)) >= share
+        except NeverHeldError:  # the usual reserve held all jobs on several servers, and this one does not
+            return False
 
     def _at(self, level: int) -> list[Measures]:
         place = self._ladder.at(level)
