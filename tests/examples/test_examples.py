@@ -47,7 +47,7 @@ def test_the_run_of_idle_hours(command: str) -> None:
 
 def test_the_generated_use_is_what_its_seed_makes() -> None:
     made = runpy.run_path(str(ROOT / "idle-hours" / "generate.py"))
-    for name in ("servers", "util"):
+    for name in ("servers", "util", "disks", "reimages"):
         text = "\n".join(made[name]()) + "\n"
         assert text == (ROOT / "idle-hours" / f"{name}.csv").read_text(encoding="utf-8")
 
