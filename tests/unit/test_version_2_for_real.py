@@ -1,5 +1,5 @@
-"""Control groups of version 2 as the kernel has them, with whatever controller it offers there: limits on processors and
-memory need theirs, grouping and ending do not."""
+"""Control groups of version 2 as the kernel has them, with whatever controller it offers there: limits on processors
+and memory need theirs, grouping and ending do not."""
 
 from __future__ import annotations
 
