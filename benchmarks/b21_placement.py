@@ -124,11 +124,11 @@ def beside_slurm(nodes: int, jobs: int) -> None:
     )
 
 
-def world_of(tasks: int, servers: int, placement: str, cloud: CloudModel) -> SimulatedWorld:
-    """Tasks of 100 ms on so many reserved servers of 16 units at 80 % busy where nobody presses, who press on each
-    resource with anything from 0 to 99, before the first event."""
+def world_of(tasks: int, servers: int, placement: str, cloud: CloudModel, busy: float = BUSY) -> SimulatedWorld:
+    """Tasks of 100 ms on so many reserved servers of 16 units, as many as keep that share of them busy where nobody
+    presses; they press on each resource with anything from 0 to 99. The world is before its first event."""
     gaps, none = (
-        np.random.default_rng(1).exponential(0.1 / (servers * UNITS * BUSY), tasks),
+        np.random.default_rng(1).exponential(0.1 / (servers * UNITS * busy), tasks),
         np.full(tasks, -1, np.int32),
     )
     jobs = Jobs(
@@ -142,7 +142,8 @@ def world_of(tasks: int, servers: int, placement: str, cloud: CloudModel) -> Sim
     return build(setting, prepared, usual_capacity(tasks, servers, journal=False))
 
 
-def _without_interference(cloud: CloudModel) -> CloudModel:
+def without_interference(cloud: CloudModel) -> CloudModel:
+    """A cloud on which neighbours press, and nobody runs slower for it."""
     batch = tuple(replace(p, value=0.0 if p.key == "sensitivity" else p.value) for p in cloud.sections["batch"])
     return replace(cloud, sections={**cloud.sections, "batch": batch})
 
@@ -179,7 +180,7 @@ def theirs(world: SimulatedWorld, servers: int) -> tuple[float, np.ndarray]:
 def beside_simpy(tasks: int = 20_000, servers: int = 30) -> None:
     """Microseconds a task of both, with neighbours that press on each other and without."""
     cloud = quiet_cloud()
-    for name, model in (("tenants press", cloud), ("nobody presses", _without_interference(cloud))):
+    for name, model in (("tenants press", cloud), ("nobody presses", without_interference(cloud))):
         mine, world = ours(tasks, servers, model)
         peer, response = theirs(world, servers)
         measured = column(world.tasks, "ended") - column(world.tasks, "decide")
