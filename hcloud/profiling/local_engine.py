@@ -235,7 +235,7 @@ class LocalEngine:
         self._know()
         if self._used is None:
             self._used = UsedSeconds(f"{keeper.MARK}={self._token}/")
-        names = [name for name in self._places if self._names.get(name) is not None]
+        names = [name for name in list(self._places) if self._names.get(name) is not None]
         try:
             found = self._used.look(names)
         except OSError as error:

@@ -57,10 +57,10 @@ def ledger() -> list[tuple[str, str, float]]:
 def test_a_service_that_spikes_has_its_machine_back(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("web.sh").write_text(
         f"""{told("begin", "web")}
-until [ -s b0.pid ] || [ -s b1.pid ]; do sleep 0.1; done
+until [ -s b0.pid ] || [ -s b1.pid ]; do sleep 0.3; done
 sleep 1
 {told("spike", "web")}
-timeout 30 sh -c 'while kill -0 $(cat b?.pid); do :; done' 2> /dev/null
+timeout 60 sh -c 'while kill -0 $(cat b?.pid); do :; done' 2> /dev/null
 {told("calm", "web")}
 sleep 3
 {told("end", "web")}
@@ -74,7 +74,7 @@ until grep -q calm ledger; do {told("beat", "$1")}; sleep {BEAT}; done
 """
     )
     Path("services.csv").write_text("id,kind,command,cores,memory,app\nweb,service,sh web.sh,0.9,64Mi,api\n")
-    rows = "".join(f"b{n},sh batch.sh b{n},0.2,32Mi,4\n" for n in range(2))
+    rows = "".join(f"b{n},sh batch.sh b{n},0.25,32Mi,4\n" for n in range(2))
     Path("batch.csv").write_text(f"id,command,cores,memory,expect\n{rows}")
     words = ["--harvest", "batch.csv", "--harvest-policy", "mine.yaml", *HISTORY, "--json"]
     assert main.run(["operate", *RUN, *words]) == 0, capsys.readouterr()
@@ -97,7 +97,7 @@ until grep -q calm ledger; do {told("beat", "$1")}; sleep {BEAT}; done
     assert idle["vcpu_hours_in_vain"] > 0
     yielded = [line for line in lines if line.get("note") == "harvest-yielding"]
     assert {line["job"] for line in yielded} >= set(victims)
-    assert all(line["use"] > 0.2 for line in yielded), "what the service used was measured"
+    assert all(line["use"] > 0.1 for line in yielded), "what the service used was measured"
     assert all(job.classes == ("periodic-2",) for job in judge_journal(here).jobs.values()), "by the history of api"
 
 
