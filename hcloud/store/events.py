@@ -43,6 +43,7 @@ UNBOUNDED = "unbounded"
 MOST = 1e15
 LONGEST_NAME, LONGEST_WHY = 200, 1000
 MOST_SERVERS, MOST_AGENTS, MOST_REFUSED = 1_000_000, 1_000, 1_000_000
+MOST_PRIORITY = (1 << 32) - 1  # the highest that slurmctld knows
 
 
 def _no_number(token: str) -> float:
@@ -229,11 +230,12 @@ def _read_arrival(document: Document) -> Arrival:
     expected = None if document.get("expected") is None else _number(document, "expected", 0.0, MOST)
     slack = None if document.get("slack") is None else _number(document, "slack", -MOST, MOST)
     urgent = _flag(document, "urgent", usual=False)
+    priority = _whole(document, "priority", -MOST_PRIORITY, MOST_PRIORITY) if "priority" in document else 0
     natures = _known(document, "tolerates"), _known(document, "true_tolerates")
     pieces = _whole(document, "pieces", 1, MOST_SERVERS) if "pieces" in document else 1
     after = _named(document["after"], "after") if "after" in document else None
     by, ranked, several = (agent, copy_age, platform), _ranked(document), (pieces, after)
-    return Arrival(*known, *by, ranked, *natures, refused, expected, *several, slack, urgent)
+    return Arrival(*known, *by, ranked, *natures, refused, expected, *several, slack, urgent, priority)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -261,6 +263,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({} if event.expected is None else {"expected": event.expected}),
         **({} if event.slack is None else {"slack": event.slack}),
         **({"urgent": True} if event.urgent else {}),
+        **({"priority": event.priority} if event.priority else {}),
         **({"pieces": event.pieces} if event.pieces > 1 else {}),
         **({} if event.after is None else {"after": event.after}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),

@@ -189,7 +189,8 @@ class JobExchange:
             return  # told twice
         self.arrivals[event.job] = event
         submit = event.at if event.submitted is None else event.submitted
-        self._new.append(JobOrder(event.job, submit, (), event.ask, event.memory, restartable=event.restartable))
+        order = JobOrder(event.job, submit, (), event.ask, event.memory, restartable=event.restartable)
+        self._new.append(replace(order, priority=event.priority))
 
     def _ended(self, event: Completion | Failed | Cancelled) -> None:
         name, attempt = event.job, self._ordered().get(event.job)

@@ -17,6 +17,8 @@ from hcloud.profiling.machines import ProcessHost
 from hcloud.providers.slurm.site import NodeGroup
 
 GROUPS = (NodeGroup("small", 1, 1024, 2, 3), NodeGroup("medium", 2, 2048, 1, 2), NodeGroup("large", 4, 4096, 1, 1))
+BY_SIZE = "PriorityType=priority/multifactor\nPriorityWeightJobSize=10000\n"
+"""Jobs of one size have one priority, less what their users' nice takes from it."""
 RUN = ("run", "--engine", "slurm", "--cloud", "local", "--plain", "--no-probe", "--pool", "1")
 
 
@@ -105,6 +107,34 @@ def test_a_controller_that_is_killed_goes_on_and_slurmctld_may_be_restarted(grid
     printed = end(running, grid)
     assert ledger(grid) == all_once(jobs), printed
     wait_for(lambda: is_clean(grid), "something is left", 20)
+
+
+@pytest.mark.long
+def test_jobs_leave_hclouds_own_queue_in_slurms_order(home: Path) -> None:
+    """One reserved machine, with a job on it; two wait in hcloud's queue when a third comes that slurmctld ranks above
+    them, and it begins before them."""
+    with cluster(home, GROUPS[:1], more=BY_SIZE) as grid:
+        ledger, go = home / "ledger", home / "go"
+
+        def submitted(nice: int) -> str:
+            command = f"echo begin $SLURM_JOB_ID >> {ledger}; until [ -e {go} ]; do sleep 0.1; done"
+            return grid.submit(command, "--mem=64", "-t", "1", f"--nice={nice}")
+
+        running = controller(grid, *RUN, "--strategy", "SR")
+        jobs = [submitted(0)]
+        wait_for(lambda: ledger.exists() or running.poll(), "the first does not begin", 60)
+        jobs += [submitted(nice) for nice in (300, 200)]
+        journal = home / ".hcloud" / "operate" / "journal.jsonl"
+        wait_for(lambda: journal.read_text().count('"decision":"queue"') == 2 or running.poll(), "they do not wait", 60)
+        jobs += [submitted(100)]
+        ranked = [grid.job(job).priority for job in jobs[1:]]
+        assert ranked == sorted(ranked)
+        assert ranked[0] < ranked[-1]
+        wait_for(lambda: journal.read_text().count('"decision":"queue"') == 3 or running.poll(), "it does not wait", 60)
+        go.touch()
+        wait_for(lambda: len(ledger.read_text().splitlines()) == 4 or running.poll(), "not all begin", 60)
+        assert ledger.read_text().split()[1::2] == [jobs[0], jobs[3], jobs[2], jobs[1]]
+        end(running, grid)
 
 
 def test_a_job_file_and_a_cluster_of_another_kind_are_refused(grid: Cluster) -> None:

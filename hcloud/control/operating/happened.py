@@ -35,6 +35,7 @@ def taken(
         coin,
         order.submit if order.submit < at else None,
         movable=order.restartable,
+        priority=order.priority,
     )
     if order.piece is not None and linked:
         came = replace(came, pieces=order.piece.count, after=order.piece.after)

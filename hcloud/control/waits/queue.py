@@ -36,17 +36,24 @@ _COUNTED_EVERY = 10.0
 
 
 def append(c: Control, number: int) -> None:
-    """Put a job at the end of the queue, or in that of its class."""
+    """Put a job into the queue, behind all that are as urgent, or into that of its class."""
+    job = c.jobs[number]
     if c.rules.classes > 0:
-        begin_wait(c, c.jobs[number], c.jobs[number].asked)
+        begin_wait(c, job, job.asked)
         join_own(c, number)
         return
-    if c.desk.tail >= 0:
-        c.jobs[c.desk.tail].behind = number
+    ahead, other = c.desk.tail, -1
+    if ahead >= 0 and c.jobs[ahead].urgent < job.urgent:
+        ahead, other = -1, c.desk.head
+        while c.jobs[other].urgent >= job.urgent:
+            ahead, other = other, c.jobs[other].behind
+    job.behind = other
+    if ahead >= 0:
+        c.jobs[ahead].behind = number
     else:
-        c.desk.head = number
-    c.jobs[number].behind = -1
-    c.desk.tail = number
+        c.desk.head, c.desk.blocked = number, 0
+    if other < 0:
+        c.desk.tail = number
     c.desk.queued += pieces_of(c, number)
 
 

@@ -51,7 +51,8 @@ class Arrival:
     (``refused``); where it is a process, ``ranked`` are the instances that it proposed, the best first. ``platform`` is
     the job's row of the speeds of types. It is ``expected`` to run for so many seconds, by its application's last run
     or by its user, and may wait for its ``slack`` without missing what it was promised (below 0: that is missed
-    already; None: it follows from how long it runs). An ``urgent`` one goes before others that wait. It is one of so
+    already; None: it follows from how long it runs). An ``urgent`` one goes before others that wait, then those with a
+    higher ``priority``, then those that came before. It is one of so
     many ``pieces`` of a job of several servers, and comes ``after`` that piece (None: the first); nothing is decided
     before the last has come."""
 
@@ -77,6 +78,7 @@ class Arrival:
     after: str | None = None
     slack: float | None = None
     urgent: bool = False
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,8 @@ class JobOrder:
     when it was submitted, in seconds since 1970. ``restartable`` says that it may begin anew where its machine is lost
     or another suits it better. ``nodes`` above 1 is a job over several machines, which an engine runs by itself;
     ``piece`` says which part it is of a job of several servers that hcloud places (None: it runs on one).
-    ``user`` and ``directory`` are where it runs."""
+    ``user`` and ``directory`` are where it runs. Of those that wait the one with the highest ``priority`` comes
+    first."""
 
     id: str
     submit: float
@@ -85,6 +86,7 @@ class JobOrder:
     directory: str = ""
     is_limit: bool = False
     piece: Piece | None = None
+    priority: int = 0
 
 
 def in_pieces(order: JobOrder, servers: int) -> tuple[JobOrder, ...]:

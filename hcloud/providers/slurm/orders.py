@@ -63,6 +63,7 @@ def order_of(job: SlurmJob) -> JobOrder:
         user=job.user,
         directory=job.directory,
         is_limit=stated is None and bool(job.minutes),
+        priority=job.priority or -job.nice,
     )
 
 
