@@ -95,6 +95,7 @@ BY_RULE: dict[str, tuple[str, ...]] = {
 }
 BY_KEY: dict[str, tuple[str, ...]] = {
     **{f"information.{over}sized_{what}": REQUESTED for over in ("over", "under") for what in ("share", "factor")},
+    "reserved.instance_vcpus": ("SR", "reserved.rounding=down"),  # servers are no larger than the type: it rounds
     "reserved.overprovision_unprofiled": ("SR", "information.rule=requested"),
     "placement.order_unprofiled": REQUESTED,
     "placement.copy_seconds": STALE,
@@ -125,7 +126,7 @@ OTHERWISE = {
     "information.oversized_factor": "3",
     "information.undersized_share": "0.05",
     "information.undersized_factor": "2",
-    "reserved.instance_vcpus": "128",
+    "reserved.instance_vcpus": "4",
     "reserved.rounding": "down",
     "reserved.overprovision": "1",
     "reserved.overprovision_unprofiled": "3",

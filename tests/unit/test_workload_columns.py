@@ -132,6 +132,19 @@ def test_times_of_which_some_have_a_zone_and_others_none_are_refused(tmp_path: P
     assert len(read_workload(path.with_suffix(".csv"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "said"), [("+09:00", "", "with a zone"), ("", "Z", r"without a zone \(UTC\)")]
+)
+def test_of_times_in_one_column_a_zone_that_is_missing_is_named(
+    first: str, then: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "jobs.csv"
+    rows = f"2026-11-01T10:00:00{first},3600,1\n2026-11-01T12:00:00{then},3600,1\n"
+    path.write_text("submit,duration,cores\n" + rows, encoding="utf-8")
+    with pytest.raises(InputError, match=said + ", as 2026"):
+        read_workload(path)
+
+
 OPEN_ENDED = """\
 vm,started,stopped,vcpu
 a,2026-10-01T00:00:00Z,,4

@@ -199,7 +199,9 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
         return column
     if _DATE.match(cell) is None:
         return column.in_numbers(ticks)
-    return replace(column, zoned=_has_zone(cell))
+    zoned = _has_zone(cell)
+    example = "with a zone, as 2026-11-01T10:00:00Z" if zoned else "without a zone (UTC), as 2026-11-01T10:00:00"
+    return replace(column, zoned=zoned, told=f"an ISO-8601 time {example}: like the first of the column")
 
 
 def _has_zone(cell: str) -> bool:
