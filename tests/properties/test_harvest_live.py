@@ -296,3 +296,16 @@ def test_who_has_no_room_anywhere_gets_no_class_and_any_machine() -> None:
     room = {"unpredictable-1": 3 * ((8000 - 2700 - 800) // 500), "no service": (8000 - 2700) // 500}
     for name, weight in room.items():
         assert drawn[name] / 899 == pytest.approx(weight / sum(room.values()), abs=0.06)
+
+
+def test_a_job_whose_class_is_gone_may_have_any_machine(tmp_path: Path) -> None:
+    rows = [job(f"b{n}", cores=4.0, seconds=90.0, submit=10.0) for n in range(2)]
+    world = world_of(tmp_path / "journal.jsonl", [[0.5]], rows, STAYING)
+    assert world.harvest is not None
+    world.harvest = replace(world.harvest, classes=CLASSES)
+    world.engine.seconds["s0"] = 60.0
+    world.run()
+    assert world.loop is not None
+    found = world.loop.fold.harvested
+    assert {one.classes for one in found.jobs.values()} == {("constant-1",)}
+    assert found.counted == {"completed": 2}, "the second begins when the first ends, after the service did"

@@ -231,7 +231,7 @@ class Harvester:
             return
         hosts = self._hosts()
         for job in self.ledger.waiting:
-            mine = [host for host in hosts if self._may_have(job, host)]
+            mine = [host for host in hosts if self._may_have(job, host)] or hosts  # its classes may be gone by now
             stream = _chance_of(job.order.id, job.attempt + 1)
             found = host_for(job.order.cores, job.order.memory, mine, self._rules, stream)
             if found < 0:
