@@ -241,6 +241,23 @@ def test_a_stop_that_came_too_late_does_not_end_new_work(here: Path) -> None:
     assert ledger() == Counter({"begin a": 1, "end a": 1})
 
 
+def test_a_stop_that_comes_while_the_controller_starts_ends_the_work(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As while it is compiled: nothing is begun then."""
+    jobs({"a": (0, 0.1)})
+
+    def compiling() -> object:
+        Requests(here / ".hcloud" / "operate" / "requests").put("stop")
+        return plain()
+
+    monkeypatch.setattr("hcloud.cli.live.operate._kernels", lambda terminal, compiled: compiling)
+    assert main.run(["operate", *RUN]) == 0
+    assert "none left standing" in capsys.readouterr().out
+    assert not ledger()
+    assert not left()
+
+
 def test_a_reserve_beyond_the_limits_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Jobs would be placed on machines that may never be launched."""
     jobs({"a": (0, 0.1)})

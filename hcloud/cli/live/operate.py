@@ -166,7 +166,9 @@ def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
         from hcloud.sim.kernels.compiled import compiled as load_compiled
 
         if compiled and is_first_use(SESSION):
-            terminal.note("the controller is compiled when it is first used: some seconds, once")
+            terminal.note(
+                "the controller is compiled when it is first used: up to a minute, once; --plain starts at once"
+            )
         return load_compiled(SESSION) if compiled else plain()
 
     return load

@@ -118,6 +118,8 @@ def load_site(path: Path) -> SlurmSite:
     try:
         found = parsed(path.read_text(encoding="utf-8"))
         return _site(found)
+    except FileNotFoundError as error:
+        raise FileError(f"{path}: is not there: this cluster was not made ready for hcloud", hint=WRITE) from error
     except OSError as error:
         raise FileError.of(error, path, "read") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -125,6 +127,7 @@ def load_site(path: Path) -> SlurmSite:
 
 
 WRITE_AGAIN = "hcloud slurm config --out FOLDER_OF_SLURM_CONF writes it"
+WRITE = f"{WRITE_AGAIN}; where slurm.conf is elsewhere, SLURM_CONF says so"
 
 
 def _site(found: Mapping[str, Any]) -> SlurmSite:

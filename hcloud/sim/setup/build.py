@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hcloud.control.controller import open_pool
 from hcloud.control.opening import COMMANDS, new_control
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.arrivals import at_once
@@ -24,8 +23,7 @@ from hcloud.policy.records import Ints, Reals, Table, column, record, table
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
-from hcloud.sim.kernels.agents import first_crash
-from hcloud.sim.kernels.obeying import expect_loss, open_host
+from hcloud.sim.setup.opening import open_reserve
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.streams import stream
@@ -97,8 +95,6 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
     link_pieces(jobs, tasks, rules)
     control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands)
     control = control._replace(speeds=np.rint(speeds * FULL_SPEED).astype(np.int64))
-    for lot in setting.lots:
-        open_pool(control, lot.kind, lot.servers)
     series = np.zeros((setting.samples, 4 + 3 * len(kinds)))
     series[:, 0] = sample_times(tasks, setting.samples)
     made = world.SimulatedWorld(
@@ -114,12 +110,8 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         series,
         np.zeros((setting.samples, setting.servers)),
     )
-    for agent in range(rules.agents):
-        first_crash(made, agent, 0.0)
     made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
-    for place in range(setting.servers):
-        open_host(made, place, 0.0)
-        expect_loss(made, place)
+    open_reserve(made, ((lot.kind, lot.servers) for lot in setting.lots))
     return made
 
 

@@ -114,7 +114,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(PrivateDirectory(directory))
     with lock.hold("hcloud operate"):
-        known = _unfinished(directory / JOURNAL)
+        known = _to_go_on_with(directory)
         if known is None and asked.jobs is asked.beside.jobs is None and asked.engine in (None, LOCAL_ENGINE):
             raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
         if known is None or not here.is_local:  # else it is said first which cloud the work is on
@@ -184,6 +184,15 @@ def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
         )
 
 
+def _to_go_on_with(directory: Path) -> JournalContents | None:
+    """The journal of work that is not finished. Where there is none, what was asked of a controller that did not read
+    it any more is forgotten; what is asked from now on is for this one."""
+    known = _unfinished(directory / JOURNAL)
+    if known is None:
+        Requests(directory / REQUESTS).clear()
+    return known
+
+
 def _unfinished(path: Path) -> JournalContents | None:
     """The journal of work that is not finished."""
     if not path.exists() or not path.stat().st_size:
@@ -197,8 +206,7 @@ def _unfinished(path: Path) -> JournalContents | None:
 
 
 def _begin_anew(directory: Path) -> None:
-    """Put a finished journal and the output of its jobs aside, and forget what was asked of a controller that did not
-    read it any more."""
+    """Put a finished journal and the output of its jobs aside."""
     path, output = directory / JOURNAL, directory / OUTPUT
     if path.exists() and path.stat().st_size:
         aside = segment(path)
@@ -207,7 +215,6 @@ def _begin_anew(directory: Path) -> None:
             output.rename(output.with_name(f"{OUTPUT}{aside.suffixes[0]}"))
             output.mkdir()
     (directory / ORDERS).unlink(missing_ok=True)
-    Requests(directory / REQUESTS).clear()
 
 
 def fold_of(known: JournalContents) -> Fold:
