@@ -64,6 +64,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b21_placement
 	$(BIN)/python -m benchmarks.b22_size
 	$(BIN)/python -m benchmarks.b23_harvest
+	$(BIN)/python -m benchmarks.b24_live_kills --ground local --ground memory
 	$(BIN)/python -m benchmarks.b25_queues
 
 $(VENV)/.run: requirements.lock pyproject.toml

@@ -305,7 +305,7 @@ def memory(kills: int, seed: int) -> Iterator[tuple[str, Found]]:
             for number in range(kills):
                 plan = plans.FaultPlan(rules=rules, seed=number)
                 world = rigs.World.of(Path(folder) / f"{number}.jsonl", jobs, "HM", 1, semantics=name, plan=plan)
-                world.kill_number = chance.randrange(MOMENTS)
+                world.kill_number = chance.randrange(1, MOMENTS + 1)
                 world.run()
                 world.close()
                 found += of_memory(world, len(jobs))
