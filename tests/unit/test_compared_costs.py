@@ -12,6 +12,7 @@ import pytest
 from operating import World, closed_after, job, setup_of
 
 from hcloud.model.running.alternatives import CostComparison, StrategyCost
+from hcloud.model.running.job import in_pieces
 from hcloud.policy.facts import TypeFacts
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
@@ -130,3 +131,12 @@ def test_where_there_is_nothing_to_compare_it_says_why(tmp_path: Path) -> None:
     world.run()
     assert "--compare" in compared(world.path, load_config(None), TODAY, at_end=True).notes[0]
     assert len(compared(world.path, load_config(None), TODAY).costs) == 3
+
+
+def test_the_pieces_of_a_job_that_ran_are_not_left_out(tmp_path: Path) -> None:
+    world = world_of(tmp_path / "j", "SR", 2, ("local", "local"), ("medium", "large"))
+    world.source.orders += in_pieces(job("g", cores=4, seconds=900.0), 2)
+    world.run()
+    world.check(completed=11)
+    found = compared(world.path, load_config(None), TODAY)
+    assert not [note for note in found.notes if "left out" in note]

@@ -89,7 +89,8 @@ def _compared(known: JournalContents, jobs: Jobs, market: _Market, until: float)
     for name in BESIDE:
         if name != known.setup.strategy:
             costs.append(_simulated(study, _as_here(load_strategy(name), vcpus)))
-    missing = _parts_missing(len(journeys) - len(jobs), running)
+    pieces = len(jobs) if jobs.servers is None else int(jobs.servers.sum())
+    missing = _parts_missing(len(journeys) - pieces, running)
     return CostComparison(market.unit, tuple(costs), (*market.notes, *missing))
 
 
