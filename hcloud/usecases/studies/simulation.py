@@ -8,7 +8,7 @@ from datetime import date
 
 import numpy as np
 
-from hcloud.errors import EvidenceError, UsageError
+from hcloud.errors import UsageError
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.requirement import Requirement, requirement_of
 from hcloud.model.running.cloud import CloudModel
@@ -18,7 +18,7 @@ from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.policy.placements import Ideal
-from hcloud.policy.records import Ints, Reals
+from hcloud.policy.records import Reals
 from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.requests import RequestedSizes
 from hcloud.policy.sizing import Reservation, reserved_servers
@@ -29,12 +29,12 @@ from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Droppe
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, unplaceable
 from hcloud.sim.setup.clusters import ClusterScenario
-from hcloud.sim.setup.fitting import Room, held_by_some, work_share
+from hcloud.sim.setup.fitting import Room, work_share
 from hcloud.sim.setup.prepare import Tasks, origin, tasks_of
 from hcloud.sim.setup.shop import Shop, ShopChoice, SmallerReserve, fitting_shop, open_shop, shop_for
-from hcloud.units import counted
 from hcloud.usecases.studies.classes import check_classes
 from hcloud.usecases.studies.clusters import check_rents, open_cluster, refuse_load
+from hcloud.usecases.studies.placeable import check_placeable, held_jobs
 from hcloud.usecases.workloads.scenarios import has_cluster, scenario_jobs, scenario_on_cluster
 from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
 
@@ -45,8 +45,6 @@ PAPER_SHAPES = ("n1-standard*", "n1-highmem*")
 _STEP = 60
 _SHORT, _FINE_STEP = 3600.0, 1
 """Ours: the load of work that is over within an hour counts by the second: minutes would hide a peak of seconds."""
-_NAMED = 8
-"""Types that a hint lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,62 +160,11 @@ def _of_jobs(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: da
     section = loaded.config
     jobs = settled(jobs.arriving, section.planning.divisible)
     shop, cloud = _market(loaded, asked, jobs, today)
-    jobs, dropped = _held(jobs, shop, drop=asked.drop_unplaceable)
+    jobs, dropped = held_jobs(jobs, shop, drop=asked.drop_unplaceable)
     return Study(
         jobs, cloud, shop, asked.profiled, section.planning.seed, section.workload.scenario, window_of(jobs),
         asked.drop_unplaceable, dropped,
     )  # fmt: skip
-
-
-def _held(jobs: Jobs, shop: Shop, *, drop: bool) -> tuple[Jobs, Dropped]:
-    """The jobs without those that no type of the shop holds, where these are to be dropped; else EvidenceError."""
-    held = held_by_some((t.shape for t in shop.types), jobs) | (jobs.gpus > 0)
-    lost, work = np.flatnonzero(~held), jobs.cores * jobs.duration
-    if not len(lost):
-        return jobs, NOTHING_DROPPED
-    if not drop or not held.any():
-        worst = int(lost[np.argmax(jobs.memory[lost])])
-        raise _unplaceable(jobs.name(worst), (jobs.cores[worst], jobs.memory[worst]), len(lost))
-    return jobs.at(np.flatnonzero(held)), Dropped(len(lost), float(work[lost].sum() / work.sum()))
-
-
-def _unplaceable(name: str, size: tuple[float, float], count: int, wanted: str = "", there: str = "") -> EvidenceError:
-    more = f", nor do {counted(count - 1, 'other job')}" if count > 1 else ""
-    asked = f"{size[0]:g} vCPU, {size[1]:g} GiB{f', {wanted}' if wanted else ''}"
-    hint = "allow larger types (--family, --vcpus), allow splitting (planning.divisible), or use --drop-unplaceable"
-    return EvidenceError(
-        f"job {name} ({asked}) fits no type that may be rented{more}",
-        hint=f"there are {there}; {hint}" if wanted else hint,
-    )
-
-
-class NeverHeldError(EvidenceError):
-    """The whole reserve never holds the pieces of some job at once."""
-
-
-def _too_many(setting: Setting, tasks: Tasks, lost: Ints) -> NeverHeldError:
-    """What to say of jobs whose pieces the whole reserve does not hold at once; of these of the one with the most."""
-    assert tasks.pieces is not None
-    worst = int(lost[np.argmax(tasks.pieces[lost] * tasks.ask[lost])])
-    each = f"{tasks.ask[worst] / 1000:g} vCPU, {tasks.memory[worst] / 1024:g} GiB on each"
-    count = len(np.unique(tasks.job[lost]))
-    more = f", nor of {counted(count - 1, 'other job')} all they ask for" if count > 1 else ""
-    return NeverHeldError(
-        f"job {tasks.name(worst)} runs on {tasks.pieces[worst]:,} servers at once ({each}), and all "
-        f"{counted(setting.servers, 'reserved server')} together never hold that{more}",
-        hint="reserve more (--pool), let pieces begin one by one (placement.gang: false), share servers "
-        "(placement.locality: pack), or use --drop-unplaceable",
-    )
-
-
-def _types_of(setting: Setting) -> str:
-    """The types that a strategy may use."""
-    rents = setting.strategy.follows("on_demand")
-    kinds = range(len(setting.shop.types)) if rents else sorted({lot.kind for lot in setting.lots})
-    shapes = [setting.shop.types[kind].shape for kind in kinds]
-    named = [f"{s.name} ({float(s.vcpus):g} vCPU, {float(s.memory_gib):g} GiB)" for s in shapes]
-    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
-    return f"{', '.join(named[:_NAMED])}{more}"
 
 
 def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -> tuple[Shop, CloudModel]:
@@ -356,24 +303,6 @@ def _speeds(study: Study, shop: Shop) -> Reals | None:
     return made
 
 
-def check_placeable(study: Study, setting: Setting, tasks: Tasks) -> None:
-    """Raise EvidenceError with the id of a job that fits no type the strategy may use, unless such jobs are dropped."""
-    if study.drop_unplaceable:
-        return
-    lost = np.flatnonzero(unplaceable(setting, tasks))
-    if not len(lost):
-        return
-    alone = replace(tasks, pieces=None)
-    by_itself = np.flatnonzero(unplaceable(setting, alone))
-    if not len(by_itself):
-        raise _too_many(setting, tasks, lost)
-    worst, lost = int(by_itself[np.argmax(tasks.memory[by_itself])]), by_itself
-    size = tasks.ask[worst] / 1000, tasks.memory[worst] / 1024
-    code = -1 if study.jobs.requires is None else int(study.jobs.requires[tasks.job[worst]])
-    wanted = study.jobs.requirements[code] if code >= 0 else ""
-    raise _unplaceable(tasks.name(worst), size, len(np.unique(tasks.job[lost])), wanted, _types_of(setting))
-
-
 def able_strategies(study: Study, strategies: Sequence[Strategy]) -> tuple[Strategy, ...]:
     """The strategies that leave out hardly any of the work; raises EvidenceError with a job's id where none does."""
     able = []
@@ -384,8 +313,7 @@ def able_strategies(study: Study, strategies: Sequence[Strategy]) -> tuple[Strat
         if work_share(tasks.need, tasks.work, unplaceable(setting, tasks)) <= MOST_REFUSED:
             able.append(strategy)
     if not able and strategies:
-        strict = replace(study, drop_unplaceable=False)
-        check_placeable(strict, setting_for(strict, strategies[-1], 1), tasks_for(strict, strategies[-1]))
+        check_placeable(study.jobs, setting_for(study, strategies[-1], 1), tasks_for(study, strategies[-1]))
     return tuple(able)
 
 
@@ -399,5 +327,6 @@ def simulate_once(
 ) -> RunOutcome:
     """One run of a strategy over the study; raises EvidenceError for a job that fits no type."""
     setting, tasks = setting_for(study, strategy, pool), tasks_for(study, strategy)
-    check_placeable(study, setting, tasks)
+    if not study.drop_unplaceable:
+        check_placeable(study.jobs, setting, tasks)
     return run(setting, tasks, journal=journal, advance=advance)

@@ -12,7 +12,8 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.sim.outcomes.comparison import ComparedStrategy, SizedReserve, StrategyComparison
 from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.setup.fitting import held_by_some
-from hcloud.usecases.studies.simulation import NeverHeldError, Study, simulate_once, with_seed
+from hcloud.usecases.studies.placeable import NeverHeldError
+from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
 
 _USUAL = 100
 _MOST = 8 * _USUAL

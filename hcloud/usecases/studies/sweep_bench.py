@@ -23,9 +23,9 @@ from hcloud.sim.setup.variation import varied_cloud, varied_strategy
 from hcloud.store.sweep_rows import Figure, SweepRow
 from hcloud.units import plain, rate
 from hcloud.usecases.studies.clusters import check_rents
+from hcloud.usecases.studies.placeable import check_placeable
 from hcloud.usecases.studies.simulation import (
     Study,
-    check_placeable,
     pool_for,
     setting_for,
     strategy_for,
@@ -88,7 +88,8 @@ class SweepBench:
         study = replace(seeded, cloud=varied_cloud(self.study.cloud, first.changes))
         setting = setting_for(study, strategy, self._pool(study, strategy, first.changes))
         tasks = self._tasks(study, strategy)
-        check_placeable(study, setting, tasks)
+        if not study.drop_unplaceable:
+            check_placeable(study.jobs, setting, tasks)
         measures = measure(run(replace(setting, samples=_SAMPLES), tasks))
         service = service_figures(measures)
         return tuple(self._row(what_if, measures, service) for what_if in batch.what_ifs)

@@ -1,0 +1,87 @@
+"""Jobs that nothing holds which a strategy may use: told by their ids, or dropped and counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hcloud.errors import EvidenceError
+from hcloud.model.workload import Jobs
+from hcloud.policy.records import Ints
+from hcloud.sim.outcomes.comparison import NOTHING_DROPPED, Dropped
+from hcloud.sim.setup.build import Setting, unplaceable
+from hcloud.sim.setup.fitting import held_by_some
+from hcloud.sim.setup.prepare import Tasks
+from hcloud.sim.setup.shop import Shop
+from hcloud.units import counted
+
+_NAMED = 8
+"""Types that a hint lists."""
+
+
+def held_jobs(jobs: Jobs, shop: Shop, *, drop: bool) -> tuple[Jobs, Dropped]:
+    """The jobs without those that no type of the shop holds, where these are to be dropped; else EvidenceError."""
+    held = held_by_some((t.shape for t in shop.types), jobs) | (jobs.gpus > 0)
+    lost, work = np.flatnonzero(~held), jobs.cores * jobs.duration
+    if not len(lost):
+        return jobs, NOTHING_DROPPED
+    if not drop or not held.any():
+        worst = int(lost[np.argmax(jobs.memory[lost])])
+        raise _unplaceable(jobs.name(worst), (jobs.cores[worst], jobs.memory[worst]), len(lost))
+    return jobs.at(np.flatnonzero(held)), Dropped(len(lost), float(work[lost].sum() / work.sum()))
+
+
+def _unplaceable(name: str, size: tuple[float, float], count: int, wanted: str = "", there: str = "") -> EvidenceError:
+    more = f", nor do {counted(count - 1, 'other job')}" if count > 1 else ""
+    asked = f"{size[0]:g} vCPU, {size[1]:g} GiB{f', {wanted}' if wanted else ''}"
+    hint = "allow larger types (--family, --vcpus), allow splitting (planning.divisible), or use --drop-unplaceable"
+    return EvidenceError(
+        f"job {name} ({asked}) fits no type that may be rented{more}",
+        hint=f"there are {there}; {hint}" if wanted else hint,
+    )
+
+
+class NeverHeldError(EvidenceError):
+    """The whole reserve never holds the pieces of some job at once."""
+
+
+def _too_many(setting: Setting, tasks: Tasks, lost: Ints) -> NeverHeldError:
+    """What to say of jobs whose pieces the whole reserve does not hold at once; of these of the one with the most."""
+    assert tasks.pieces is not None
+    worst = int(lost[np.argmax(tasks.pieces[lost] * tasks.ask[lost])])
+    each = f"{tasks.ask[worst] / 1000:g} vCPU, {tasks.memory[worst] / 1024:g} GiB on each"
+    count = len(np.unique(tasks.job[lost]))
+    more = f", nor of {counted(count - 1, 'other job')} all they ask for" if count > 1 else ""
+    return NeverHeldError(
+        f"job {tasks.name(worst)} runs on {tasks.pieces[worst]:,} servers at once ({each}), and all "
+        f"{counted(setting.servers, 'reserved server')} together never hold that{more}",
+        hint="reserve more (--pool), let pieces begin one by one (placement.gang: false), share servers "
+        "(placement.locality: pack), or use --drop-unplaceable",
+    )
+
+
+def _types_of(setting: Setting) -> str:
+    """The types that a strategy may use."""
+    rents = setting.strategy.follows("on_demand")
+    kinds = range(len(setting.shop.types)) if rents else sorted({lot.kind for lot in setting.lots})
+    shapes = [setting.shop.types[kind].shape for kind in kinds]
+    named = [f"{s.name} ({float(s.vcpus):g} vCPU, {float(s.memory_gib):g} GiB)" for s in shapes]
+    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    return f"{', '.join(named[:_NAMED])}{more}"
+
+
+def check_placeable(jobs: Jobs, setting: Setting, tasks: Tasks) -> None:
+    """Raise EvidenceError with the id of a job that fits no type the strategy may use."""
+    lost = np.flatnonzero(unplaceable(setting, tasks))
+    if not len(lost):
+        return
+    alone = replace(tasks, pieces=None)
+    by_itself = np.flatnonzero(unplaceable(setting, alone))
+    if not len(by_itself):
+        raise _too_many(setting, tasks, lost)
+    worst, lost = int(by_itself[np.argmax(tasks.memory[by_itself])]), by_itself
+    size = tasks.ask[worst] / 1000, tasks.memory[worst] / 1024
+    code = -1 if jobs.requires is None else int(jobs.requires[tasks.job[worst]])
+    wanted = jobs.requirements[code] if code >= 0 else ""
+    raise _unplaceable(tasks.name(worst), size, len(np.unique(tasks.job[lost])), wanted, _types_of(setting))
