@@ -8,7 +8,7 @@ import numpy as np
 
 from hcloud.control.state import Control
 from hcloud.policy.placement import RESOURCES
-from hcloud.policy.records import Ints, Reals, Table, table
+from hcloud.policy.records import Bytes, Ints, Reals, Small, Table, Tiny, table
 
 QUALITY = 18
 """A quality sample, which is in the journal only, beside the kinds of events of :mod:`hcloud.control.ranks`."""
@@ -92,12 +92,12 @@ class Task:
     decide: float
     decided: float
     work: float
-    service: int
+    service: Tiny
     need: int
     cancelled: float
-    lost: int
-    over: int
-    crashed: int
+    lost: Small
+    over: Tiny
+    crashed: Tiny
     left: float
     due: float
     rate: float
@@ -109,27 +109,27 @@ class Task:
     ended: float
     queued: float
     cores: int
-    running: int
-    version: int
-    suspect: int
-    action: int
-    reason: int
-    paid: int
-    kind: int
-    serial: int
+    running: Tiny
+    version: Small
+    suspect: Tiny
+    action: Small
+    reason: Small
+    paid: Tiny
+    kind: Small
+    serial: Small
     margin: float
-    vector: Annotated[Ints, RESOURCES]
-    tolerates: Annotated[Ints, RESOURCES]
-    agent: int
-    turn: int
+    vector: Annotated[Bytes, RESOURCES]
+    tolerates: Annotated[Bytes, RESOURCES]
+    agent: Small
+    turn: Small
     known: float
-    refused: int
-    ahead: int
-    following: int
-    locally: int
+    refused: Small
+    ahead: Small
+    following: Small
+    locally: Tiny
     held: float
-    awaits: int
-    rests: int
+    awaits: Tiny
+    rests: Tiny
 
 
 class Agent:
