@@ -8,7 +8,7 @@ tolerate as much lie on one point, and jobs that are alike get the same candidat
 from __future__ import annotations
 
 from hcloud.control.state import POINTS, Control, Job
-from hcloud.policy.placement import RESOURCES, UNTOUCHED
+from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED
 
 _PRIME, _FACTOR, _APART = 2_147_483_647, 48_271, 12_820_163
 _MOST_BORNE = 100
@@ -58,7 +58,7 @@ def put_anew(c: Control, number: int) -> None:
 def hashed_place(c: Control, job: Job, which: int, turn: int) -> int:
     """The place on a roster, which lists some server, that a job's question of a turn finds."""
     resource = turn % RESOURCES
-    asked = _mixed(_mixed(job.vector[resource], resource), c.desk.salt + turn)
+    asked = _mixed(_mixed(int(job.vector[resource]), resource), c.desk.salt + turn)
     at, ring = asked % POINTS, which * RESOURCES + resource
     while c.ring[at].first[ring] == 0:
         empty = at % _ARC == 0 and c.ring[at].arc[ring] == 0

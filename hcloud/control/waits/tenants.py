@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.searching.search import is_strict
 from hcloud.control.servers.tenancy import weight_on
 from hcloud.control.state import SHELF, UP, Control, Job, Server
-from hcloud.policy.placement import RESOURCES, room_of, violation_in
+from hcloud.policy.placing.placement import RESOURCES, room_of, violation_in
 
 LOOKED = 64
 """Ours: reserved servers that are looked at, evenly over all; more would make no estimate better, and cost time."""
@@ -88,18 +88,18 @@ def _bears_without(c: Control, server: Server, job: Job, absent: tuple[int, int]
     gone, i = absent
     capacity, leaver = c.kinds[server.kind].cores, c.jobs[gone]
     left, comes, tolerance = weight_on(c, server, leaver.cores), weight_on(c, server, job.ask), c.rules.tolerance
-    total = server.pressure[i] - leaver.vector[i] * left + job.vector[i] * comes
-    if total > room_of(job.tolerates[i] + tolerance, job.vector[i], comes, capacity):
+    total = server.pressure[i] - int(leaver.vector[i]) * left + int(job.vector[i]) * comes
+    if total > room_of(int(job.tolerates[i]) + tolerance, job.vector[i], comes, capacity):
         return False
     if total <= server.room[i]:
         return True
-    if room_of(leaver.tolerates[i] + tolerance, leaver.vector[i], left, capacity) > server.room[i]:
+    if room_of(int(leaver.tolerates[i]) + tolerance, leaver.vector[i], left, capacity) > server.room[i]:
         return False  # another bears the least, and stays
     tenant = server.first
     while tenant >= 0:
         other = c.jobs[tenant]
         weight = weight_on(c, server, other.cores)
-        if tenant != gone and total > room_of(other.tolerates[i] + tolerance, other.vector[i], weight, capacity):
+        if tenant != gone and total > room_of(int(other.tolerates[i]) + tolerance, other.vector[i], weight, capacity):
             return False
         tenant = other.next
     return True

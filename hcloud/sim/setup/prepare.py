@@ -10,12 +10,12 @@ import numpy as np
 from hcloud.model import workload
 from hcloud.model.measured.profile import UNKNOWN_SCORE
 from hcloud.model.running import cloud, strategy
-from hcloud.policy.information import Information, Profiled
-from hcloud.policy.placements import Centralised, Ideal, Sampled, Sparrow
-from hcloud.policy.records import Ints, Reals
+from hcloud.policy.placing.placements import Centralised, Ideal, Sampled, Sparrow
+from hcloud.policy.placing.searching import MultiClass
+from hcloud.policy.records import Bytes, Ints, Reals
 from hcloud.policy.registry import rule_of, sizing_of
-from hcloud.policy.requests import RequestedSizes, TargetSizes
-from hcloud.policy.searching import MultiClass
+from hcloud.policy.sizes.information import Information, Profiled
+from hcloud.policy.sizes.requests import RequestedSizes, TargetSizes
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST, borne, drawn, estimated, put_profiled, put_stated
@@ -48,25 +48,25 @@ class Tasks:
     need: Ints
     ask: Ints
     memory: Ints
-    vector: Ints
-    truth: Ints
+    vector: Bytes
+    truth: Bytes
     coin: Reals
     job: Ints
     left_out: dict[str, int]
     ids: workload.Ids | None = None
     platform: Ints | None = None
-    borne: tuple[Ints, Ints] | None = None
+    borne: tuple[Bytes, Bytes] | None = None
     expected: Reals | None = None
     slack: Reals | None = None
     pieces: Ints | None = None
 
     @property
-    def tolerates(self) -> Ints:
+    def tolerates(self) -> Bytes:
         """What tasks tolerate, as it is known."""
         return MOST - self.vector if self.borne is None else self.borne[0]
 
     @property
-    def true_tolerates(self) -> Ints:
+    def true_tolerates(self) -> Bytes:
         """What tasks tolerate."""
         return MOST - self.truth if self.borne is None else self.borne[1]
 
