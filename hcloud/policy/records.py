@@ -84,4 +84,5 @@ def _packed(fields: dict[str, np.dtype[Any]]) -> np.dtype[Any]:
     offsets = [places[name] for name in fields]
     size = -(-end // 8) * 8
     layout: Any = {"names": [*fields], "formats": [*fields.values()], "offsets": offsets, "itemsize": size}
-    return np.dtype(layout, align=True)
+    made: np.dtype[Any] = np.dtype(layout, align=True)
+    return made

@@ -142,9 +142,15 @@ def compile_group(group: str) -> None:
 
 def _without_literals(template: Any) -> Any:
     def of(self: Any, args: Any, kws: Any) -> Any:
-        return template(self, tuple(map(types.unliteral, args)), kws)
+        return template(self, tuple(map(_plain_type, args)), kws)
 
     return of
+
+
+def _plain_type(kind: Any) -> Any:
+    """What a kernel is compiled for where it is called with that: whole numbers have 64 bits."""
+    kind = types.unliteral(kind)
+    return types.int64 if isinstance(kind, types.Integer) else kind
 
 
 def arguments(function: FunctionType) -> tuple[Any, ...]:

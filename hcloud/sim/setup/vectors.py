@@ -83,7 +83,9 @@ def put_stated(vectors: tuple[Bytes, Bytes], stated: Kinds | None, rows: Ints, *
         made[chosen] = mine[chosen]
 
 
-def borne(vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, seed: int, *, informed: bool) -> tuple[Bytes, Bytes] | None:
+def borne(
+    vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, seed: int, *, informed: bool
+) -> tuple[Bytes, Bytes] | None:
     """What jobs tolerate, as it is known and as it is, where that is told of some; None: 99 less what they cause."""
     if not jobs.tolerates and jobs.bears is None:
         return None
