@@ -10,7 +10,7 @@ from living import came, session, sound
 
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import Cancelled, Completion
-from hcloud.store.events import event_document, parse_event
+from hcloud.store.journals.events import event_document, parse_event
 
 COMING = st.lists(
     st.tuples(st.sampled_from((-100, -1, 0, 0, 0, 7, 4_294_967_295)), st.booleans(), st.booleans()), max_size=12
