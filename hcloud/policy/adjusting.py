@@ -28,13 +28,19 @@ _SAME = 1.1
 _MOST_TURNS = 20
 
 
-class Watched:
-    """A record of a job: since when it has been ``below`` its target, or ``above`` it (infinite: it is not), when it
-    was last ``adjusted`` and which ``way`` (1: more, -1: less, 0: never), how often it ``turned`` lately; a size, in
-    thousandths of a vCPU, that was ``short`` after it had been at a rate (``rated``) with more."""
+class Sighting:
+    """A record of what is seen of a job by who measures it: since when it has been ``below`` its target, or ``above``
+    it (infinite: it is not)."""
 
     below: float
     above: float
+
+
+class Watched:
+    """A record of a job by who decides: when it was last ``adjusted`` and which ``way`` (1: more, -1: less, 0: never),
+    how often it ``turned`` lately; a size, in thousandths of a vCPU, that was ``short`` after it had been at a rate
+    (``rated``) with more."""
+
     adjusted: float
     way: int
     turned: int
@@ -42,9 +48,12 @@ class Watched:
     rated: float
 
 
-class _Unwatched(NamedTuple):
+class _Unseen(NamedTuple):
     below: float = math.inf
     above: float = math.inf
+
+
+class _Unwatched(NamedTuple):
     adjusted: float = -math.inf
     way: int = 0
     turned: int = 0
@@ -53,8 +62,8 @@ class _Unwatched(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where a job is, in thousandths of a vCPU: what it has (``cores``), what sizing would give it now (``floor``), what
-    is ``free`` on its server and what best effort has there (``lent``); the most that another server has for it
+    """Where a job is, in thousandths of a vCPU: what it has (``cores``), what sizing would give it now (``floor``),
+    what is ``free`` on its server and what best effort has there (``lent``); the most that another server has for it
     (``elsewhere``); whether it may have several servers (``splits``), and may move (``movable``)."""
 
     cores: int
@@ -66,34 +75,39 @@ class Position(NamedTuple):
     movable: int
 
 
+def unseen() -> Sighting:
+    """Of a job that nobody has measured."""
+    made: Sighting = record(_Unseen())  # type: ignore[assignment]
+    return made
+
+
 def unwatched() -> Watched:
-    """Of a job of which nothing was measured."""
+    """Of a job that was never adjusted."""
     made: Watched = record(_Unwatched())  # type: ignore[assignment]
     return made
 
 
-def forget(job: Watched) -> None:
-    """Begin anew: the row is another job's."""
-    job.below, job.above, job.adjusted = math.inf, math.inf, -math.inf
-    job.way, job.turned, job.short, job.rated = 0, 0, 0, 0.0
+def notice(rules: Rules, seen: Sighting, measured: tuple[float, float], now: float) -> None:
+    """Note a performance and a rate that were measured."""
+    is_below, is_above = below_or_above(rules, measured)
+    seen.below = min(seen.below, now) if is_below else math.inf
+    seen.above = min(seen.above, now) if is_above else math.inf
 
 
-def notice(rules: Rules, job: Watched, measured: tuple[float, float], now: float) -> None:
-    """Note a performance and a rate that were measured: since when the job has been below its target, or above it."""
-    performance, rate = measured
-    is_below = performance < rules.monitor_level
-    is_above = not is_below and rate > rules.above
-    job.below = min(job.below, now) if is_below else math.inf
-    job.above = min(job.above, now) if is_above else math.inf
+def below_or_above(rules: Rules, measured: tuple[float, float]) -> tuple[bool, bool]:
+    """Whether a performance and a rate are below the target, or above it."""
+    is_below = measured[0] < rules.monitor_level
+    return is_below, not is_below and measured[1] > rules.above
 
 
-def due_at(rules: Rules, job: Watched) -> float:
+def due_at(rules: Rules, seen: Sighting, job: Watched) -> float:
     """When a step is due if the job stays as it was last seen; infinite where none is. One job's steps are some time
-    apart, and the oftener it turned from more to less and back, the longer it stays above before it gets less."""
-    if job.below < math.inf:
-        since = job.below + (rules.watch_samples - 1) * rules.monitor_period
-    elif job.above < math.inf:
-        since = job.above + _patience(rules, job)
+    apart, samples count from the last of them, and the oftener it turned from more to less and back, the longer it
+    stays above before it gets less."""
+    if seen.below < math.inf:
+        since = max(seen.below, job.adjusted) + (rules.watch_samples - 1) * rules.monitor_period
+    elif seen.above < math.inf:
+        since = max(seen.above, job.adjusted) + _patience(rules, job)
     else:
         return math.inf
     return max(since, job.adjusted + rules.apart)
@@ -106,15 +120,17 @@ def _patience(rules: Rules, job: Watched) -> float:
 def needed(rules: Rules, cores: int, rate: float) -> int:
     """What a job needs that reaches ``rate`` with so much: in proportion, and a little on top, in whole grains."""
     wanted = cores / max(rate, _LEAST) * (1.0 + rules.aim)
-    return int(math.ceil(wanted / rules.grain - 1e-9)) * rules.grain
+    return math.ceil(wanted / rules.grain - 1e-9) * rules.grain
 
 
-def next_step(rules: Rules, job: Watched, rate: float, at: Position) -> tuple[int, int]:
-    """The step that is due, and what the job has after it (with a server beside: what that gives it)."""
-    wanted = needed(rules, at.cores, rate)
-    if job.above < math.inf:
-        return _less(rules, job, rate, (wanted, at))
-    if job.below == math.inf:
+def next_step(rules: Rules, job: Watched, measured: tuple[float, float], at: Position) -> tuple[int, int]:
+    """The step that follows from a performance and a rate, and what the job has after it (with a server beside: what
+    that gives it)."""
+    is_below, is_above = below_or_above(rules, measured)
+    wanted = needed(rules, at.cores, measured[1])
+    if is_above:
+        return _less(rules, job, measured[1], (wanted, at))
+    if not is_below:
         return KEEP, at.cores
     wanted = max(wanted, at.cores + rules.grain)  # it is below with what it has, whatever its rate
     return _more(rules, wanted, at)
@@ -159,7 +175,6 @@ def remember(rules: Rules, job: Watched, rate: float, step: tuple[int, int], now
     elif job.way < 0:
         job.short = step[1]
     job.way, job.adjusted = way, now
-    job.below = job.above = math.inf
 
 
 def migration_seconds(rules: Rules, memory: int, stateful: bool) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given, settings
@@ -24,6 +25,7 @@ from hcloud.policy.adjusting import (
     notice,
     pays,
     remember,
+    unseen,
     unwatched,
 )
 from hcloud.policy.rules import Rules
@@ -40,14 +42,14 @@ def lived(
     begins: int, reached: list[tuple[int, float]], noise: np.ndarray, floor: int, most: int = 1 << 40
 ) -> list[tuple[float, int, int]]:
     """The steps of a job (time, what, size after it) whose rate at a size is that of the last size not above it."""
-    job, cores, made = unwatched(), begins, list[tuple[float, int, int]]()
+    seen, job, cores, made = unseen(), unwatched(), begins, list[tuple[float, int, int]]()
     for at, off in enumerate(noise):
         now, size = 2.0 * at, cores
         rate = next(rate * size / least for least, rate in reversed(reached) if least <= size) * off
-        notice(RULES, job, (min(rate, 1.0), rate), now)
-        if now < due_at(RULES, job):
+        notice(RULES, seen, (min(rate, 1.0), rate), now)
+        if now < due_at(RULES, seen, job):
             continue
-        step = next_step(RULES, job, rate, Position(cores, floor, most - cores, 0, 0, 0, 0))
+        step = next_step(RULES, job, (min(rate, 1.0), rate), Position(cores, floor, most - cores, 0, 0, 0, 0))
         if step[0] == KEEP:
             continue
         remember(RULES, job, rate, (step[0], cores), now)
@@ -62,19 +64,26 @@ def scalings(draw: st.DrawFn) -> list[tuple[int, float]]:
     sizes = sorted(draw(st.sets(st.integers(2, 40_000), max_size=4)) | {1})
     rate, made = draw(st.floats(1e-4, 1e-3)), [(1, 0.0)]
     made[0] = 1, rate
-    for before, size in zip(sizes, sizes[1:], strict=False):
+    for before, size in pairwise(sizes):
         rate = rate * size / before * draw(st.floats(0.6, 1.8))
         made.append((size, rate))
     return made
 
 
-@given(scalings(), CORES, st.integers(0, 2**31), st.floats(0.0, 0.04))
-@settings(max_examples=120, deadline=None)
+@given(scalings(), CORES)
+@settings(max_examples=60, deadline=None)
 def test_under_a_constant_load_at_most_one_step_is_taken_after_ten_minutes(
-    scaling: list[tuple[int, float]], begins: int, seed: int, spread: float
+    scaling: list[tuple[int, float]], begins: int
 ) -> None:
-    noise = 1.0 + spread * (2.0 * np.random.default_rng(seed).random(2700) - 1.0)
-    late = [step for step in lived(begins, scaling, noise, 0, most=40_000) if step[0] > 600.0]
+    late = [step for step in lived(begins, scaling, np.ones(900), 0, most=40_000) if step[0] > 600.0]
+    assert len(late) <= 1, late
+
+
+@given(st.floats(1e-4, 1e-3), CORES, st.integers(0, 2**31), st.floats(0.0, 0.04))
+@settings(max_examples=60, deadline=None)
+def test_nor_where_what_is_measured_of_it_is_noisy(slope: float, begins: int, seed: int, spread: float) -> None:
+    noise = 1.0 + spread * (2.0 * np.random.default_rng(seed).random(900) - 1.0)
+    late = [step for step in lived(begins, [(1, slope)], noise, 0, most=40_000) if step[0] > 600.0]
     assert len(late) <= 1, late
 
 
@@ -92,13 +101,13 @@ def test_a_job_whose_rate_follows_its_size_comes_to_its_target_and_keeps_what_si
 
 
 def test_a_load_that_falls_and_comes_back_is_followed_both_ways() -> None:
-    job, cores, sizes = unwatched(), 4000, list[int]()
+    seen, job, cores, sizes = unseen(), unwatched(), 4000, list[int]()
     for at in range(1200):
         load = 1.0 if at < 300 or at >= 700 else 0.4
         rate = cores / (4000 * load)
-        notice(RULES, job, (min(rate, 1.0), rate), 2.0 * at)
-        if 2.0 * at >= due_at(RULES, job):
-            step = next_step(RULES, job, rate, Position(cores, 0, 50_000, 0, 0, 0, 0))
+        notice(RULES, seen, (min(rate, 1.0), rate), 2.0 * at)
+        if 2.0 * at >= due_at(RULES, seen, job):
+            step = next_step(RULES, job, (min(rate, 1.0), rate), Position(cores, 0, 50_000, 0, 0, 0, 0))
             if step[0] != KEEP:
                 remember(RULES, job, rate, (step[0], cores), 2.0 * at)
                 cores = step[1]
@@ -111,10 +120,8 @@ def test_a_load_that_falls_and_comes_back_is_followed_both_ways() -> None:
 def test_best_effort_yields_before_another_server_is_looked_for(
     cores: int, rate: float, free: int, lent: int, elsewhere: int, splits: bool, movable: bool
 ) -> None:
-    job = unwatched()
-    notice(RULES, job, (rate, rate), 0.0)
     at = Position(cores, 0, free, lent, elsewhere, int(splits), int(movable))
-    what, size = next_step(RULES, job, rate, at)
+    what, size = next_step(RULES, unwatched(), (rate, rate), at)
     wanted = max(needed(RULES, cores, rate), cores + 1)
     if wanted <= cores + free:
         assert (what, size) == (GROW, wanted)
@@ -123,25 +130,26 @@ def test_best_effort_yields_before_another_server_is_looked_for(
     else:
         assert what != GROW or lent == 0
     if what in (ADD, MIGRATE):
-        assert wanted > cores + free + lent and size <= elsewhere
+        assert wanted > cores + free + lent
+        assert size <= elsewhere
         assert what == ADD or movable
-    assert KEEP != what or free + lent == 0
+    assert what != KEEP or free + lent == 0
 
 
 def test_steps_wait_for_enough_samples_and_are_apart() -> None:
-    job = unwatched()
-    notice(RULES, job, (0.9, 0.9), 4.0)
-    assert due_at(RULES, job) == 6.0
-    notice(RULES, job, (0.96, 0.96), 6.0)  # a spike shorter than two samples
-    assert due_at(RULES, job) == math.inf
-    notice(RULES, job, (1.0, 1.2), 8.0)
-    assert due_at(RULES, job) == 26.0  # ten samples
+    seen, job = unseen(), unwatched()
+    notice(RULES, seen, (0.9, 0.9), 4.0)
+    assert due_at(RULES, seen, job) == 6.0
+    notice(RULES, seen, (0.96, 0.96), 6.0)  # a spike shorter than two samples
+    assert due_at(RULES, seen, job) == math.inf
+    notice(RULES, seen, (1.0, 1.2), 8.0)
+    assert due_at(RULES, seen, job) == 26.0  # ten samples
     remember(RULES, job, 1.2, (SHRINK, 1000), 26.0)
-    notice(RULES, job, (0.9, 0.9), 28.0)
-    assert due_at(RULES, job) == 36.0  # ten seconds after the step before
+    notice(RULES, seen, (0.9, 0.9), 28.0)
+    assert due_at(RULES, seen, job) == 36.0  # ten seconds after the step before
     remember(RULES, job, 0.9, (GROW, 900), 36.0)
-    notice(RULES, job, (1.0, 1.2), 38.0)
-    assert due_at(RULES, job) == 38.0 + 38.0  # it turned once: twice as many samples
+    notice(RULES, seen, (1.0, 1.2), 38.0)
+    assert due_at(RULES, seen, job) == 38.0 + 38.0  # it turned once: twice as many samples
 
 
 def test_what_a_move_costs_and_when_it_pays() -> None:
