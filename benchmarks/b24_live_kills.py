@@ -260,7 +260,7 @@ class OnSlurm:
         if hasattr(self.there, "machines"):
             machines = self.there.machines()
             found.launched = len(machines)
-            found.launched_twice = found.launched - len({m.token for m in machines})
+            found.launched_twice = found.launched - len({m.tags["hcloud-key"] for m in machines})
             found.left += len(self.there.live())
         return found
 
