@@ -6,6 +6,7 @@ import _thread
 import threading
 import time
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -28,6 +29,11 @@ def told(workers: Workers, until: int, seconds: float = 10.0) -> dict[Any, Any]:
     return dict(found)
 
 
+def seen_by(number: int) -> tuple[int, int]:
+    """That, and the thread that says so."""
+    return number, threading.get_ident()
+
+
 def test_every_piece_is_done_once_and_no_more_are_under_way_than_may_be() -> None:
     workers, under_way, most, lock = Workers(threads=3), 0, 0, threading.Lock()
 
@@ -43,8 +49,9 @@ def test_every_piece_is_done_once_and_no_more_are_under_way_than_may_be() -> Non
 
     found: dict[Any, Any] = {}
     for number in range(120):
-        assert workers.do(number, lambda n=number: work(n))
-        assert not workers.do(number, lambda: -1) and workers.busy(number)
+        assert workers.do(number, partial(work, number))
+        assert not workers.do(number, lambda: -1)
+        assert workers.busy(number)
         if number % 30 == 29:  # threads have left by then
             found |= told(workers, 30)
             assert workers.idle
@@ -79,7 +86,7 @@ def test_a_thread_that_never_begins_is_replaced(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(LATE, 0.01)
     workers = Workers(threads=4)
     for number in range(20):
-        workers.do(number, lambda n=number: (n, threading.get_ident()))
+        workers.do(number, partial(seen_by, number))
     found = told(workers, 20)
     assert {n for n, _ in found.values()} == set(range(20))
     assert all(thread != threading.get_ident() for _, thread in found.values())
@@ -104,7 +111,8 @@ def test_where_no_thread_ever_begins_the_loop_does_the_work_itself(
     monkeypatch.setattr(START, _thread.start_new_thread)  # memory is there again
     for number in range(5):
         workers.do(number, threading.get_ident)
-    assert len(told(workers, 5)) == 5 and workers.idle
+    assert len(told(workers, 5)) == 5
+    assert workers.idle
     workers.close()
 
 
@@ -132,14 +140,16 @@ def test_a_thread_that_comes_late_works_beside_the_one_in_its_place(monkeypatch:
 
 
 def test_closing_waits_for_what_is_under_way_and_leaves_the_rest() -> None:
-    workers, hold, done = Workers(threads=1), threading.Event(), []
+    workers, begun, hold, done = Workers(threads=1), threading.Event(), threading.Event(), []
 
     def first() -> None:
+        begun.set()
         hold.wait(10)
         done.append("first")
 
     workers.do("first", first)
     workers.do("second", lambda: done.append("second"))
+    assert begun.wait(10)
     threading.Timer(0.02, hold.set).start()
     workers.close()
     assert done == ["first"]
@@ -150,7 +160,7 @@ def test_at_once_is_in_order_also_where_an_answer_brings_more() -> None:
     workers.do(0, lambda: 0)
     for answer in workers.answers():
         found.append(answer.found)
-        if len(found) < 4:
-            workers.do(len(found), lambda n=len(found): n)
+        if (number := len(found)) < 4:
+            workers.do(number, partial(int, number))
     assert found == [0, 1, 2, 3]
     workers.close()

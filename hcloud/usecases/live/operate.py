@@ -299,8 +299,6 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
     from hcloud.usecases.measuring.live_profiles import profiles_of
 
     owner = Owner(origin.lineage, here.loaded.config.live.project, setup.digest.removeprefix("sha256:")[:12])
-    zones: dict[str, Sequence[str]] = {}
-
     known = profiles_of(here.loaded, here.beside.resolve())
 
     @cache
@@ -318,7 +316,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
     return Terms(
         owner,
         price=here.price,
-        zones=lambda name: zones.setdefault(name, here.loaded.config.live.zones or here.cloud.zones(name)),
+        zones=lambda name: here.loaded.config.live.zones or here.cloud.zones(name),
         coin=coin,
         vector=vector,
         limits=asked.limits,
