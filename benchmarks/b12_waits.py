@@ -21,8 +21,8 @@ import numpy as np
 
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.codes import LARGE, QUEUE
-from hcloud.policy.queueing import SUFFERING
 from hcloud.policy.records import Reals, column
+from hcloud.policy.waiting.queueing import SUFFERING
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import ENGINE, compiled

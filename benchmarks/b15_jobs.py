@@ -20,8 +20,8 @@ from pathlib import Path
 from benchmarks.children import FROM_NOWHERE, KEPT, ROOT
 from hcloud.control.ports import Size
 from hcloud.model.running.job import JobOrder, JobPhase, JobPlace, MachineRole
-from hcloud.profiling.local_engine import LocalEngine
-from hcloud.profiling.machines import passing_host
+from hcloud.profiling.local.engine import LocalEngine
+from hcloud.profiling.local.machines import passing_host
 
 LIMIT = 1.3
 AT_ONCE = 2

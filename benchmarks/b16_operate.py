@@ -40,8 +40,8 @@ from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import SESSION, compiled
-from hcloud.store.events import coin_of
-from hcloud.store.live_journal import LiveJournalFile
+from hcloud.store.journals.events import coin_of
+from hcloud.store.journals.live import LiveJournalFile
 
 SIZES = ((1_000, 200), (10_000, 2_000))
 """Jobs in the queue and reserved machines, each of which runs two jobs."""

@@ -28,12 +28,12 @@ from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import REPLAY, SESSION, compiled
-from hcloud.store.events import coin_of
-from hcloud.store.journal import Before, LiveOrigin, entry_line, header_line, read_journal
-from hcloud.store.live_journal import LiveJournalFile
-from hcloud.store.resume_point import EVERY, beside
+from hcloud.store.journals.events import coin_of
+from hcloud.store.journals.journal import Before, LiveOrigin, entry_line, header_line, read_journal
+from hcloud.store.journals.live import LiveJournalFile
+from hcloud.store.journals.resume_point import EVERY, beside
 from hcloud.usecases.live.decide import open_stream, replay
-from hcloud.usecases.live.operate import fold_of
+from hcloud.usecases.live.operating.operate import fold_of
 
 RATE, RUNS = 50, 60.0
 """Jobs a second, and how many seconds each of them runs."""

@@ -14,7 +14,7 @@ from statistics import mean, median
 
 import numpy as np
 
-from hcloud.policy.allocation import Allocation, Choices, allocate, by_quality, efficiency_of, together
+from hcloud.policy.sizes.allocation import Allocation, Choices, allocate, by_quality, efficiency_of, together
 
 CASES, SERVERS, TYPES = 1_000, 10_000, 20
 SIZES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])

@@ -248,7 +248,7 @@ class OnSlurm:
         """A controller works until all that came has ended."""
         running = self.controller()
         wait(lambda: not counted(self.names, self.shared / "ledger").lost or running.poll() is not None)
-        rig("hcloud.usecases.live.operate_asking").ask(str(self.shared / ".hcloud"), "drain")
+        rig("hcloud.usecases.live.operating.asking").ask(str(self.shared / ".hcloud"), "drain")
         said, _ = running.communicate(timeout=PATIENCE)
         assert running.returncode in (0, 1), said
 

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.b21_placement import without_interference, world_of
 from benchmarks.queueing import quiet_cloud
 from hcloud.control.waiting import BUSY
-from hcloud.policy.busy import FAMILIES
+from hcloud.policy.waiting.busy import FAMILIES
 from hcloud.sim.kernels.compiled import CLASSED, ENGINE, SIMULATE, compiled
 
 SAMPLES, SERVERS, TASKS = 40, 10_000, 100_000

@@ -112,7 +112,7 @@ CONTENDERS: dict[str, Callable[[Path], tuple[int, float]]] = {
     "pandas": read_pandas,
     "pandas+checks": read_pandas_checked,
 }
-IMPORTS = {"hcloud": "hcloud.readers.workloads.formats.own_csv", "pandas": "pandas", "pandas+checks": "pandas"}
+IMPORTS = {"hcloud": "hcloud.readers.workloads.formats.jobs.own_csv", "pandas": "pandas", "pandas+checks": "pandas"}
 
 
 def measure(name: str, path: Path) -> Result:

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from hcloud.policy.promise import LOOKS_A_CANDIDATE
+from hcloud.policy.placing.promise import LOOKS_A_CANDIDATE
 
 UNITS = 16
 _DONE = 1e-12

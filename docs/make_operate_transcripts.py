@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from slurm_cluster import SEARCHED, cluster, wait_for
 
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.providers.slurm.site import NodeGroup
 
 TRANSCRIPTS = Path(__file__).resolve().parent / "research" / "transcripts"

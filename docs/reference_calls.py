@@ -90,8 +90,8 @@ def _amazon() -> Iterator[Operation]:
 
 
 def _google() -> Iterator[Operation]:
-    from hcloud.fake.gcp.refusals import permission_of
-    from hcloud.fake.gcp.routes import OPERATIONS, GcpRoute
+    from hcloud.fake.gcp.wire.refusals import permission_of
+    from hcloud.fake.gcp.wire.routes import OPERATIONS, GcpRoute
 
     for name in OPERATIONS:
         permission = permission_of(name).replace("aggregatedList", "list")

@@ -46,11 +46,11 @@ from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
-from hcloud.store.events import coin_of
-from hcloud.store.journal import Before, LiveOrigin, entry_line, header_line, read_journal
-from hcloud.store.live_journal import LONG, LiveJournalFile
+from hcloud.store.journals.events import coin_of
+from hcloud.store.journals.journal import Before, LiveOrigin, entry_line, header_line, read_journal
+from hcloud.store.journals.live import LONG, LiveJournalFile
 from hcloud.usecases.live.decide import replay
-from hcloud.usecases.live.operate import fold_of
+from hcloud.usecases.live.operating.operate import fold_of
 
 LINEAGE = "0123456789abcdef0123456789abcdef"
 ORIGIN = LiveOrigin(LINEAGE, "aws", "test", "here", "fake")

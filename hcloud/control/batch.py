@@ -15,7 +15,7 @@ from hcloud.control.servers.tenancy import runs_jobs
 from hcloud.control.state import Control, Job
 from hcloud.model.running.event import HIGHEST
 from hcloud.policy.codes import RETAIN, TURN_AWAY
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.quality import leading
 from hcloud.policy.records import Ints, Table
 

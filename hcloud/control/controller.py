@@ -56,7 +56,7 @@ from hcloud.policy.codes import (
 )
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import MAP_DYNAMIC
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.quality import encode, leading, observe, reaches
 from hcloud.policy.records import Ints
 from hcloud.policy.repair import enlarged, may_move

@@ -24,7 +24,7 @@ from hcloud.control.controller import (
 from hcloud.control.losses import cancel, grow, lose, shut
 from hcloud.control.searching.candidates import propose
 from hcloud.control.state import Control
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints
 
 (

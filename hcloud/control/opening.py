@@ -26,12 +26,12 @@ from hcloud.control.state import (
     ShelfBlock,
 )
 from hcloud.control.waiting import BUSY, MIXED, ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease
-from hcloud.policy.classes import even_edges
 from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.quality import QualityWindow
-from hcloud.policy.queueing import CAUSES, KINDS, Drift, Waits
 from hcloud.policy.records import Table, record, table
 from hcloud.policy.rules import Rules
+from hcloud.policy.waiting.classes import even_edges
+from hcloud.policy.waiting.queueing import CAUSES, KINDS, Drift, Waits
 
 CHANGES = 1 << 16
 """Changes of room that are remembered: of the last five seconds where 800 vCPUs run tasks of 100 ms."""

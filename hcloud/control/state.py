@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from hcloud.control.waiting import ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
-from hcloud.policy.queueing import Drift, Waits
 from hcloud.policy.records import Ints, Table
 from hcloud.policy.rules import Rules
+from hcloud.policy.waiting.queueing import Drift, Waits
 
 DEAD, STARTING, UP, CLOSED = range(4)
 """Of a server; one that is closed runs its jobs and gets no others."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from hcloud.policy.classes import LEVELS, MOST_CLASSES, POINTS, SERVER_LEVELS
-from hcloud.policy.freeing import GRID
 from hcloud.policy.records import Ints, Reals
+from hcloud.policy.waiting.classes import LEVELS, MOST_CLASSES, POINTS, SERVER_LEVELS
+from hcloud.policy.waiting.freeing import GRID
 
 BUSY = 256
 """Times of jobs on servers that are remembered of each pool."""

@@ -6,20 +6,11 @@ from collections.abc import Sequence
 from typing import get_type_hints
 
 from hcloud.model.running.strategy import Strategy
-from hcloud.policy import (
-    information,
-    limits,
-    mapping,
-    placements,
-    renting,
-    repair,
-    requests,
-    retention,
-    searching,
-    sizing,
-)
+from hcloud.policy import limits, mapping, renting, repair, retention
+from hcloud.policy.placing import placements, searching
 from hcloud.policy.rule import MECHANISMS, RULES, Known, Rule
 from hcloud.policy.rules import Rules
+from hcloud.policy.sizes import information, requests, sizing
 
 __all__ = ["MECHANISMS", "RULES", "compose", "rents_whole_servers", "rule_of", "sizing_of"]
 _MODULES = (

@@ -9,10 +9,10 @@ from pathlib import Path
 from hcloud.errors import Problem, UsageError, did_you_mean
 from hcloud.model.running.strategy import NONE, Mechanism, Parameter, Strategy
 from hcloud.policy.mapping import MappingRule
-from hcloud.policy.placements import Sparrow
+from hcloud.policy.placing.placements import Sparrow
+from hcloud.policy.placing.searching import BucketCounters, MultiClass
 from hcloud.policy.registry import RULES, rule_of
 from hcloud.policy.rule import OPTIONAL
-from hcloud.policy.searching import BucketCounters, MultiClass
 from hcloud.readers.bundle import bundled
 from hcloud.readers.harvest.policy import HARVEST
 from hcloud.readers.stated import Stated, find_file, read_document

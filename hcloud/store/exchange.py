@@ -36,7 +36,7 @@ from hcloud.model.running.job import (
     NodePhase,
     Told,
 )
-from hcloud.store.events import Document, event_document, from_line, parse_event, to_line
+from hcloud.store.journals.events import Document, event_document, from_line, parse_event, to_line
 from hcloud.units import counted
 
 HEAR = "hear"

@@ -7,8 +7,8 @@ import pytest
 from simulating import changed, setting_of, tasks_in
 
 from hcloud.model.workload import Jobs, Provenance
-from hcloud.policy.queueing import AT_LIMIT, FIRST_BAND, Waits, belief_in, count_wait, end_wait, wait_within
 from hcloud.policy.records import Reals, table
+from hcloud.policy.waiting.queueing import AT_LIMIT, FIRST_BAND, Waits, belief_in, count_wait, end_wait, wait_within
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.run import RunOutcome, run
 

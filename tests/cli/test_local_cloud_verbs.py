@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.profiling.programs import orphans
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")

@@ -12,9 +12,10 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.errors import InputError
 from hcloud.model.json_text import TOO_DEEP, TOO_LONG
-from hcloud.store import journal, plan_file, profiles, purchase_file
+from hcloud.store import plan_file, profiles, purchase_file
 from hcloud.store.files import lock
 from hcloud.store.files.strict_json import load_strict
+from hcloud.store.journals import journal
 
 DEEP, DIGITS = "[" * 100_000 + "]" * 100_000, "9" * 20_000
 HEADS = {

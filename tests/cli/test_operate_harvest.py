@@ -13,12 +13,12 @@ import pytest
 from hcloud.cli import main
 from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.model.running.note import JobTaken
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.readers.bundle import bundled
 from hcloud.sim.kernels.compiled import plain
-from hcloud.store.journal import read_journal
+from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.decide import replay
-from hcloud.usecases.live.operate import fold_of
+from hcloud.usecases.live.operating.operate import fold_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
 TICK = 1.0

@@ -19,8 +19,8 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.usecases.live.ground import CloudSelection, opened
-from hcloud.usecases.live.operate import Operation
-from hcloud.usecases.live.operate_setup import Policy, setup_for
+from hcloud.usecases.live.operating.operate import Operation
+from hcloud.usecases.live.operating.setup import Policy, setup_for
 from hcloud.usecases.workloads.sources import open_prices
 
 PLANNED = {

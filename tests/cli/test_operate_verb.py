@@ -18,13 +18,13 @@ import pytest
 
 from hcloud.cli import main
 from hcloud.model.running.event import UNKNOWN, Arrival, Closing
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.readers.bundle import bundled
 from hcloud.sim.kernels.compiled import plain
-from hcloud.store.journal import read_journal
-from hcloud.usecases.live import operate_asking
+from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operate_requests import Requests, lock_of_work
+from hcloud.usecases.live.operating import asking as operate_asking
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
 

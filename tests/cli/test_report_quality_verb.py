@@ -17,7 +17,7 @@ from operating import World, job, setup_of
 
 from hcloud.cli.main import run
 from hcloud.policy.facts import TypeFacts
-from hcloud.store.journal import LiveOrigin
+from hcloud.store.journals.journal import LiveOrigin
 from hcloud.views.document import schema_of
 from hcloud.views.reports.documents import AccuracyDocument, QualityDocument
 

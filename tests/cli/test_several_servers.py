@@ -10,9 +10,9 @@ import pytest
 
 from hcloud.cli import main
 from hcloud.model.running.event import Arrival
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.readers.bundle import bundled
-from hcloud.store.journal import read_journal
+from hcloud.store.journals.journal import read_journal
 
 WHOLE = "a whole number from 1 to"
 BAD = ("0", "-1", "two", "1.5", "20001")

@@ -21,8 +21,8 @@ from hcloud.model.running.event import Arrival
 from hcloud.model.running.job import in_pieces
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.files.crash import CrashAt
-from hcloud.store.journal import read_journal
-from hcloud.usecases.live.agents import POINTS, AgentProcess, serve
+from hcloud.store.journals.journal import read_journal
+from hcloud.usecases.live.operating.agents import POINTS, AgentProcess, serve
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked")
 SINGLE, COUNT, TAKEOVER = 12, 2, 1.0

@@ -25,8 +25,8 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.job import JobOrder
 from hcloud.planning.reports.report import Report
 from hcloud.policy.facts import TypeFacts
-from hcloud.store.journal import LiveOrigin
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journals.journal import LiveOrigin
+from hcloud.store.journals.live import read_whole
 from hcloud.units import cents
 from hcloud.usecases.reports.rented import rented_live
 from hcloud.usecases.reports.report import RequestedPeriod

@@ -30,7 +30,7 @@ from hcloud.live.patience import StoppedError
 from hcloud.model.holdings.live import TAG_EXPIRES, Launch, LaunchImage, LaunchTemplate, Owner
 from hcloud.model.measured.profile import Aspect
 from hcloud.planning.changes.slots import CloudRegion
-from hcloud.profiling.machines import passing_host
+from hcloud.profiling.local.machines import passing_host
 from hcloud.profiling.parcel import ParcelError
 from hcloud.readers.applications.app import load_app
 from hcloud.readers.applications.profiles import load_profile

@@ -28,7 +28,7 @@ from hcloud.sim.outcomes.measure import RunFaults, measure
 from hcloud.sim.run import RunOutcome, charges, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.variation import parse_axis, varied_cloud
-from hcloud.store.journal import read_journal
+from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.reports.rented import rented_in
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run, write_journal

@@ -17,7 +17,7 @@ from hcloud.errors import InputError
 from hcloud.model.running.event import Completion, Event
 from hcloud.policy.facts import Setup
 from hcloud.sim.kernels.compiled import FOLLOW, REPLAY, SESSION, compiled, plain
-from hcloud.store.journal import entry_line, save_journal
+from hcloud.store.journals.journal import entry_line, save_journal
 from hcloud.usecases.live.replaying import Replayed, followed
 
 SETUPS: Mapping[str, Setup] = {
@@ -136,7 +136,7 @@ def test_what_is_wrong_is_told_alike(tmp_path: Path, change: Callable[[list[byte
 
 def test_numbers_come_back_exactly(tmp_path: Path) -> None:
     """As they stand in the text: the columns are read by another reader than the lines."""
-    from hcloud.store.journal_pieces import journal_pieces
+    from hcloud.store.journals.pieces import journal_pieces
 
     chance, path = random.Random(3), tmp_path / "one.jsonl"
     at = [chance.random() * 10.0 ** chance.randrange(-8, 12) for _ in range(3_000)]

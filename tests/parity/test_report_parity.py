@@ -25,7 +25,7 @@ from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import Tasks, tasks_of
 from hcloud.sim.setup.scenarios import scenario
 from hcloud.sim.setup.shop import ShopChoice, open_shop
-from hcloud.store.journal import read_journal
+from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.reports.rented import rented_in
 from hcloud.usecases.studies.journal import write_journal
 

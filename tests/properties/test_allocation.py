@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcloud.policy.allocation import Allocation, Choices, allocate, by_quality, efficiency_of, together
+from hcloud.policy.sizes.allocation import Allocation, Choices, allocate, by_quality, efficiency_of, together
 
 FEW = settings(max_examples=60, deadline=None)
 

@@ -18,7 +18,7 @@ from hcloud.errors import UsageError
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival
 from hcloud.model.running.strategy import Strategy, Value
-from hcloud.policy.classes import LEVELS, class_of, find_edges, leaving_time, level_of_server
+from hcloud.policy.waiting.classes import LEVELS, class_of, find_edges, leaving_time, level_of_server
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
 from hcloud.sim.run import run

@@ -33,7 +33,7 @@ from hcloud.model.running.job import JobOrder, JobPlace
 from hcloud.model.running.note import JobTaken, Note
 from hcloud.model.workload import JobKind
 from hcloud.readers.harvest.policy import load_harvest
-from hcloud.store.journal import read_journal
+from hcloud.store.journals.journal import read_journal
 
 TICK, STEP = 3, 10.0
 POLICY = replace(load_harvest(), live_window=9)

@@ -16,7 +16,7 @@ from hcloud.control.searching.search import find, find_idle, reserved_for
 from hcloud.control.servers.tenancy import close_server, open_server, reshelve, seat, unseat
 from hcloud.control.state import OWN, RENTED, UP, Control, Job, RentableKind
 from hcloud.policy.codes import BEST_FIT, FIRST_FIT, LEAST_LOADED
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.quality import complement, encode
 from hcloud.policy.records import table
 from hcloud.policy.registry import compose

@@ -19,8 +19,8 @@ from hcloud.control.servers.hashed import hashed_place, put_on_ring
 from hcloud.control.servers.tenancy import resize, seat, unseat
 from hcloud.control.state import OWN, POINTS
 from hcloud.policy import codes
-from hcloud.policy.colocation import contention
-from hcloud.policy.placement import UNTOUCHED
+from hcloud.policy.placing.colocation import contention
+from hcloud.policy.placing.placement import UNTOUCHED
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.variation import parse_axis, varied_strategy

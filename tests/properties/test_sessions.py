@@ -19,8 +19,8 @@ from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival, ClockTick, Closing, Completion, Event, EventError, Failed, Ready
 from hcloud.policy.facts import Setup
 from hcloud.sim.kernels.compiled import SESSION, compiled, plain
-from hcloud.store.events import parse_event
-from hcloud.store.journal import entry_line
+from hcloud.store.journals.events import parse_event
+from hcloud.store.journals.journal import entry_line
 
 SETUPS: dict[str, Setup] = {
     "SR": setup_of("SR", 2),

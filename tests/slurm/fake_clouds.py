@@ -20,9 +20,9 @@ from hcloud.fake.ledger import Rented
 from hcloud.fake.server import FakeServer, SizedCloud, ledger_document
 from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.usecases.live.decide import StreamMarket, make_setup
-from hcloud.usecases.live.operate_asking import ask
+from hcloud.usecases.live.operating.asking import ask
 from hcloud.usecases.live.slurm import groups_of
 from hcloud.usecases.tools.fake import environment, executing, made
 

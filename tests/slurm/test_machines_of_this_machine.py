@@ -14,7 +14,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Launch, Owner
 from hcloud.model.running.job import JobPhase, MachineRole, NodePhase
 from hcloud.profiling.cage import Hierarchy, this_machine
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.providers.local.provider import LocalCloud
 from hcloud.providers.local.settings import LocalSettings
 from slurm.machines import engine_of, orders, phases, place, wait_phase

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from slurm_cluster import SEARCHED, Cluster, cluster, wait_for
 
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.providers.slurm.site import NodeGroup
 
 GROUPS = (NodeGroup("small", 1, 1024, 2, 3), NodeGroup("medium", 2, 2048, 1, 2), NodeGroup("large", 4, 4096, 1, 1))

@@ -10,11 +10,11 @@ from slurm_cluster import SEARCHED, Cluster, cluster, wait_for
 
 from hcloud.live.clock import SystemClock
 from hcloud.model.running.event import Quality, Ready
-from hcloud.profiling.launch_probe import measured_with
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.launch_probe import measured_with
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.providers.slurm.engine import SlurmEngine
 from hcloud.providers.slurm.probing import telling
-from hcloud.store.journal import read_journal
+from hcloud.store.journals.journal import read_journal
 from slurm.machines import engine_of, launch, terminate
 from slurm.test_operate_with_slurm import GROUPS, controller, end
 

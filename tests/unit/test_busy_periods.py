@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from hcloud.policy.busy import (
+from hcloud.policy.waiting.busy import (
     EXPONENTIAL,
     GAMMA,
     LEAST_SEEN,
@@ -19,7 +19,7 @@ from hcloud.policy.busy import (
     fitted,
     log_survival,
 )
-from hcloud.policy.freeing import GRID, chance_at_any_time, chance_by_ages, survives, tabulate
+from hcloud.policy.waiting.freeing import GRID, chance_at_any_time, chance_by_ages, survives, tabulate
 
 SEEN = {
     NORMAL: lambda c: np.abs(c.normal(2500, 400, 500)),

@@ -16,8 +16,8 @@ from hcloud.model.running.job import in_pieces
 from hcloud.policy.facts import TypeFacts
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.prices.shipped.bundled import load_bundled
-from hcloud.store.journal import LiveOrigin
-from hcloud.usecases.live.compared import compared
+from hcloud.store.journals.journal import LiveOrigin
+from hcloud.usecases.live.operating.compared import compared
 
 TODAY = date(2026, 11, 23)
 HOUR = Decimal(3600)

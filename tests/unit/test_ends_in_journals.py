@@ -13,7 +13,7 @@ from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Cancelled, Completion, Event, Failed, LaunchFailed, Lost, Ready
 from hcloud.planning.reports.journeys import journeys_of
 from hcloud.planning.reports.quality import qualities
-from hcloud.store.journal import save_journal
+from hcloud.store.journals.journal import save_journal
 from hcloud.usecases.deciding.explain_job import explain_job
 
 DAY: tuple[Event, ...] = (

@@ -12,9 +12,9 @@ import pytest
 
 from hcloud.fake.faults import ClockPlan, FaultKind, FaultPlan, FaultRule
 from hcloud.fake.gcp.cloud import FakeGoogle
-from hcloud.fake.gcp.filters import parse_filter
 from hcloud.fake.gcp.operations import ZERO_UUID
-from hcloud.fake.gcp.refusals import RefusalError
+from hcloud.fake.gcp.wire.filters import parse_filter
+from hcloud.fake.gcp.wire.refusals import RefusalError
 from hcloud.fake.server import HttpAnswer, Received
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.prices.gcp_skus import component_of, unit_price

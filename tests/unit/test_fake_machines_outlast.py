@@ -14,7 +14,7 @@ from hcloud.fake.execute import LastingExecutor
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.holdings.live import Launch, Owner
 from hcloud.profiling.cage import Hierarchy
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines of processes need Linux")
 OWNER = Owner("5e1f" * 8, "test", "0123456789ab")
@@ -67,7 +67,7 @@ def test_a_machine_begins_once_however_many_controllers_look(tmp_path: Path) -> 
 def test_without_root_a_rehearsal_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     from typing import Any
 
-    from hcloud.usecases.live.fake_machines import executed
+    from hcloud.usecases.live.operating.fake_machines import executed
 
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     here: Any = type("Here", (), {"cloud": MemoryCloud("aws"), "selection": "fake"})()

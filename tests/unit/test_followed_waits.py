@@ -11,9 +11,9 @@ from hcloud.control.controller import arrive, leave, open_pool
 from hcloud.control.opening import new_control
 from hcloud.control.state import FOLLOWED, Control, Job, RentableKind
 from hcloud.control.waits.queue import append, await_opening, follow, remove, wait_of
-from hcloud.policy.queueing import SUFFERING
 from hcloud.policy.records import Table, record, table
 from hcloud.policy.registry import compose
+from hcloud.policy.waiting.queueing import SUFFERING
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
 

@@ -13,8 +13,8 @@ from contract.rig import KEY, LINEAGE, order
 from contract.rigs.gcp import REGION, GoogleRig
 
 from hcloud.errors import DeniedError, NotFoundError
-from hcloud.fake.gcp.refusals import permission_of
-from hcloud.fake.gcp.routes import OPERATIONS
+from hcloud.fake.gcp.wire.refusals import permission_of
+from hcloud.fake.gcp.wire.routes import OPERATIONS
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote
 from hcloud.providers.gcp import commitments as committed

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 
 from hcloud.fake.faults import ClockPlan, FaultPlan
 from hcloud.fake.gcp.cloud import FakeGoogle
-from hcloud.fake.gcp.routes import find_route, templates
+from hcloud.fake.gcp.wire.routes import find_route, templates
 from hcloud.fake.server import FakeServer, HttpAnswer, Received
 from hcloud.model.catalog import PurchaseOption
 from hcloud.providers.gcp.provider import GoogleCloud

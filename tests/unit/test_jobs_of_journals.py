@@ -25,9 +25,9 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.variation import parse_axis, varied_cloud
-from hcloud.store.journal import LiveOrigin, entry_line, header_line, save_journal
-from hcloud.store.journal_entries import entries_of
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journals.entries import entries_of
+from hcloud.store.journals.journal import LiveOrigin, entry_line, header_line, save_journal
+from hcloud.store.journals.live import read_whole
 from hcloud.usecases.studies.journal import job_names, write_journal
 from hcloud.usecases.workloads.journals import read_trace
 

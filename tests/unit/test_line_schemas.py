@@ -13,10 +13,10 @@ from living import events_of, session
 
 from hcloud.model.running.event import EventError
 from hcloud.model.running.note import CommitmentsAdvised
-from hcloud.store.events import EVENT_KEYS, parse_event
-from hcloud.store.journal import entry_line
-from hcloud.store.line_schemas import advice_schema, decision_schema, event_schema
-from hcloud.store.notes import note_document
+from hcloud.store.journals.events import EVENT_KEYS, parse_event
+from hcloud.store.journals.journal import entry_line
+from hcloud.store.journals.line_schemas import advice_schema, decision_schema, event_schema
+from hcloud.store.journals.notes import note_document
 
 EVENTS, DECISIONS = (Draft202012Validator(schema()) for schema in (event_schema, decision_schema))
 GOOD: dict[str, dict[str, object]] = {

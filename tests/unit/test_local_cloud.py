@@ -24,7 +24,7 @@ from hcloud.fake.clock import FakeClock
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder, Launch, MachineState, Owner
 from hcloud.profiling.cage import this_machine
-from hcloud.profiling.machines import GROUP, LEAF, ProcessHost, passing_host
+from hcloud.profiling.local.machines import GROUP, LEAF, ProcessHost, passing_host
 from hcloud.profiling.programs import orphans
 from hcloud.providers.local.provider import LINGER_SECONDS, LocalCloud
 from hcloud.providers.local.registry import Note, Registry

@@ -20,11 +20,11 @@ from hcloud.control.ports import Size
 from hcloud.errors import FileError, HcloudError
 from hcloud.model.running.job import JobOrder, JobPhase, JobPlace, JobSighting, MachineRole, NodePhase
 from hcloud.profiling.cage import Hierarchy, this_machine
-from hcloud.profiling.local_engine import LocalEngine
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.engine import LocalEngine
+from hcloud.profiling.local.machines import ProcessHost
+from hcloud.profiling.local.spool import MachineFolder, attempt_name, attempt_of, ended_sighting
 from hcloud.profiling.programs import orphans
 from hcloud.profiling.programs.keeper import files, keep
-from hcloud.profiling.spool import MachineFolder, attempt_name, attempt_of, ended_sighting
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
 ROOM = Size(2, 1.0)
@@ -272,7 +272,7 @@ KILLED_AT = """
 import os, signal
 from pathlib import Path
 from hcloud.model.running.job import JobOrder, JobPlace
-from hcloud.profiling.local_engine import LocalEngine
+from hcloud.profiling.local.engine import LocalEngine
 
 def dying(at, real):
     def call(*given, **named):

@@ -18,7 +18,7 @@ from hcloud.model.holdings.live import Notice
 from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import Closing
 from hcloud.readers.bundle import bundled
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journals.live import read_whole
 
 TOLD = 40
 BEGINS = TOLD + MAINTENANCE_NOTICE_SECONDS

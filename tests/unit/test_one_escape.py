@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2] / "hcloud"
 CHILDREN = ("fake", "profiling")
 """Packages whose processes speak to hcloud, not to people."""
 STREAMS = {"__main__.py", "cli/main.py", "cli/acting.py", "cli/refusal.py", "views/console.py"} | {
-    "usecases/live/agents.py"
+    "usecases/live/operating/agents.py"
 }
 """Who may touch the streams themselves: what runs before there is a terminal, after it, in a signal, or as a process
 that speaks to hcloud alone."""
@@ -98,5 +98,5 @@ def test_json_is_written_by_one_function(found: list[Found]) -> None:
     ]
     assert set(raw) <= {
         "model/json_text.py",
-        "store/events.py",
+        "store/journals/events.py",
     }  # names that can be printed

@@ -22,8 +22,8 @@ from hcloud.model.running.job import JobPhase
 from hcloud.model.running.note import Asked
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.exchange import JobExchange
-from hcloud.store.journal import read_journal
-from hcloud.store.line_schemas import order_schema
+from hcloud.store.journals.journal import read_journal
+from hcloud.store.journals.line_schemas import order_schema
 from hcloud.usecases.live.decide import replay
 
 

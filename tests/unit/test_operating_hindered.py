@@ -22,8 +22,8 @@ from hcloud.model.running.note import Asked, NotLaunched
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
-from hcloud.store.journal import read_journal
-from hcloud.store.live_journal import LiveJournalFile, segment
+from hcloud.store.journals.journal import read_journal
+from hcloud.store.journals.live import LiveJournalFile, segment
 
 
 @pytest.fixture(autouse=True)

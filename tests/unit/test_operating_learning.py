@@ -16,8 +16,8 @@ from hcloud.model.running.event import UNKNOWN, Arrival, BelowQos, Reclassified
 from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind
 from hcloud.model.running.note import EstimateFitted
 from hcloud.model.workload import JobKind
-from hcloud.store.journal import read_journal
-from hcloud.usecases.live.operate import fold_of
+from hcloud.store.journals.journal import read_journal
+from hcloud.usecases.live.operating.operate import fold_of
 
 TARGET = ServiceTarget(TargetKind.COMMAND, "latency", 100.0)
 SENSITIVE = (95, *(20,) * 9)

@@ -18,8 +18,8 @@ from hcloud.model.running.event import BelowQos, Completion, Latency
 from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
-from hcloud.store.journal import read_journal
-from hcloud.usecases.live.operate import fold_of, kept_limits
+from hcloud.store.journals.journal import read_journal
+from hcloud.usecases.live.operating.operate import fold_of, kept_limits
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from hcloud.model.running.job import JobOrder, in_pieces
 from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
 from hcloud.sim.kernels.compiled import plain
-from hcloud.store.journal import read_journal
+from hcloud.store.journals.journal import read_journal
 
 
 @pytest.fixture(autouse=True)

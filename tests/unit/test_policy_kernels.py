@@ -14,7 +14,13 @@ from hcloud.policy import codes, mapping
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.quality import HALF, QualityWindow, complement, encode, leading, observe, quantile, reaches
-from hcloud.policy.queueing import (
+from hcloud.policy.records import table
+from hcloud.policy.registry import compose, rule_of
+from hcloud.policy.repair import enlarged, may_move
+from hcloud.policy.retention import behaved, keep_seconds
+from hcloud.policy.rules import Rules
+from hcloud.policy.sizes.sizing import Reservation, reserved_servers
+from hcloud.policy.waiting.queueing import (
     AT_LIMIT,
     BANDS,
     BEHIND,
@@ -37,12 +43,6 @@ from hcloud.policy.queueing import (
     pace_of_wait,
     wait_within,
 )
-from hcloud.policy.records import table
-from hcloud.policy.registry import compose, rule_of
-from hcloud.policy.repair import enlarged, may_move
-from hcloud.policy.retention import behaved, keep_seconds
-from hcloud.policy.rules import Rules
-from hcloud.policy.sizing import Reservation, reserved_servers
 from hcloud.readers.strategies import load_strategy
 
 VECTORS = st.lists(st.integers(0, 99), min_size=10, max_size=10)

@@ -11,8 +11,8 @@ from living import came, session, sound
 from hcloud.control.waits.queue import cause_of, is_behind
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import Cancelled, Completion
-from hcloud.policy.queueing import BEHIND, SUFFERING
-from hcloud.store.events import event_document, parse_event
+from hcloud.policy.waiting.queueing import BEHIND, SUFFERING
+from hcloud.store.journals.events import event_document, parse_event
 
 COMING = st.lists(
     st.tuples(st.sampled_from((-100, -1, 0, 0, 0, 7, 4_294_967_295)), st.booleans(), st.booleans()), max_size=12

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from hcloud.policy.promise import (
+from hcloud.policy.placing.promise import (
     AuditedDecision,
     below,
     candidates_for,

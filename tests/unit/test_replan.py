@@ -28,11 +28,11 @@ from hcloud.model.workload import JobKind
 from hcloud.policy.facts import TypeFacts
 from hcloud.readers.configuration.config import load_config
 from hcloud.sim.kernels.compiled import plain
-from hcloud.store.journal import LiveOrigin, entry_line, header_line, read_journal
-from hcloud.store.line_schemas import advice_schema
+from hcloud.store.journals.journal import LiveOrigin, entry_line, header_line, read_journal
+from hcloud.store.journals.line_schemas import advice_schema
 from hcloud.usecases.deciding.replan import Replanner
 from hcloud.usecases.live.ground import CloudSelection, LiveGround, opened
-from hcloud.usecases.live.operate import fold_of
+from hcloud.usecases.live.operating.operate import fold_of
 
 END = datetime(2026, 11, 23, tzinfo=UTC)
 DAY, EVERY, RAN = 86400.0, 6 * 3600.0, 4 * 3600.0

@@ -10,8 +10,8 @@ from operating import ORIGIN, setup_of
 
 from hcloud.errors import InputError, UsageError
 from hcloud.sim.kernels.compiled import plain
-from hcloud.store.journal import header_line
-from hcloud.store.resume_point import beside, read_point
+from hcloud.store.journals.journal import header_line
+from hcloud.store.journals.resume_point import beside, read_point
 from hcloud.usecases.live.decide import OpenedStream, open_stream
 
 SETUP = setup_of("HM", 2)

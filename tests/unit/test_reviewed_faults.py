@@ -21,7 +21,7 @@ from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.shop import ShopChoice, open_shop
-from hcloud.store.events import from_line
+from hcloud.store.journals.events import from_line
 
 NOW = ("--now", "2026-11-21T00:00:00Z")
 

@@ -17,7 +17,7 @@ from hcloud.policy.rule import Rule, share
 from hcloud.policy.rules import Rules
 from hcloud.readers.strategies import parse_strategy
 from hcloud.sim.setup.variation import parse_axis
-from hcloud.store.journal import read_journal
+from hcloud.store.journals.journal import read_journal
 
 MAPPINGS = [rule for rule in RULES["mapping"].values() if issubclass(rule, MappingRule)]
 

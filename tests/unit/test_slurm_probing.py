@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hcloud.profiling.launch_probe import BestSeen, measured_with
+from hcloud.profiling.local.launch_probe import BestSeen, measured_with
 from hcloud.providers.slurm.joining import Probing, script
 from hcloud.providers.slurm.probing import measuring, telling, told
 from hcloud.providers.slurm.site import SlurmSite

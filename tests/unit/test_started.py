@@ -17,7 +17,7 @@ from hcloud.planning.forecasting.demand import demand_of, mean_cores, peak_cores
 from hcloud.planning.forecasting.window import AskedWindow, restricted, window_of
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.jobs_table import NO_START
+from hcloud.readers.workloads.formats.jobs.jobs_table import NO_START
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from simulating import changed, jobs_of, paper_shop
 
-from hcloud.policy.traffic import traffic, utilisations
+from hcloud.policy.waiting.traffic import traffic, utilisations
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.usecases.studies.simulation import Study, setting_for, tasks_for

@@ -16,7 +16,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.prepare import Tasks
-from hcloud.store.events import event_document, parse_event
+from hcloud.store.journals.events import event_document, parse_event
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 from hcloud.usecases.studies.simulation import Study, strategy_for
 

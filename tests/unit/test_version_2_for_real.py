@@ -14,7 +14,7 @@ import pytest
 
 from hcloud.control.ports import Size
 from hcloud.profiling.cage import Cage, Hierarchy
-from hcloud.profiling.machines import LEAF, ProcessHost
+from hcloud.profiling.local.machines import LEAF, ProcessHost
 from hcloud.profiling.programs.keeper.groups import is_in, make_groups, members, removed
 from hcloud.profiling.programs.keeper.processes import kill_if
 

@@ -16,7 +16,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, JobKind, Jobs
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.entry import OPEN_END, read_workload
-from hcloud.readers.workloads.formats import own_csv
+from hcloud.readers.workloads.formats.jobs import own_csv
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import open_source
 

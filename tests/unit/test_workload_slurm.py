@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.entry import read_workload
-from hcloud.readers.workloads.formats.slurm import COMMAND, STEP
+from hcloud.readers.workloads.formats.jobs.slurm import COMMAND, STEP
 from hcloud.readers.workloads.options import WorkloadOptions
 
 TABLE = """\

@@ -19,7 +19,7 @@ from hcloud.cli.main import session
 
 if TYPE_CHECKING:
     from hcloud.harvest.classes import UseTypes
-    from hcloud.usecases.live.operate import OperateRequest
+    from hcloud.usecases.live.operating.operate import OperateRequest
     from hcloud.views.console import Terminal
 
 FEW_JOBS_BYTES = 64 << 10
@@ -117,9 +117,9 @@ def run(
     """Run jobs until all are over, then end every machine. Ctrl-C leaves jobs and machines as they are; the same
     command goes on."""
     from hcloud.control.operating.wanted import SpendingLimits
-    from hcloud.usecases.live.operate import OperateRequest, operating
-    from hcloud.usecases.live.operate_harvest import BesideServices
-    from hcloud.usecases.live.operate_setup import STRATEGY, Policy
+    from hcloud.usecases.live.operating.harvest import BesideServices
+    from hcloud.usecases.live.operating.operate import OperateRequest, operating
+    from hcloud.usecases.live.operating.setup import STRATEGY, Policy
 
     terminal = session(ctx).terminal
     limits = SpendingLimits(_dollars(max_hourly), _dollars(max_total), max_machines)
@@ -199,7 +199,7 @@ def status(
     """Machines, queue and last decisions of the controller, as its journal tells them; asks no cloud."""
     from hcloud.live.clock import SystemClock
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.operate import look
+    from hcloud.usecases.live.operating.operate import look
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, who_works
 
@@ -236,7 +236,7 @@ def explain(
 ) -> None:
     """Why a job went where it went, what else was considered, and what happened to it."""
     from hcloud.usecases.deciding.explain_job import explain_job
-    from hcloud.usecases.live.operate import journal_at
+    from hcloud.usecases.live.operating.operate import journal_at
     from hcloud.views.live.decision import show_story
     from hcloud.views.live.documents import StoryDocument
 
@@ -281,7 +281,7 @@ def cancel(
     which: StateFlags,
 ) -> None:
     """End a job, wherever it is."""
-    from hcloud.usecases.live.operate_asking import ask
+    from hcloud.usecases.live.operating.asking import ask
 
     session(ctx).terminal.note(ask(which.place, "cancel", job, ahead=ahead))
 
@@ -318,8 +318,8 @@ def stop(
 
 def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
-    from hcloud.usecases.live.operate import OperateRequest, look, operating
-    from hcloud.usecases.live.operate_asking import ask, works, works_no_more
+    from hcloud.usecases.live.operating.asking import ask, works, works_no_more
+    from hcloud.usecases.live.operating.operate import OperateRequest, look, operating
     from hcloud.usecases.live.state import state_place
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import outcome_lines

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hcloud.model.running.note import CommitmentsAdvised
     from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.live.ground import LiveGround
-    from hcloud.usecases.live.operate import Operation
+    from hcloud.usecases.live.operating.operate import Operation
     from hcloud.views.console import Terminal, Watch
 
 
@@ -67,8 +67,8 @@ def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Told
 def compared_costs(directory: Path, loaded: Loaded, shown: TimeOfResult, *, at_end: bool) -> CostComparison:
     """What other strategies would have cost for the jobs so far, or for all of them."""
     from hcloud.live.clock import SystemClock
-    from hcloud.usecases.live.compared import compared
     from hcloud.usecases.live.operate_requests import JOURNAL
+    from hcloud.usecases.live.operating.compared import compared
 
     return compared(directory / JOURNAL, loaded, shown.at.date(), SystemClock().now(), at_end=at_end)
 
@@ -80,7 +80,7 @@ def _screen(terminal: Terminal, shown: ToldAt) -> AbstractContextManager[Watch |
 def _tell(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
     """A line a decision and a line a job that failed (none for people where only results are wanted), and what cannot
     be done at the moment when that changes."""
-    from hcloud.store.events import decision_document, event_document
+    from hcloud.store.journals.events import decision_document, event_document
     from hcloud.views.live.operating import decision_line, failure_line
 
     made, loop.desk.made = loop.desk.made, []
@@ -105,7 +105,7 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
 
 
 def _tell_of_idle_capacity(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
-    from hcloud.store.notes import note_document
+    from hcloud.store.journals.notes import note_document
     from hcloud.views.live.harvested import harvest_line
     from hcloud.views.live.operating import clock_time
 
@@ -118,7 +118,7 @@ def _tell_of_idle_capacity(loop: OperatingLoop, terminal: Terminal, shown: ToldA
 
 def advise(terminal: Terminal, shown: ToldAt, advice: CommitmentsAdvised) -> None:
     """Tell what to commit to."""
-    from hcloud.store.notes import note_document
+    from hcloud.store.journals.notes import note_document
     from hcloud.views.live.operating import advice_lines
 
     if shown.is_document:
@@ -128,7 +128,7 @@ def advise(terminal: Terminal, shown: ToldAt, advice: CommitmentsAdvised) -> Non
 
 
 def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
-    from hcloud.store.events import to_line
+    from hcloud.store.journals.events import to_line
     from hcloud.views.escaped import json_as_stored
 
     terminal.write(json_as_stored(to_line(document)))

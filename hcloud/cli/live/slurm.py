@@ -77,7 +77,7 @@ def config_(
 
 
 def _planned(where: CloudFlags, plan: Path) -> tuple[NodeGroup, ...]:
-    from hcloud.usecases.live.operate_setup import Policy, setup_for
+    from hcloud.usecases.live.operating.setup import Policy, setup_for
     from hcloud.usecases.live.slurm import groups_of
 
     with where.opened(moment(None)) as here:

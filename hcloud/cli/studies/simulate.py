@@ -70,7 +70,7 @@ def simulate(
 def _check_journal(journal: Path | None, strategies: int) -> None:
     if journal is None:
         return
-    from hcloud.store.journal import check_target
+    from hcloud.store.journals.journal import check_target
 
     if strategies != 1:
         raise UsageError("--journal is of one run", hint="name one strategy, for example --strategy HM")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.searching.candidates import Wanted, first_with_room, has_capacity, sample
 from hcloud.control.searching.draws import begin_draws, draw
 from hcloud.control.state import BANDS, Control, Job
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.placement import RESOURCES
 
 _FULL = 100
 

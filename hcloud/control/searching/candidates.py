@@ -20,9 +20,9 @@ from hcloud.policy.codes import (
     FILTERED,
     FILTERED_BY_CHANCE,
 )
-from hcloud.policy.colocation import MILLIONTHS, colocation_loss, contention, mismatch, violates
-from hcloud.policy.placement import UNTOUCHED
-from hcloud.policy.promise import LOOKS_A_CANDIDATE
+from hcloud.policy.placing.colocation import MILLIONTHS, colocation_loss, contention, mismatch, violates
+from hcloud.policy.placing.placement import UNTOUCHED
+from hcloud.policy.placing.promise import LOOKS_A_CANDIDATE
 
 MOST_PROPOSED = 32
 """Ours: candidates that an agent proposes for a job at most."""

@@ -8,8 +8,8 @@ from hcloud.control.searching.draws import begin_draws, draw
 from hcloud.control.servers.tenancy import weight_on
 from hcloud.control.state import Control, Job
 from hcloud.policy.codes import FILTERED_BY_CHANCE
-from hcloud.policy.colocation import distance, spare_of_job, spare_of_tenants
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.colocation import distance, spare_of_job, spare_of_tenants
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints
 
 _CONDITIONS = 2 * RESOURCES

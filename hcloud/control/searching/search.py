@@ -20,7 +20,7 @@ from hcloud.policy.codes import (
     LEAST_LOADED,
 )
 from hcloud.policy.mapping import MAP_DYNAMIC
-from hcloud.policy.placement import UNTOUCHED, least_pressed, violation, violation_in
+from hcloud.policy.placing.placement import UNTOUCHED, least_pressed, violation, violation_in
 from hcloud.policy.quality import reaches
 
 

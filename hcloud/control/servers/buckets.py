@@ -7,7 +7,7 @@ import math
 
 from hcloud.control.state import OWN, UP, Control, Job, Server
 from hcloud.policy.codes import SCALE
-from hcloud.policy.colocation import contention
+from hcloud.policy.placing.colocation import contention
 from hcloud.policy.quality import leading
 
 _UNIT = 1000

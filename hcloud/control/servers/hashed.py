@@ -8,7 +8,7 @@ tolerate as much lie on one point, and jobs that are alike get the same candidat
 from __future__ import annotations
 
 from hcloud.control.state import POINTS, Control, Job
-from hcloud.policy.placement import RESOURCES, UNTOUCHED
+from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED
 
 _PRIME, _FACTOR, _APART = 2_147_483_647, 48_271, 12_820_163
 _MOST_BORNE = 100

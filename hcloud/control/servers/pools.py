@@ -4,7 +4,7 @@ each class has its share of the vCPUs. A server's pool is renewed whenever a job
 from __future__ import annotations
 
 from hcloud.control.state import OWN, UP, Control
-from hcloud.policy.classes import SERVER_LEVELS, is_above, level_of_server
+from hcloud.policy.waiting.classes import SERVER_LEVELS, is_above, level_of_server
 
 
 def rank_server(c: Control, number: int) -> None:

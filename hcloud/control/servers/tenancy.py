@@ -11,7 +11,7 @@ from hcloud.control.servers.shelves import put_on_shelf, raise_bounds, take_off_
 from hcloud.control.state import CLOSED, DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
 from hcloud.policy.codes import FIRST_FIT, GREEDY
 from hcloud.policy.mapping import MAP_DYNAMIC
-from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
+from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
 
 
 def free_cores(c: Control, number: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hcloud.control.tables import ControlTables
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.placement import RESOURCES
 
 HANDLE = "control.handle.handle"
 """The kernel that plain Python calls; it calls all others."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 from hcloud.control.servers.pools import cut_pools
 from hcloud.control.state import Control, Job
 from hcloud.control.waiting import BUSY, MIXED
-from hcloud.policy.classes import LEVELS, class_of, even_edges, find_edges, level_of_job
-from hcloud.policy.freeing import tabulate
 from hcloud.policy.records import Reals
+from hcloud.policy.waiting.classes import LEVELS, class_of, even_edges, find_edges, level_of_job
+from hcloud.policy.waiting.freeing import tabulate
 
 _LEAST_SPAN = 1e-3
 """Seconds of the shortest time on a server that is told from none."""

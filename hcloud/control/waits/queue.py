@@ -11,8 +11,8 @@ from hcloud.control.state import FREED, Control, Job
 from hcloud.control.waits.lines import begin_wait, find_ahead, join_own, leave_line
 from hcloud.control.waits.tenants import tenants_in_the_way
 from hcloud.policy.mapping import MAP_DYNAMIC
-from hcloud.policy.placement import RESOURCES, most_pressed
-from hcloud.policy.queueing import (
+from hcloud.policy.placing.placement import RESOURCES, most_pressed
+from hcloud.policy.waiting.queueing import (
     FIRST_BAND,
     SUFFERING,
     assumed_wait,

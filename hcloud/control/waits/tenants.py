@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.searching.search import is_strict
 from hcloud.control.servers.tenancy import weight_on
 from hcloud.control.state import SHELF, UP, Control, Job, Server
-from hcloud.policy.placement import RESOURCES, room_of, violation_in
+from hcloud.policy.placing.placement import RESOURCES, room_of, violation_in
 
 LOOKED = 64
 """Ours: reserved servers that are looked at, evenly over all; more would make no estimate better, and cost time."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from hcloud.fake.gcp import catalog
-from hcloud.fake.gcp.refusals import invalid
+from hcloud.fake.gcp.wire.refusals import invalid
 from hcloud.fake.gcp.world import LARGEST_PRICE_PAGE, GcpRequest, GcpWorld
 
 _NANOS = Decimal(10) ** 9

@@ -9,8 +9,8 @@ from hcloud.fake.faults import FaultKind, FaultRule, InterceptedRequest
 from hcloud.fake.gcp import billing, documents, instances, listing, monitoring, purchases
 from hcloud.fake.gcp.catalog import region_of
 from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
-from hcloud.fake.gcp.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
-from hcloud.fake.gcp.routes import find_route
+from hcloud.fake.gcp.wire.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
+from hcloud.fake.gcp.wire.routes import find_route
 from hcloud.fake.gcp.world import GcpRequest, GcpWorld
 from hcloud.fake.ledger import Rented
 from hcloud.fake.server import HttpAnswer, Received, json_answer

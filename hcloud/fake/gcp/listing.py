@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from hcloud.fake.faults import FaultKind, Lag
 from hcloud.fake.gcp import documents
-from hcloud.fake.gcp.filters import parse_filter
 from hcloud.fake.gcp.operations import BASE, stamp
-from hcloud.fake.gcp.refusals import invalid
+from hcloud.fake.gcp.wire.filters import parse_filter
+from hcloud.fake.gcp.wire.refusals import invalid
 from hcloud.fake.gcp.world import LARGEST_PAGE, GcpRequest, GcpWorld
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import SPOT_NOTICE_SECONDS

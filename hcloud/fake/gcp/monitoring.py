@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from hcloud.fake.gcp.refusals import invalid
+from hcloud.fake.gcp.wire.refusals import invalid
 from hcloud.fake.gcp.world import LARGEST_POINTS, GcpRequest, GcpWorld
 from hcloud.fake.ledger import Rented
 from hcloud.fake.load import LoadSamples

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 
-from hcloud.fake.gcp.refusals import RefusalError, invalid, unknown_resource
+from hcloud.fake.gcp.wire.refusals import RefusalError, invalid, unknown_resource
 
 BASE = "https://www.googleapis.com/compute/v1"
 KEPT_SECONDS = 14 * 86_400.0  # how long an operation can be asked about: Google keeps them for two weeks at least

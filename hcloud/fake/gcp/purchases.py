@@ -6,9 +6,9 @@ from decimal import Decimal
 
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.gcp import catalog, listing
-from hcloud.fake.gcp.bodies import CommitmentBody, Reservation, read_body
 from hcloud.fake.gcp.operations import BASE, stamp
-from hcloud.fake.gcp.refusals import STOCK_OUT, already_there, invalid, unknown_resource
+from hcloud.fake.gcp.wire.bodies import CommitmentBody, Reservation, read_body
+from hcloud.fake.gcp.wire.refusals import STOCK_OUT, already_there, invalid, unknown_resource
 from hcloud.fake.gcp.world import GcpRequest, GcpWorld, OperationFault
 from hcloud.fake.ledger import Purchase
 from hcloud.model.catalog import PurchaseOption

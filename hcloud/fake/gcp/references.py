@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from hcloud.fake.gcp.bodies import NetworkInterface, Properties
-from hcloud.fake.gcp.refusals import RefusalError, invalid
+from hcloud.fake.gcp.wire.bodies import NetworkInterface, Properties
+from hcloud.fake.gcp.wire.refusals import RefusalError, invalid
 from hcloud.fake.gcp.world import GcpWorld
 
 DEFAULT_NETWORK = "global/networks/default"

@@ -9,8 +9,8 @@ from decimal import Decimal
 from hcloud.fake.faults import FaultPlan, FaultRule, Lag
 from hcloud.fake.gcp.catalog import GcpMachineType, GcpProject
 from hcloud.fake.gcp.operations import GcpOperation, GcpOperations, about
-from hcloud.fake.gcp.refusals import unknown_resource
-from hcloud.fake.gcp.routes import GcpRoute
+from hcloud.fake.gcp.wire.refusals import unknown_resource
+from hcloud.fake.gcp.wire.routes import GcpRoute
 from hcloud.fake.images import Images
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import MAINTAINED, FakeWorld

@@ -2,7 +2,7 @@
 
 What one server does is taken from the rows of classification: the performance measured or predicted on the whole of
 its type, scaled down to a part of it as the application scales up, less where neighbours press. What several do
-together is their sum times the efficiency of scaling out. The walk itself is :mod:`hcloud.policy.allocation`.
+together is their sum times the efficiency of scaling out. The walk itself is :mod:`hcloud.policy.sizes.allocation`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from hcloud.errors import EvidenceError
 from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.planning.forecasting.needs import HIGHEST, ApplicationNeed, SizePoint
-from hcloud.policy.allocation import Allocation, Choices, allocate, by_quality, efficiency_of
 from hcloud.policy.records import Ints, Reals
+from hcloud.policy.sizes.allocation import Allocation, Choices, allocate, by_quality, efficiency_of
 
 MOST_SERVERS = 10_000
 """Servers that one application may be given (ours)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hcloud.errors import UsageError
-from hcloud.policy.promise import (
+from hcloud.policy.placing.promise import (
     LOOKS_A_CANDIDATE,
     candidates_for,
     chance_of_miss,

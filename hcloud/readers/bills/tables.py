@@ -24,9 +24,9 @@ from hcloud.readers.bills.lines import BillFormat, PlaceError, plain
 from hcloud.readers.bills.money import AmountError, numbers_of
 from hcloud.readers.bills.stored import column_at, is_text
 from hcloud.readers.bills.twice import IDENTITY, OWNER
-from hcloud.readers.workloads.delimited import Header, header_names
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile
+from hcloud.readers.workloads.tables.delimited import Header, header_names
 
 _BLOCK, _ROWS = 2 << 20, 3 << 15
 """Read at a time: bytes of a file of text, of which Arrow reads 32 ahead, and rows of Parquet."""

@@ -12,11 +12,11 @@ from hcloud.errors import EvidenceError, InputError
 from hcloud.harvest.centre import Reimages
 from hcloud.harvest.servers import Servers
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.columns import Column
-from hcloud.readers.workloads.delimited import header_layout, read_table
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.locate import lines_of
 from hcloud.readers.workloads.source import open_source
+from hcloud.readers.workloads.tables.columns import Column
+from hcloud.readers.workloads.tables.delimited import header_layout, read_table
+from hcloud.readers.workloads.tables.locate import lines_of
 from hcloud.units import format_span
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import numpy as np
 from hcloud.errors import InputError
 from hcloud.harvest.servers import GROUPS, MARKETS, ServerGroup, Servers
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.columns import Column, Sink
-from hcloud.readers.workloads.delimited import header_layout, read_table
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.locate import TableLayout, lines_of
 from hcloud.readers.workloads.source import TraceFile, open_source
+from hcloud.readers.workloads.tables.columns import Column, Sink
+from hcloud.readers.workloads.tables.delimited import header_layout, read_table
+from hcloud.readers.workloads.tables.locate import TableLayout, lines_of
 
 _MOST = 1_000_000
 _COLUMNS = (

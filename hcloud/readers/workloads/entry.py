@@ -10,12 +10,12 @@ from typing import Protocol, cast
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.workload import Workload
 from hcloud.readers.workloads.commands import with_options
-from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.folder import read_folder
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import PARQUET, format_of
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
+from hcloud.readers.workloads.tables.delimited import Progress
 
 DEFAULTS = WorkloadOptions()
 OF_TEXT = ("series", "machines")
@@ -60,7 +60,7 @@ def read_source(
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
     reader = cast("Reader", module)
     if source.head.startswith(PARQUET) and name in OF_TEXT:
-        from hcloud.readers.workloads.formats.parquet_text import as_text
+        from hcloud.readers.workloads.formats.usage.parquet_text import as_text
 
         with as_text(source) as text:
             workload = reader.read(text, options, progress)

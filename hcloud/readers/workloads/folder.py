@@ -17,10 +17,10 @@ from hcloud.model.workload import Demand, Modelled, Provenance, Workload
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads.alike import counted_once, refuse_series_twice
 from hcloud.readers.workloads.commands import with_options
-from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import format_of
 from hcloud.readers.workloads.source import TraceFile, open_source
+from hcloud.readers.workloads.tables.delimited import Progress
 from hcloud.units import counted
 
 if TYPE_CHECKING:

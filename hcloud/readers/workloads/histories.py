@@ -15,14 +15,14 @@ import numpy as np
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs, Modelled
 from hcloud.readers.workloads.commands import plan_command, with_options
-from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.entry import DEFAULTS, OF_TEXT, check_format
 from hcloud.readers.workloads.folder import files_with_formats
 from hcloud.readers.workloads.formats import FORMATS
-from hcloud.readers.workloads.formats.measured import MeasuredSeries, check_values
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, check_values
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import PARQUET, format_of
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
+from hcloud.readers.workloads.tables.delimited import Progress
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -80,7 +80,7 @@ def _histories(
     with ExitStack() as stack:
         text = source
         if source.head.startswith(PARQUET) and fmt in OF_TEXT:
-            from hcloud.readers.workloads.formats.parquet_text import as_text
+            from hcloud.readers.workloads.formats.usage.parquet_text import as_text
 
             text = stack.enter_context(as_text(source))
         found = module.measured(text, options, progress)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hcloud.errors import InputError
 from hcloud.readers.workloads.commands import jobs_advice, plan_command
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.formats.slurm import COMMAND as SACCT
+from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.meanings import SERIES, VALUES, as_option, is_jobs, job_columns, meant
 from hcloud.readers.workloads.source import TraceFile
 

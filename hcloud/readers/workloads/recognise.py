@@ -6,10 +6,9 @@ import re
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
-from hcloud.readers.workloads.delimited import Header, header_names
 from hcloud.readers.workloads.formats import FORMATS
-from hcloud.readers.workloads.formats.machine_columns import is_machines
-from hcloud.readers.workloads.formats.slurm import is_sacct
+from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
+from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
 from hcloud.readers.workloads.meanings import (
     OF_SERIES_ONLY,
     SERIES,
@@ -22,6 +21,7 @@ from hcloud.readers.workloads.meanings import (
 from hcloud.readers.workloads.nearest import unknown_json, unknown_table, unknown_text
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.delimited import Header, header_names
 
 PARQUET = b"PAR1"
 _COMPANIONS = (

@@ -14,7 +14,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.policy.records import Ints
 from hcloud.policy.registry import rule_of
-from hcloud.policy.sizing import reserved_servers
+from hcloud.policy.sizes.sizing import reserved_servers
 from hcloud.research.studies.report import WrittenInterval
 from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.run import RunOutcome, run

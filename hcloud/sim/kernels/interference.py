@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of
+from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED, bears_least, room_of
 from hcloud.policy.quality import complement, encode
 from hcloud.policy.records import Reals
 from hcloud.sim.kernels.world import CloudParameters, ServerSlot, SimulatedWorld

@@ -24,7 +24,7 @@ from hcloud.policy.codes import (
     TURN_AWAY,
     WAIT,
 )
-from hcloud.policy.placement import RESOURCES, UNTOUCHED
+from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED
 from hcloud.sim.kernels.gangs import begin_together, stop_piece
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import at_quantile, join, part

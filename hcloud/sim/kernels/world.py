@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from hcloud.control.state import Control
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints, Reals, Table, table
 
 QUALITY = 18
@@ -151,8 +151,8 @@ class ServerSlot:
     where launches of its type had just failed) and ready, how many
     jobs it began, whether nobody suffers on it, when it was last probed and is looked at next, what chance gave it: how
     hard its neighbours press, how slow it is by itself, where their slow wave begins; and how its tenants truly press
-    and the least of what they truly bear (units of :mod:`hcloud.policy.placement`). ``stale`` says that one has left
-    since, so that those who stay may bear more."""
+    and the least of what they truly bear (units of :mod:`hcloud.policy.placing.placement`). ``stale`` says that one has
+    left since, so that those who stay may bear more."""
 
     ordered: float
     launched: float

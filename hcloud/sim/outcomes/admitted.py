@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Reals, column
 from hcloud.policy.registry import rule_of
-from hcloud.policy.searching import MultiClass
 from hcloud.sim.run import RunOutcome
 
 FEW_RELEASES = 3.0

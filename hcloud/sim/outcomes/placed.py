@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hcloud.policy.promise import AuditedDecision, distance, distance_of_values
+from hcloud.policy.placing.promise import AuditedDecision, distance, distance_of_values
 from hcloud.policy.records import Reals, column
 from hcloud.sim.run import RunOutcome
 

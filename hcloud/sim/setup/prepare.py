@@ -10,12 +10,12 @@ import numpy as np
 from hcloud.model import workload
 from hcloud.model.measured.profile import UNKNOWN_SCORE
 from hcloud.model.running import cloud, strategy
-from hcloud.policy.information import Information, Profiled
-from hcloud.policy.placements import Centralised, Ideal, Sampled, Sparrow
+from hcloud.policy.placing.placements import Centralised, Ideal, Sampled, Sparrow
+from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Ints, Reals
 from hcloud.policy.registry import rule_of, sizing_of
-from hcloud.policy.requests import RequestedSizes, TargetSizes
-from hcloud.policy.searching import MultiClass
+from hcloud.policy.sizes.information import Information, Profiled
+from hcloud.policy.sizes.requests import RequestedSizes, TargetSizes
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST, borne, drawn, estimated, put_profiled, put_stated

@@ -9,9 +9,9 @@ import numpy as np
 from hcloud.model.measured.profile import UNKNOWN_SCORE
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.workload import Jobs
-from hcloud.policy.information import Information, Profiled
 from hcloud.policy.quality import DIGITS
 from hcloud.policy.records import Ints, Reals
+from hcloud.policy.sizes.information import Information, Profiled
 from hcloud.sim.setup.streams import stream
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from hcloud.model.running.event import Arrival, Event
 from hcloud.model.running.harvest_note import HarvestTaken
 from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.sim.kernels.compiled import kernels
-from hcloud.store.journal import JournalContents, read_journal
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journals.journal import JournalContents, read_journal
+from hcloud.store.journals.live import read_whole
 from hcloud.usecases.deciding.explain_turns import turns
 from hcloud.usecases.live.decide import replay
 

@@ -30,7 +30,7 @@ from hcloud.policy.limits import Feedback, Fixed
 from hcloud.policy.registry import compose, rents_whole_servers, rule_of
 from hcloud.policy.retention import keep_seconds
 from hcloud.policy.rule import Rule
-from hcloud.policy.sizing import SteadyMinimum
+from hcloud.policy.sizes.sizing import SteadyMinimum
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, OperationSection
 from hcloud.readers.strategies import load_strategy, strategy_names

@@ -20,8 +20,8 @@ from hcloud.policy.facts import Setup
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile, open_source
-from hcloud.store.journal import JournalContents, read_header
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journals.journal import JournalContents, read_header
+from hcloud.store.journals.live import read_whole
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, counted, format_money, parse_duration
 from hcloud.usecases.deciding.plan import plan_for
 from hcloud.usecases.live.ground import LiveGround, market_of

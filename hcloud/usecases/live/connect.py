@@ -113,7 +113,7 @@ def template_without_sdk(settings: CloudSettings, instance_types: Sequence[str])
 
 def this_machine(directory: Path) -> LocalCloud:
     """This machine as a cloud, whose machines are noted in a directory."""
-    from hcloud.profiling.machines import ProcessHost
+    from hcloud.profiling.local.machines import ProcessHost
     from hcloud.providers.local.provider import LocalCloud
     from hcloud.providers.local.settings import LocalSettings
 

@@ -20,9 +20,9 @@ from hcloud.policy.facts import Setup
 from hcloud.policy.registry import compose, rents_whole_servers, sizing_of
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import many_at_a_time
-from hcloud.store.events import decision_document, from_line, parse_event, to_line
 from hcloud.store.files.lock import claim
-from hcloud.store.journal import (
+from hcloud.store.journals.events import decision_document, from_line, parse_event, to_line
+from hcloud.store.journals.journal import (
     JournalContents,
     check_target,
     entry_line,
@@ -30,7 +30,7 @@ from hcloud.store.journal import (
     read_header,
     read_journal,
 )
-from hcloud.store.resume_point import EVERY, read_point, save_point
+from hcloud.store.journals.resume_point import EVERY, read_point, save_point
 from hcloud.usecases.live.replaying import Replayed, followed
 
 Kernels = Mapping[str, Callable[..., Any]]

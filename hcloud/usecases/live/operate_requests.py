@@ -10,10 +10,10 @@ from uuid import uuid4
 
 from hcloud.live.operating.desk import FORCED, KEEPING
 from hcloud.model.running.note import Asked
-from hcloud.store.events import from_line
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
-from hcloud.store.journal import read_header
+from hcloud.store.journals.events import from_line
+from hcloud.store.journals.journal import read_header
 
 DIRECTORY, JOURNAL = "operate", "journal.jsonl"
 LAST_BYTES = 4096

@@ -187,7 +187,7 @@ def _executing(ground: LiveGround) -> Iterator[None]:
     with ExitStack() as stack:
         if isinstance(ground.cloud, MemoryCloud):
             from hcloud.fake.execute import Executor
-            from hcloud.profiling.machines import passing_host
+            from hcloud.profiling.local.machines import passing_host
 
             host = stack.enter_context(passing_host())
             stack.enter_context(Executor(ground.cloud.ledger, ground.cloud.clock, host, ground.size_of))

@@ -13,8 +13,8 @@ from hcloud.control.tables import ControlTables
 from hcloud.model.running.event import ENTRIES, UNKNOWN
 from hcloud.policy.facts import Setup
 from hcloud.policy.records import Ints, numpy_type
-from hcloud.store.events import LONGEST_NAME, MOST
-from hcloud.store.journal_pieces import JournalPiece
+from hcloud.store.journals.events import LONGEST_NAME, MOST
+from hcloud.store.journals.pieces import JournalPiece
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,9 +14,9 @@ from hcloud.errors import InputError
 from hcloud.model.running.decision import Decided, Decision
 from hcloud.model.running.event import Arrival, Event, EventError, OfJob
 from hcloud.model.running.note import Note
-from hcloud.store.events import from_line
-from hcloud.store.journal import LONGEST_LINE, parse_line
-from hcloud.store.journal_pieces import PIECE, JournalPiece, journal_pieces
+from hcloud.store.journals.events import from_line
+from hcloud.store.journals.journal import LONGEST_LINE, parse_line
+from hcloud.store.journals.pieces import PIECE, JournalPiece, journal_pieces
 from hcloud.usecases.live.replayed import PieceColumns
 
 _Read = tuple[JournalPiece, PieceColumns | None, Follow | None]

@@ -17,7 +17,7 @@ from hcloud.planning.reports.quality import CapacityUse, GroupQuality, quality_o
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
 from hcloud.sim.kernels.compiled import kernels
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journals.live import read_whole
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
 from hcloud.usecases.reports.estimates import estimates_of

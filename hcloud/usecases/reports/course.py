@@ -8,8 +8,8 @@ from pathlib import Path
 from hcloud.model.running.note import Ended, Launched, Launching
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.planning.reports.course import MachineSpan, WorkCourse, course_of
-from hcloud.store.journal import JournalContents
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journals.journal import JournalContents
+from hcloud.store.journals.live import read_whole
 from hcloud.usecases.reports.rented import rented_in
 
 

@@ -16,7 +16,7 @@ from hcloud.planning.reports.accuracy import ComparedFigure
 from hcloud.planning.reports.journeys import Journey, journeys_of
 from hcloud.policy.codes import SCALE
 from hcloud.policy.mapping import Situation
-from hcloud.store.journal import JournalContents
+from hcloud.store.journals.journal import JournalContents
 from hcloud.units import counted
 from hcloud.usecases.live.decide import Kernels
 

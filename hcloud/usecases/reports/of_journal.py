@@ -16,8 +16,8 @@ from hcloud.model.holdings.live import Commitment
 from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.planning.reports.reserved import INSTANCES
 from hcloud.readers.configuration.config import Loaded
-from hcloud.store.journal import LiveOrigin
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journals.journal import LiveOrigin
+from hcloud.store.journals.live import read_whole
 from hcloud.units import HOURS_PER_YEAR
 from hcloud.usecases.reports.rented import JournalRentals, is_dated, rented_in, rented_live
 from hcloud.usecases.reports.report import (

@@ -9,7 +9,7 @@ from hcloud.errors import EvidenceError
 from hcloud.model.workload import JobKind
 from hcloud.planning.reports.journeys import SERVICE, Journey, journeys_of
 from hcloud.planning.reports.quality import QualityReport, qualities
-from hcloud.store.live_journal import read_whole
+from hcloud.store.journals.live import read_whole
 from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
 from hcloud.usecases.reports.report import is_journal

@@ -16,8 +16,8 @@ from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Event, Ready
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.policy.facts import Setup
-from hcloud.store.journal import JournalContents
-from hcloud.usecases.live.operate import fold_of
+from hcloud.store.journals.journal import JournalContents
+from hcloud.usecases.live.operating.operate import fold_of
 
 _EXACT = 1e-6  # what is left of the differences of two times
 _RESERVED, _LAUNCH_FAILED = "reserved server", "launch-failed"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hcloud.errors import UsageError
 from hcloud.model.running.strategy import Strategy
+from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.registry import rule_of
-from hcloud.policy.searching import MultiClass
 from hcloud.units import counted
 
 

@@ -44,7 +44,7 @@ from hcloud.sim.kernels.compiled import kernels
 from hcloud.sim.outcomes.measure import tails_by_task
 from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.shop import Shop
-from hcloud.store.journal import check_target, save_journal
+from hcloud.store.journals.journal import check_target, save_journal
 from hcloud.usecases.studies.simulation import Study, simulate_once
 
 Line = tuple[int, int, int, int, int, float, float]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hcloud.model.catalog import Provider
 from hcloud.model.files import HEAD, sort_of
 from hcloud.readers.configuration.config import Loaded
-from hcloud.store.journal import LiveOrigin, read_header
+from hcloud.store.journals.journal import LiveOrigin, read_header
 from hcloud.units import counted
 from hcloud.usecases.studies.simulation import LARGE_VCPUS
 from hcloud.usecases.workloads.sources import Flags

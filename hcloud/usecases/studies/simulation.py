@@ -17,11 +17,11 @@ from hcloud.model.workload import Jobs, Window, Workload
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
-from hcloud.policy.placements import Ideal
+from hcloud.policy.placing.placements import Ideal
 from hcloud.policy.records import Reals
 from hcloud.policy.registry import rule_of, sizing_of
-from hcloud.policy.requests import RequestedSizes
-from hcloud.policy.sizing import Reservation, reserved_servers
+from hcloud.policy.sizes.requests import RequestedSizes
+from hcloud.policy.sizes.sizing import Reservation, reserved_servers
 from hcloud.readers.clouds import CLUSTERS, PAPER, load_cloud
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.strategies import NAMES

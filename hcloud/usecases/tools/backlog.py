@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from hcloud.model.running.strategy import Strategy
-from hcloud.policy.classes import LEVELS, class_of, find_edges
 from hcloud.policy.mapping import MappingRule
+from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Reals
 from hcloud.policy.registry import rule_of
-from hcloud.policy.searching import MultiClass
-from hcloud.policy.traffic import utilisations
+from hcloud.policy.waiting.classes import LEVELS, class_of, find_edges
+from hcloud.policy.waiting.traffic import utilisations
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.units import counted_vcpus
 from hcloud.usecases.studies.simulation import Study, setting_for, strategy_for, tasks_for

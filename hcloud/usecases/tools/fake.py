@@ -19,7 +19,7 @@ from hcloud.readers.safe_yaml import load_yaml
 
 if TYPE_CHECKING:
     from hcloud.fake.execute import Image
-    from hcloud.profiling.machines import ProcessHost
+    from hcloud.profiling.local.machines import ProcessHost
 
 OURS = "HYC_LIVE__"
 
@@ -79,7 +79,7 @@ def executing(cloud: SizedCloud, image: Image | None = None) -> Iterator[Process
     is what they start with."""
     from hcloud.fake.execute import Executor
     from hcloud.fake.execute import Image as Bare
-    from hcloud.profiling.machines import passing_host
+    from hcloud.profiling.local.machines import passing_host
 
     with passing_host() as host, Executor(cloud.ledger, cloud.clock, host, size_of(cloud), image or Bare()):
         yield host

@@ -12,10 +12,10 @@ import numpy as np
 from hcloud.model.files import sort_of
 from hcloud.model.workload import Jobs, Workload
 from hcloud.readers.workloads.entry import read_source, read_workload
-from hcloud.readers.workloads.formats.jobs_table import Draft, finish
+from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
-from hcloud.store.journal_entries import entries_of
+from hcloud.store.journals.entries import entries_of
 from hcloud.usecases.workloads.journal_jobs import JournalJobs
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from hcloud.model.running.event import (
     Reclassified,
 )
 from hcloud.model.workload import DATES_FROM
-from hcloud.store.journal import LONGEST_LINE
+from hcloud.store.journals.journal import LONGEST_LINE
 from hcloud.units import counted, counted_vcpus
 from hcloud.views.escaped import json_as_stored
 

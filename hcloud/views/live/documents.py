@@ -17,7 +17,7 @@ from hcloud.live.applying.outcome import ApplyResult
 from hcloud.model.holdings.state import Deed, RememberedState, State
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, Declined
-from hcloud.store.events import UNBOUNDED, decision_document, event_document
+from hcloud.store.journals.events import UNBOUNDED, decision_document, event_document
 from hcloud.store.states import codec
 from hcloud.views.document import (
     MOMENT,

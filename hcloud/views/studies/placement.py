@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from hcloud.planning.strategies.promised import AllSampled, PromisedPlacement
-from hcloud.policy.promise import LOOKS_A_CANDIDATE
+from hcloud.policy.placing.promise import LOOKS_A_CANDIDATE
 from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written

@@ -15,7 +15,7 @@ from hcloud.fake.clock import FakeClock
 from hcloud.fake.ledger import RecordedRequest, Rented
 from hcloud.fake.server import FakeCloud
 from hcloud.profiling.cage import Hierarchy
-from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.local.machines import ProcessHost
 from hcloud.providers.local.provider import LocalCloud
 from hcloud.providers.local.registry import Note, Registry
 from hcloud.providers.local.settings import LocalSettings

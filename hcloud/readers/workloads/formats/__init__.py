@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WorkloadFormat:
-    """A format: the module here that reads it, columns of which one set must be in its header, and patterns of which
-    one must begin its first line where it has no header, or sets of words of which a JSON object has one near its
-    beginning. One with none of these is told by its bytes, or by its name."""
+    """A format: the module that reads it, with its folder here; columns of which one set must be in its header, and
+    patterns of which one must begin its first line where it has no header, or sets of words of which a JSON object has
+    one near its beginning. One with none of these is told by its bytes, or by its name."""
 
     module: str
     headers: tuple[frozenset[str], ...] = ()
@@ -27,28 +27,28 @@ def _lines(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 
 FORMATS = {
-    "jobs-csv": WorkloadFormat("own_csv", _headers("submit duration", "submit end")),
-    "jobs-parquet": WorkloadFormat("own_parquet"),
-    "swim": WorkloadFormat("swim", lines=_lines(r"[^\t,]+(\t[^\t]*){5}")),
-    "swf": WorkloadFormat("swf", lines=_lines(r"\s*;", r"\s*(-?[\d.]+\s+){17}-?[\d.]+\s*")),
-    "azure-vm": WorkloadFormat("azure_vm", lines=_lines(r"\d+ ([a-zA-Z]|[UC]\d+|\|)(,|$)")),
-    "openb": WorkloadFormat("openb", _headers("cpu_milli memory_mib num_gpu creation_time")),
-    "series": WorkloadFormat("series", _headers("timestamp")),
-    "machines": WorkloadFormat("machines"),
-    "cluster": WorkloadFormat("cluster", _headers("avg_cpu", "cpu_util_percent")),
-    "requests": WorkloadFormat("requests", _headers("TIMESTAMP ContextTokens GeneratedTokens")),
-    "bitbrains": WorkloadFormat("bitbrains"),
-    "bitbrains-csv": WorkloadFormat("bitbrains_csv", _headers("CPU cores|CPU usage [MHZ]")),
+    "jobs-csv": WorkloadFormat("jobs.own_csv", _headers("submit duration", "submit end")),
+    "jobs-parquet": WorkloadFormat("jobs.own_parquet"),
+    "swim": WorkloadFormat("jobs.swim", lines=_lines(r"[^\t,]+(\t[^\t]*){5}")),
+    "swf": WorkloadFormat("jobs.swf", lines=_lines(r"\s*;", r"\s*(-?[\d.]+\s+){17}-?[\d.]+\s*")),
+    "azure-vm": WorkloadFormat("jobs.azure_vm", lines=_lines(r"\d+ ([a-zA-Z]|[UC]\d+|\|)(,|$)")),
+    "openb": WorkloadFormat("jobs.openb", _headers("cpu_milli memory_mib num_gpu creation_time")),
+    "series": WorkloadFormat("usage.series", _headers("timestamp")),
+    "machines": WorkloadFormat("usage.machines"),
+    "cluster": WorkloadFormat("usage.cluster", _headers("avg_cpu", "cpu_util_percent")),
+    "requests": WorkloadFormat("usage.requests", _headers("TIMESTAMP ContextTokens GeneratedTokens")),
+    "bitbrains": WorkloadFormat("usage.bitbrains"),
+    "bitbrains-csv": WorkloadFormat("usage.bitbrains_csv", _headers("CPU cores|CPU usage [MHZ]")),
     "slurm": WorkloadFormat(
-        "slurm",
+        "jobs.slurm",
         lines=_lines(r"(?i)([\w/]+\|)*jobid(raw)?\|", r"JobId=\d+ "),
         holds=((b'"jobs"', b'"submission"', b'"elapsed"'),),
     ),
     "pods": WorkloadFormat(
-        "pods", holds=((b'"items"', b'"Pod"'), (b'"items"', b'"PodList"'), (b'"items"', b'"apiVersion"'))
+        "jobs.pods", holds=((b'"items"', b'"Pod"'), (b'"items"', b'"PodList"'), (b'"items"', b'"apiVersion"'))
     ),
     "monitoring": WorkloadFormat(
-        "monitoring",
+        "usage.monitoring",
         holds=(
             (b'"Datapoints"',),
             (b'"MetricDataResults"', b'"Timestamps"'),
@@ -59,6 +59,6 @@ FORMATS = {
             (b'"timeseries"', b'"value"'),
         ),
     ),
-    "fetched": WorkloadFormat("fetched", _headers("timestamp machine cores cores_used")),
+    "fetched": WorkloadFormat("usage.fetched", _headers("timestamp machine cores cores_used")),
 }
 """Every format by its name, the more general ones first: of several that fit a file it is the last."""

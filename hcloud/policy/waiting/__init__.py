@@ -1,0 +1,1 @@
+"""How long a job would wait, and how several queues share servers."""

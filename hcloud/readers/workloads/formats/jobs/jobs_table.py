@@ -1,0 +1,341 @@
+"""Our own schema of jobs: its columns, and how a checked table becomes Jobs with everything else modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import InputError
+from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.target import GoalKind, TargetedSize
+from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
+from hcloud.readers.applications.targets import read_targets
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.tables.columns import TICKS, Column, Sink, points_of
+from hcloud.units import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Codes, Floats, Ids, Kinds
+
+SERVERS = f"a whole number from 1 to {limits.SERVERS:g}"
+SCHEMA = (
+    Column("id", "identity", required=False),
+    Column("submit", "time", high=limits.SUBMIT_SECONDS),
+    Column("start", "time", high=limits.SUBMIT_SECONDS, required=False),
+    Column("duration", high=limits.DURATION_SECONDS),
+    Column("cores", high=limits.CORES, above=True, required=False),
+    Column("memory", high=limits.MEMORY_GIB, required=False),
+    Column("kind", "label", required=False, choices=("batch", "service")),
+    Column("app", "label", required=False),
+    Column("qos", "label", required=False),
+    Column("gpus", high=limits.GPUS, required=False),
+    Column("divisible", "label", required=False, choices=("no", "yes")),
+    Column("target", "label", required=False),
+    Column("causes", "label", required=False, points=True),
+    Column("tolerates", "label", required=False, points=True),
+    Column("requires", "label", required=False, requires=True),
+    Column("servers", low=1.0, high=limits.SERVERS, whole=True, required=False, told=SERVERS),
+)
+"""``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
+
+IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20}
+"""Of each unit of memory; jobs have GiB unless it is said."""
+_UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
+AT_ONCE = "jobs count from submission; recorded starts are not used"
+STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
+NO_START = "without a start: counted from its submission"
+LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
+
+
+def job_schema(stored: Collection[str], called: Collection[str], options: WorkloadOptions) -> tuple[Column, ...]:
+    """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
+    duration, a job runs from its start (else its submission) to its end."""
+    high = limits.MEMORY_GIB * IN_A_GIB[options.memory_unit]
+    schema = tuple(replace(column, high=high) if column.name == "memory" else column for column in SCHEMA)
+    names = called if {"end", "duration"} & set(called) else stored
+    if "end" in names and "duration" not in names:
+        until = replace(_UNTIL, sparse=options.open_ends == "run")
+        return (*(column for column in schema if column.name != "duration"), until)
+    return schema
+
+
+def durations(sink: Sink) -> tuple[Floats, NDArray[np.intp]]:
+    """Seconds that jobs ran, and the rows of those that cannot have."""
+    if sink.has("duration"):
+        return sink.numbers("duration"), np.empty(0, np.intp)
+    begins = sink.numbers("submit")
+    if sink.has("start"):
+        begins = np.where(np.isnan(sink.numbers("start")), begins, sink.numbers("start"))
+    ends = sink.numbers("end")
+    if open_ends(sink):
+        times = [sink.numbers(name) for name in ("submit", "start", "end") if sink.has(name)]
+        ends = np.where(np.isnan(ends), max(float(np.nanmax(t, initial=0.0)) for t in times), ends)
+    duration = ends - begins
+    return duration, np.flatnonzero(~((duration >= 0) & (duration <= limits.DURATION_SECONDS)))
+
+
+def open_ends(sink: Sink) -> int:
+    """How many jobs have no end, which still run."""
+    timed = sink.has("end") and not sink.has("duration")
+    return int(np.count_nonzero(np.isnan(sink.numbers("end")))) if timed else 0
+
+
+@dataclass(slots=True)
+class Draft:
+    """Job columns on their way to Jobs: what is still missing is None, what was done is counted."""
+
+    name: str
+    format: str
+    digest: str
+    submit: Floats
+    duration: Floats
+    cores: Floats | None = None
+    memory: Floats | None = None
+    gpus: Floats | None = None
+    kind: Kinds | None = None
+    app: Codes | None = None
+    apps: tuple[str, ...] = ()
+    qos: Codes | None = None
+    qos_classes: tuple[str, ...] = ()
+    ids: Ids | None = None
+    divisible: Kinds | None = None
+    causes: Kinds | None = None
+    bears: Kinds | None = None
+    requires: Codes | None = None
+    requirements: tuple[str, ...] = ()
+    servers: Codes | None = None
+    start: Floats | None = None
+    target: Codes | None = None
+    targets: tuple[TargetedSize, ...] = ()
+    rows: int = 0
+    repaired: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    modelled: list[Modelled] = field(default_factory=list)
+
+    def repair(self, reason: str, count: int) -> None:
+        """Count rows a documented rule changed."""
+        if count:
+            self.repaired[reason] = self.repaired.get(reason, 0) + int(count)
+
+    def keep(self, mask: NDArray[np.bool_], reason: str) -> None:
+        """Leave out, and count, the rows that are not in the mask."""
+        gone = len(mask) - int(np.count_nonzero(mask))
+        if not gone:
+            return
+        self.left_out[reason] = self.left_out.get(reason, 0) + gone
+        self.select(np.flatnonzero(mask))
+
+    def select(self, rows: NDArray[np.int64]) -> None:
+        """Keep these rows in this order, a column at a time so that only one copy exists at once."""
+        for name in (
+            "submit",
+            "duration",
+            "cores",
+            "memory",
+            "gpus",
+            "kind",
+            "app",
+            "qos",
+            "ids",
+            "divisible",
+            "causes",
+            "bears",
+            "requires",
+            "servers",
+            "start",
+            "target",
+        ):
+            values = getattr(self, name)
+            if values is not None:
+                setattr(self, name, values[rows])
+
+
+def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
+    """Jobs of a checked table in our own schema."""
+    draft.ids = sink.ids()
+    draft.modelled += times_read(sink)
+    draft.start = sink.numbers("start") if sink.has("start") else None
+    for name in ("cores", "memory", "gpus"):
+        if sink.has(name):
+            setattr(draft, name, sink.numbers(name))
+    if draft.memory is not None and IN_A_GIB[options.memory_unit] > 1:
+        draft.memory = draft.memory / IN_A_GIB[options.memory_unit]
+        draft.modelled.append(Modelled("memory", f"read as {options.memory_unit}", "memory_unit"))
+    if sink.has("kind"):
+        draft.kind = _kinds(sink, draft, options)
+    if sink.has("app"):
+        draft.app, draft.apps = sink.codes("app"), sink.labels("app")
+    if sink.has("qos"):
+        draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
+    _more_stated(sink, draft)
+    return finish(draft, options)
+
+
+def _more_stated(sink: Sink, draft: Draft) -> None:
+    """What jobs state beside their size and time."""
+    if sink.has("divisible"):
+        said = [int(label == "yes") for label in sink.labels("divisible")]
+        draft.divisible = np.array([*said, -1], np.int8)[sink.codes("divisible")]
+    if sink.has("target"):
+        draft.target, draft.targets = sink.codes("target"), read_targets(sink.labels("target"), draft.name)
+        _instead_of_sizes(draft)
+    draft.causes, draft.bears = _points(sink, "causes"), _points(sink, "tolerates")
+    if sink.has("requires"):
+        draft.requires, draft.requirements = sink.codes("requires"), sink.labels("requires")
+    if sink.has("servers"):
+        _several_servers(sink, draft)
+    if draft.causes is not None and draft.bears is None:
+        draft.modelled.append(Modelled("tolerates", "99 points less than what each job causes", "fixed"))
+
+
+def _several_servers(sink: Sink, draft: Draft) -> None:
+    """On how many servers jobs run at once, one where nothing is said; such a job may be split. InputError where a job
+    with a target states it, or one that may not be split."""
+    stated = sink.numbers("servers")
+    servers = np.where(np.isnan(stated), 1.0, stated)
+    several = servers > 1
+    if draft.target is not None and (several & (draft.target >= 0)).any():
+        many = counted(int((several & (draft.target >= 0)).sum()), "row")
+        raise InputError(f"{draft.name}: {many} with both target and servers: which of them counts?",
+                         hint="leave out the other; an empty cell says nothing")  # fmt: skip
+    if draft.divisible is not None and (several & (draft.divisible == 0)).any():
+        many = counted(int((several & (draft.divisible == 0)).sum()), "row")
+        raise InputError(f"{draft.name}: {many} that run on several servers and may not be split (divisible: no)",
+                         hint="leave the cell of divisible empty where servers is above 1")  # fmt: skip
+    if several.any():
+        draft.servers = servers.astype(np.int32)
+        before = np.full(len(servers), -1, np.int8) if draft.divisible is None else draft.divisible
+        draft.divisible = np.where(several, np.int8(1), before).astype(np.int8)
+
+
+def _instead_of_sizes(draft: Draft) -> None:
+    """Jobs with a target have no size, and those with a deadline take until then; InputError where a size is stated
+    beside a target."""
+    assert draft.target is not None
+    stated = draft.target >= 0
+    for name, values in (("cores", draft.cores), ("memory", draft.memory)):
+        both = stated & ~np.isnan(values) if values is not None else np.zeros(len(stated), np.bool_)
+        if both.any():
+            many = counted(int(both.sum()), "row")
+            raise InputError(f"{draft.name}: {many} with both target and {name}: which of them counts?",
+                             hint="leave out the other; an empty cell says nothing")  # fmt: skip
+    if draft.cores is not None:
+        draft.cores = np.where(stated, 1.0, draft.cores)
+    limits_by_code = np.array([*(t.target.limit if t.target.kind is GoalKind.DEADLINE else np.nan
+                                 for t in draft.targets), np.nan])  # fmt: skip
+    until = limits_by_code[draft.target]
+    draft.duration = np.where(np.isnan(until), draft.duration, until)
+    if stated.any():
+        draft.modelled.append(Modelled("cores", "of jobs with a target: 1, until profiles say what it takes", "target"))
+    if (~np.isnan(until)).any():
+        draft.modelled.append(Modelled("duration", "the deadline of jobs that state one", "target"))
+
+
+def times_read(sink: Sink) -> list[Modelled]:
+    """What is said of times that do not stand there in seconds."""
+    ticks = {column.ticks for column in sink.columns if column.ticks != 1.0}
+    return [Modelled("times", f"{TICKS[one]}, by the size of the first", "fixed") for one in sorted(ticks)]
+
+
+def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
+    """Jobs sorted by submit time, without zero durations, missing columns filled by their stated rules."""
+    draft.keep(draft.duration > 0, "zero duration (uses no capacity)")
+    count = len(draft.submit)
+    if count == 0:
+        raise _no_job(draft)
+    _sort(draft)
+    cores = _filled(draft, "cores", np.float64(options.default_cores), "default_cores", f"{options.default_cores:g}")
+    rule = f"{options.memory_per_core:g} GiB per vCPU"
+    if options.vcpus_per_core != 1:
+        cores = cores * options.vcpus_per_core
+        rule = f"{options.vcpus_per_core:g} vCPUs for each CPU of the trace"
+        draft.modelled.append(Modelled("cores", rule, "vcpus_per_core"))
+    memory = _filled(draft, "memory", cores * options.memory_per_core, "memory_per_core", rule)
+    gpus = _filled(draft, "gpus", np.float64(0.0), "", "0")
+    kind = draft.kind if draft.kind is not None else _default_kind(draft, count, options)
+    none = np.full(count, -1, np.int32)
+    start = _started(draft, options)
+    provenance = Provenance(
+        draft.name, draft.format, draft.digest, draft.rows, draft.repaired, draft.left_out, tuple(draft.modelled)
+    )
+    return Jobs(
+        draft.submit, draft.duration, cores, memory, gpus, kind,
+        none if draft.app is None else draft.app, draft.apps,
+        none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
+        divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears, target=draft.target,
+        targets=draft.targets,
+        requires=draft.requires, requirements=draft.requirements, servers=draft.servers,
+    )  # fmt: skip
+
+
+def _started(draft: Draft, options: WorkloadOptions) -> Floats | None:
+    """When jobs started, where the trace says so and some of them waited; a job without a start did at once."""
+    if draft.start is None:
+        return None
+    start = np.where(np.isnan(draft.start), draft.submit, draft.start)
+    if (start == draft.submit).all():
+        return None
+    if options.begin == "submit":
+        draft.modelled.append(Modelled("start", AT_ONCE, "begin"))
+        return None
+    draft.repair(NO_START, int(np.count_nonzero(np.isnan(draft.start))))
+    return start
+
+
+def _sort(draft: Draft) -> None:
+    later = draft.submit[1:] < draft.submit[:-1]
+    if later.any():
+        draft.repair("unsorted: rows earlier than the row before; sorted by submit time", int(np.count_nonzero(later)))
+        draft.select(np.argsort(draft.submit, kind="stable"))
+
+
+def _filled(draft: Draft, name: str, default: Floats | np.float64, key: str, rule: str) -> Floats:
+    """The column with missing cells (or all of them) filled and the rule stated."""
+    values: Floats | None = getattr(draft, name)
+    if values is None:
+        if key:
+            draft.modelled.append(Modelled(name, rule, key))
+        return np.broadcast_to(default, draft.submit.shape).copy()
+    missing = np.isnan(values)
+    holes = int(np.count_nonzero(missing))
+    if holes:
+        draft.repair(f"empty {name}: {rule}" + (f" ({key})" if key else ""), holes)
+        values = np.where(missing, default, values)
+    return values
+
+
+def _points(sink: Sink, name: str) -> Kinds | None:
+    """The vectors of a column, -1 where a cell is empty."""
+    if not sink.has(name):
+        return None
+    vectors = [points_of(label) or () for label in sink.labels(name)]
+    return np.array([*vectors, (-1,) * len(RESOURCES)], np.int8)[sink.codes(name)]
+
+
+def _kinds(sink: Sink, draft: Draft, options: WorkloadOptions) -> Kinds:
+    by_code = [int(JobKind[label.upper()]) for label in sink.labels("kind")]
+    by_code.append(int(JobKind[options.default_kind.upper()]))
+    codes = sink.codes("kind")
+    draft.repair(f"empty kind: {options.default_kind} (default_kind)", int(np.count_nonzero(codes < 0)))
+    return np.array(by_code, np.int8)[codes]
+
+
+def _default_kind(draft: Draft, count: int, options: WorkloadOptions) -> Kinds:
+    draft.modelled.append(Modelled("kind", options.default_kind, "default_kind"))
+    return np.full(count, int(JobKind[options.default_kind.upper()]), np.int8)
+
+
+def _no_job(draft: Draft) -> InputError:
+    if not draft.rows:
+        return InputError(
+            f"{draft.name}: holds no job: nothing follows its header",
+            hint="look at the program that should have written it",
+        )
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in draft.left_out.items())
+    return InputError(f"{draft.name}: no usable job in {counted(draft.rows, 'row')}: {reasons}")

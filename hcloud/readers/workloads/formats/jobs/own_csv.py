@@ -1,0 +1,43 @@
+"""Our own CSV of jobs: ``submit`` and ``duration`` (or ``end``) required, the other columns of the schema optional."""
+
+from __future__ import annotations
+
+from hcloud.model.workload import Jobs
+from hcloud.readers.workloads.findings import Findings
+from hcloud.readers.workloads.formats.jobs.jobs_table import (
+    LENGTH,
+    STILL_RUNS,
+    Draft,
+    durations,
+    from_sink,
+    job_schema,
+    open_ends,
+)
+from hcloud.readers.workloads.meanings import called_columns
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.delimited import Progress, header_layout, header_names, read_table
+from hcloud.readers.workloads.tables.locate import lines_of
+
+FORMAT = "jobs-csv"
+
+
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+    """Jobs of a comma, semicolon or tab separated file with a header."""
+    called = called_columns(options.columns)
+    known = job_schema(header_names(source).names, called, options)
+    extra = options.extra_columns == "ignore" or bool(called)
+    layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
+    table = read_table(source, layout, options.max_rows, progress)
+    duration, wrong = durations(table.sink)
+    if len(wrong):
+        findings = Findings(source.name)
+        for line in lines_of(source, layout, wrong.tolist()):
+            findings.add(
+                f"line {line}, column {called.get('end', 'end')}", "not within a job's length of its begin", LENGTH
+            )
+        raise findings.error()
+    draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
+    draft.repair(STILL_RUNS, open_ends(table.sink))
+    draft.repair("byte order mark skipped", int(source.marked))
+    return from_sink(table.sink, draft, options)

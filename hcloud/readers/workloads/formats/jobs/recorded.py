@@ -1,0 +1,196 @@
+"""Jobs that a file tells one by one, in texts that no table reader knows: durations as 1-02:03:04, memory as 4Gc."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from hcloud.errors import InputError
+from hcloud.model.workload import JobKind, Jobs, Modelled
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
+
+_WHOLE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", re.ASCII)
+_ELAPSED = re.compile(r"(?:(?P<d>\d+)-)?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)", re.ASCII)
+_SECONDS = re.compile(r"\d+(\.\d*)?", re.ASCII)
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[iB]*", re.ASCII | re.IGNORECASE)
+_IN_GIB = {"K": 1 / 1024**2, "M": 1 / 1024, "": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
+_NONE = ("", "unknown", "none", "n/a", "(null)")
+
+
+class CellError(ValueError):
+    """A cell that cannot be what it should be: its column, what stands there, and what may."""
+
+    def __init__(self, column: str, value: str, allowed: str) -> None:
+        super().__init__(f"{column}: {value}")
+        self.column, self.value, self.allowed = column, value, allowed
+
+
+@dataclass(slots=True)
+class RecordedJob:
+    """A job as a file tells it: times in Unix seconds, memory in GiB; NaN is what the file leaves out. A job without a
+    duration still runs at the newest time in the file."""
+
+    id: str
+    submit: float
+    start: float
+    duration: float
+    cores: float
+    memory: float
+    gpus: float = 0.0
+    app: str = ""
+    qos: str = ""
+    kind: JobKind = JobKind.BATCH
+    divisible: bool = False
+
+
+class Recorder:
+    """Collects jobs, what is wrong with some, and what was left out or changed by a rule, counted; columns by their
+    names in small letters are ``named`` as in the file, and ``newest`` is the newest time in it."""
+
+    def __init__(self, source: TraceFile, fmt: str, options: WorkloadOptions) -> None:
+        self._source, self._format, self._options = source, fmt, options
+        self.findings = Findings(source.name)
+        self.named: dict[str, str] = {}
+        self.rows = 0
+        self.newest = 0.0
+        self._jobs: list[RecordedJob] = []
+        self._rules: list[Modelled] = []
+        self._times: dict[str, int] = {}
+        self._left_out: dict[str, int] = {}
+        self._repaired: dict[str, int] = {}
+
+    def take(self, where: str, make: Iterable[RecordedJob | str]) -> None:
+        """A row: a job, or why it is left out; a CellError of its making is noted with its place."""
+        self.rows += 1
+        if self.rows > self._options.max_rows:
+            raise InputError(f"{self._source.name}: more than {self._options.max_rows:,} rows (max_rows)")
+        try:
+            for found in make:
+                if isinstance(found, str):
+                    self._left_out[found] = self._left_out.get(found, 0) + 1
+                else:
+                    self._add(found)
+        except CellError as error:
+            column = self.named.get(error.column.lower(), error.column)
+            self.findings.add(f"{where}, column {column}", shown(error.value), error.allowed)
+
+    def assume(self, rule: Modelled) -> None:
+        """Note what stands for a column that the file has not."""
+        self._rules.append(rule)
+
+    def repair(self, reason: str, count: int = 1) -> None:
+        """Count what a rule changed."""
+        if count:
+            self._repaired[reason] = self._repaired.get(reason, 0) + count
+
+    def _add(self, job: RecordedJob) -> None:
+        _bounded("cores", job.cores, limits.CORES)
+        _bounded("memory", job.memory, limits.MEMORY_GIB)
+        _bounded("duration", job.duration, limits.DURATION_SECONDS)
+        before = self._times.get(job.id, 0)
+        self._times[job.id] = before + 1
+        if before:  # a job that was requeued ran more than once
+            self.repair("more than one run of a job: each counts")
+            job.id = f"{job.id}#{before + 1}"
+        self._jobs.append(job)
+
+    def jobs(self) -> Jobs:
+        """All of them; InputError with everything that is wrong."""
+        if self.findings.problems:
+            raise self.findings.error()
+        if not self.rows:
+            why = "its list is empty" if self._source.head.lstrip().startswith(b"{") else "nothing follows its header"
+            raise InputError(f"{self._source.name}: holds no job: {why}")
+        made = self._jobs
+
+        def column(name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+            return np.array([getattr(job, name) for job in made], np.float64)
+
+        start, duration = column("start"), column("duration")
+        duration = np.where(np.isnan(duration), np.maximum(self.newest - start, 0.0), duration)
+        draft = Draft(
+            self._source.name, self._format, self._source.digest(), column("submit"), duration, rows=self.rows
+        )
+        draft.start = start
+        draft.cores, draft.memory, draft.gpus = column("cores"), column("memory"), column("gpus")
+        draft.kind = np.array([job.kind for job in made], np.int8)
+        draft.divisible = np.array([1 if job.divisible else -1 for job in made], np.int8)
+        draft.ids = np.array([job.id.encode() for job in made]) if made else None
+        draft.app, draft.apps = _coded([job.app for job in made])
+        draft.qos, draft.qos_classes = _coded([job.qos for job in made])
+        draft.repaired, draft.left_out = dict(self._repaired), dict(self._left_out)
+        draft.modelled += self._rules
+        draft.repair("byte order mark skipped", int(self._source.marked))
+        return finish(draft, self._options)
+
+
+def _bounded(name: str, value: float, most: float) -> None:
+    if not (np.isnan(value) or 0 <= value <= most):
+        raise CellError(name, f"{value:g}", f"a number from 0 to {most:g}")
+
+
+def _coded(labels: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]], tuple[str, ...]]:
+    known: dict[str, int] = {}
+    codes = [known.setdefault(label, len(known)) if label else -1 for label in labels]
+    return np.array(codes, np.int32), tuple(known)
+
+
+def seconds_of(column: str, text: str) -> float:
+    """A time as Unix seconds: ISO-8601 (without a zone UTC) or a number of seconds; NaN where there is none."""
+    text = text.strip()
+    if text.lower() in _NONE:
+        return float("nan")
+    if text.isascii() and text.isdecimal():
+        return float(text)
+    try:
+        moment = datetime.fromisoformat(text if _WHOLE.match(text) else "")
+    except ValueError:
+        raise CellError(column, text, "a time as 2026-11-01T10:00:00, or seconds since 1970") from None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def elapsed_of(column: str, text: str) -> float:
+    """A duration as [DAYS-[HOURS:]]MINUTES:SECONDS, or as seconds; NaN where there is none."""
+    text = text.strip()
+    if text.lower() in _NONE:
+        return float("nan")
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    found = _ELAPSED.fullmatch(text)
+    if found is None:
+        raise CellError(column, text, "a duration as 1-02:03:04, or seconds")
+    days, hours, minutes = (int(found[part] or 0) for part in ("d", "h", "m"))
+    return ((days * 24 + hours) * 60 + minutes) * 60 + float(found["s"])
+
+
+def gib_of(column: str, text: str) -> float:
+    """An amount of memory as 4G, 512M or 2048 (MiB), in GiB; NaN where there is none."""
+    text = text.strip()
+    if text.lower() in (*_NONE, "0", "?"):
+        return float("nan")
+    found = _MEMORY.fullmatch(text)
+    if found is None:
+        raise CellError(column, text, "an amount of memory as 4G, 512M or 2048 (MiB)")
+    return float(found[1]) * _IN_GIB[found[2].upper()]
+
+
+def number_of(column: str, text: str) -> float:
+    """A number that is not below zero; NaN where there is none."""
+    text = text.strip()
+    if text.lower() in _NONE:
+        return float("nan")
+    try:
+        value = float(text) if text.isascii() else float("nan")
+    except ValueError:
+        value = float("nan")
+    if not 0 <= value < float("inf"):
+        raise CellError(column, text, "a number from 0 on")
+    return value

@@ -1,0 +1,273 @@
+"""Slurm's accounting: ``sacct -P`` and ``sacct --json``, and the file of jobcomp/filetxt."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from hcloud.errors import InputError
+from hcloud.model.json_text import parsed
+from hcloud.model.workload import Jobs, Modelled
+from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.formats.jobs.recorded import (
+    CellError,
+    RecordedJob,
+    Recorder,
+    elapsed_of,
+    gib_of,
+    number_of,
+    seconds_of,
+)
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.delimited import Progress
+
+FORMAT = "slurm"
+COMMAND = (
+    "sacct -P -X -D -a -S now-60days"
+    " -o JobID,JobName,Submit,Start,End,Elapsed,AllocCPUS,ReqMem,NNodes,AllocTRES,QOS,State"
+)
+"""What to ask Slurm for."""
+LOOK = 20_000
+NOT_BEGUN, STEP = "never began", "a step of a job that is listed"
+SEPARATORS = "|;\t,"
+"""What separates columns: sacct's own first, then what ``--delimiter`` and spreadsheets make of it."""
+_IDS, _CPUS = {"jobid", "jobidraw"}, {"alloccpus", "ncpus", "reqcpus", "alloctres", "reqtres"}
+_STILL_UNTOLD = "still running, without Elapsed: counted up to the newest time in the file"
+_STILL = "still running: counted up to the moment of the listing"
+_PAIR = re.compile(r"(\w+)=(.*?)(?= \w+=|$)")
+_ARRAY = re.compile(r"[\w\[\]%,-]+\.[\w+-]+")
+_SUFFIX = re.compile(r"(.*?)([nc]?)")
+_GPUS = re.compile(r"gres/gpu(?::[^=,]*)?=(\d+)")
+
+
+def is_sacct(names: Collection[str]) -> bool:
+    """Whether a header is of sacct's table, whatever separates its columns: by the names that only sacct has."""
+    known = {name.strip().lower() for name in names}
+    return bool(known & _IDS and known & _CPUS and {"start", "state", "elapsed", "elapsedraw", "end"} & known)
+
+
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+    """Jobs that began, from their start to their end, with the CPUs and the memory that they were given."""
+    recorder = Recorder(source, FORMAT, options)
+    lines = _told(source, progress)
+    if source.head.lstrip().startswith(b"{"):
+        _read_json(source, recorder)
+    elif source.head.lstrip().startswith(b"JobId="):
+        _read_filetxt(lines, recorder)
+    else:
+        _read_table(source.name, lines, recorder)
+    return recorder.jobs()
+
+
+def _told(source: TraceFile, progress: Progress | None) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers."""
+    read, size = 0, max(source.size, 1)
+    for number, line in source.lines():
+        read += len(line) + 1
+        if progress is not None and number % LOOK == 0:
+            progress(min(read / size, 1.0))
+        if line.strip():
+            yield number, line.decode("utf-8", "replace")
+
+
+def _read_table(file: str, lines: Iterator[tuple[int, str]], recorder: Recorder) -> None:
+    names: list[str] = []
+    separator = SEPARATORS[0]
+    for number, text in lines:
+        if not names:
+            separator = max(SEPARATORS, key=text.count)
+            told = [name.strip() for name in _cells_of(text.rstrip(separator), separator)]
+            names = [name.lower() for name in told]
+            recorder.named = dict(zip(names, told, strict=True))
+            _check_header(file, names)
+            if not {"submit", "eligible"} & set(names):
+                recorder.assume(Modelled("submit", "the start: the table has no column Submit", "fixed"))
+            continue
+        cells = _cells_of(text, separator)
+        cells = cells[: len(names)] if len(cells) == len(names) + 1 and not cells[-1] else cells
+        if len(cells) != len(names):
+            said = f"{len(cells)} cells for {len(names)} columns"
+            recorder.findings.add(f"line {number}", said, _A_CELL.get(separator, _A_CELL["|"]))
+            recorder.rows += 1
+            continue
+        recorder.take(f"line {number}", _row(dict(zip(names, cells, strict=True)), recorder))
+
+
+_A_CELL = {
+    "|": "a cell a column; leave JobName out where it holds a '|'",
+    ",": "a cell a column; AllocTRES holds commas: ask with sacct -P, which separates by '|'",
+}
+
+
+def _cells_of(text: str, separator: str) -> list[str]:
+    """The cells of a line; of another separator than sacct's own they may be quoted."""
+    if separator == SEPARATORS[0] or '"' not in text:
+        return text.split(separator)
+    return next(csv.reader([text], delimiter=separator))
+
+
+def _check_header(file: str, names: list[str]) -> None:
+    times = {"submit": ("submit", "start", "eligible"), "duration": ("end", "elapsed", "elapsedraw")}
+    cpus = ("alloccpus", "ncpus", "reqcpus", "alloctres")
+    wanted = {"start": ("start",), **times, "cores": cpus}
+    missing = [names_of[0] for names_of in wanted.values() if not set(names_of) & set(names)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{file}: sacct's list has the column {twice[0]} {names.count(twice[0])} times")
+    if missing:
+        raise InputError(f"{file}: sacct's list has no column {' and '.join(missing)}", hint=f"ask for them: {COMMAND}")
+
+
+def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob | str]:
+    """A line of the table, or of the other file with names as there."""
+    name = cells.get("jobid") or cells.get("jobidraw") or ""
+    if not name.strip():
+        raise CellError("JobID", name, "the id of a job")
+    if _ARRAY.fullmatch(name):
+        yield STEP
+        return
+    start = seconds_of("Start", cells.get("start", ""))
+    if math.isnan(start):
+        yield NOT_BEGUN
+        return
+    submit = seconds_of("Submit", cells.get("submit") or cells.get("eligible") or "")
+    recorder.newest = max(recorder.newest, start, seconds_of("End", cells.get("end", "")))
+    tres = cells.get("alloctres") or cells.get("reqtres") or ""
+    cores = _first(cells, "alloccpus", "ncpus", "reqcpus")
+    cores = cores if cores > 0 else _tres(tres, "cpu")
+    if cores <= 0:
+        raise CellError("AllocCPUS", cells.get("alloccpus", ""), "the CPUs of a job that began")
+    nodes = _first(cells, "nnodes")
+    gpus = _GPUS.search(tres)
+    yield RecordedJob(
+        name.strip(),
+        start if math.isnan(submit) else submit,
+        start,
+        _duration(cells, start, recorder),
+        cores,
+        _memory(cells.get("reqmem", ""), tres, cores, nodes),
+        float(gpus[1]) if gpus else 0.0,
+        cells.get("jobname", ""),
+        cells.get("qos", ""),
+        divisible=nodes > 1,
+    )
+
+
+def _duration(cells: Mapping[str, str], start: float, recorder: Recorder) -> float:
+    end = seconds_of("End", cells.get("end", ""))
+    if not math.isnan(end):
+        if end < start:
+            raise CellError("End", cells["end"], f"not before the start, {cells.get('start')}")
+        return end - start
+    elapsed = elapsed_of("Elapsed", cells.get("elapsedraw") or cells.get("elapsed") or "")
+    recorder.repair(_STILL_UNTOLD if math.isnan(elapsed) else _STILL)
+    return elapsed
+
+
+def _first(cells: Mapping[str, str], *names: str) -> float:
+    """The first of these columns that holds a number above zero; 0 where none does."""
+    for name in names:
+        value = number_of(name, cells.get(name, ""))
+        if value > 0:
+            return value
+    return 0.0
+
+
+def _tres(tres: str, what: str) -> float:
+    found = re.search(rf"(?:^|,){what}=(\d+)", tres)
+    return float(found[1]) if found else 0.0
+
+
+def _memory(requested: str, tres: str, cores: float, nodes: float) -> float:
+    """GiB of all of a job: what was allocated, else what was asked for, a CPU (``c``) or a node (``n``) or in all."""
+    given = re.search(r"(?:^|,)mem=([^,]+)", tres)
+    if given:
+        return gib_of("AllocTRES", given[1])
+    amount, per = (_SUFFIX.fullmatch(requested.strip()) or _SUFFIX.fullmatch("")).groups()  # type: ignore[union-attr]
+    if per == "n" and nodes <= 0:
+        raise CellError("ReqMem", requested, "memory a node: ask sacct for NNodes too")
+    return gib_of("ReqMem", amount) * {"c": max(cores, 1.0), "n": max(nodes, 1.0)}.get(per, 1.0)
+
+
+def _read_filetxt(lines: Iterator[tuple[int, str]], recorder: Recorder) -> None:
+    """Lines of ``Name=value`` words; what is written there is what jobs asked for and got when they ended."""
+    names = {"jobid": "jobid", "name": "jobname", "submittime": "submit", "starttime": "start", "endtime": "end"}
+    more = {"proccnt": "alloccpus", "nodecnt": "nnodes", "tres": "alloctres", "qos": "qos"}
+    for number, text in lines:
+        words = {key.lower(): value for key, value in _PAIR.findall(text)}
+        if "jobid" not in words or "endtime" not in words:
+            recorder.findings.add(f"line {number}", shown(text), "a job of jobcomp/filetxt: JobId=... EndTime=...")
+            recorder.rows += 1
+            continue
+        cells = {mine: words[theirs] for theirs, mine in (names | more).items() if theirs in words}
+        if "submittime" not in words:
+            recorder.repair("without SubmitTime: submitted when it began")
+        if words.get("arrayjobid") and words.get("arraytaskid"):
+            cells["jobid"] = f"{words['arrayjobid']}_{words['arraytaskid']}"
+        recorder.take(f"line {number}", _row(cells, recorder))
+
+
+def _read_json(source: TraceFile, recorder: Recorder) -> None:
+    try:
+        with source.open() as file:
+            jobs = parsed(file.readall() or b"")["jobs"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{source.name}: is no whole answer of sacct --json: {error}") from error
+    for index, job in enumerate(jobs if isinstance(jobs, list) else ()):
+        recorder.take(f"job {index + 1}", _row(_cells(job), recorder))
+
+
+def _cells(job: object) -> Mapping[str, str]:
+    """The columns of the table for a job of the JSON, whichever version of the data parser wrote it."""
+    if not isinstance(job, dict):
+        raise CellError("jobs", shown(str(job)), "an object a job")
+    time, wanted = _object(job, "time"), _object(job, "required")
+    tres = _object(job, "tres").get("allocated")
+    words = [_tres_word(one) for one in tres if isinstance(one, dict)] if isinstance(tres, list) else []
+    a_cpu, a_node = _number(wanted.get("memory_per_cpu")), _number(wanted.get("memory_per_node"))
+    nodes = _number(job.get("allocation_nodes"))
+    array = _object(job, "array")
+    task = _number(array.get("task_id"))
+    name = str(_number(job.get("job_id")) or job.get("job_id") or "")
+    if _number(array.get("job_id")) and task is not None:
+        name = f"{_number(array.get('job_id'))}_{task}"
+    return {
+        "jobid": name,
+        "jobname": str(job.get("name") or ""),
+        "qos": str(job.get("qos") or ""),
+        "submit": _moment(time.get("submission")),
+        "start": _moment(time.get("start")),
+        "end": _moment(time.get("end")),
+        "elapsedraw": str(_number(time.get("elapsed")) or ""),
+        "reqcpus": str(_number(wanted.get("CPUs")) or ""),
+        "reqmem": f"{a_cpu}Mc" if a_cpu else f"{a_node}Mn" if a_node else "",
+        "nnodes": str(nodes or ""),
+        "alloctres": ",".join(words),
+    }
+
+
+def _tres_word(one: Mapping[str, object]) -> str:
+    """``{"type": "mem", "count": 1024}`` as sacct's table writes it; memory is in MiB there."""
+    kind, name, count = str(one.get("type")), one.get("name"), _number(one.get("count"))
+    named = f"{kind}/{name}" if name else kind
+    return f"{named}={count}M" if kind == "mem" else f"{named}={count}"
+
+
+def _object(job: Mapping[str, object], key: str) -> Mapping[str, object]:
+    found = job.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _number(value: object) -> int | None:
+    """A number as it stands, or as later versions wrap it: ``{"set": true, "infinite": false, "number": 4}``."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set", True) and not value.get("infinite") else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _moment(value: object) -> str:
+    """Unix seconds; nothing for a time that has not come (0)."""
+    return str(_number(value) or "")

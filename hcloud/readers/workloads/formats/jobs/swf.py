@@ -1,0 +1,108 @@
+"""The Standard Workload Format of parallel machines: 18 numbers a job, -1 for unknown, ``;`` comments."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.model.workload import Jobs
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import CheckedReader, TraceFile
+from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError
+from hcloud.readers.workloads.tables.delimited import Progress, read_table
+from hcloud.readers.workloads.tables.locate import TableLayout
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Codes, Floats
+
+FORMAT = "swf"
+_KIB_PER_GIB = 1 << 20
+_KIB = limits.MEMORY_GIB * _KIB_PER_GIB
+
+
+class SingleBlanks(io.RawIOBase):
+    """The bytes of a reader with comments blanked and every run of blanks in a line made one space."""
+
+    def __init__(self, reader: CheckedReader) -> None:
+        super().__init__()
+        self.reader = reader
+        self.rest = b""
+        self.ready = b""
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most ``size`` bytes, as the C++ caller asks; empty at the end."""
+        while not self.ready:
+            block = self.reader.read(1 << 20)
+            if not block and not self.rest:
+                return b""
+            *lines, self.rest = (self.rest + (block or b"\n")).split(b"\n")
+            self.ready = b"".join(_single(line) for line in lines)
+            if len(self.rest) > limits.LINE_BYTES:
+                raise SuspectError
+        given, self.ready = (self.ready[:size], self.ready[size:]) if size >= 0 else (self.ready, b"")
+        return given
+
+
+def _single(line: bytes) -> bytes:
+    return b"\n" if line.lstrip().startswith(b";") else b" ".join(line.split()) + b"\n"
+
+
+_LAYOUT = TableLayout(
+    columns=(
+        Column("job number", "identity"),
+        Column("submit time", high=limits.SUBMIT_SECONDS),
+        Column("wait time", low=-1.0, high=limits.SUBMIT_SECONDS),
+        Column("run time", low=-1.0, high=limits.DURATION_SECONDS),
+        Column("allocated processors", low=-1.0),
+        Column("average CPU time", low=-1.0, high=limits.BYTES),
+        Column("used memory", low=-1.0, high=_KIB),
+        Column("requested processors", low=-1.0),
+        Column("requested time", low=-1.0, high=limits.BYTES),
+        Column("requested memory", low=-1.0, high=_KIB),
+        Column("status", low=-1.0, high=5.0),
+        *(Column(name, low=-1.0, high=limits.BYTES) for name in ("user", "group", "application", "queue")),
+        *(Column(name, low=-1.0, high=limits.BYTES) for name in ("partition", "preceding job", "think time")),
+    ),
+    delimiter=" ",
+    header=False,
+    comment=";",
+    wrap=SingleBlanks,
+)
+
+
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+    """Jobs that ran: submit time, run time, processors (used, else requested) and memory per processor."""
+    table = read_table(source, _LAYOUT, options.max_rows, progress)
+    sink = table.sink
+    run = sink.numbers("run time")
+    draft = Draft(source.name, FORMAT, table.digest, sink.numbers("submit time"), run, rows=table.rows)
+    draft.ids = sink.ids()
+    draft.cores = _known(sink, "allocated processors", "requested processors")
+    draft.memory = _known(sink, "used memory", "requested memory") / _KIB_PER_GIB * draft.cores
+    draft.app, draft.apps = _applications(sink.numbers("application"))
+    wait = sink.numbers("wait time")
+    draft.start = np.where(wait >= 0, draft.submit + wait, np.nan)
+    draft.keep(draft.duration >= 0, "run time unknown (-1)")
+    draft.keep(~np.isnan(draft.cores), "processors unknown (-1 or 0)")
+    return finish(draft, options)
+
+
+def _known(sink: Sink, used: str, requested: str) -> Floats:
+    """What was used, else what was requested; NaN when both are unknown or nothing."""
+    first, second = sink.numbers(used), sink.numbers(requested)
+    best = np.where(first > 0, first, second)
+    return np.where(best > 0, best, np.nan)
+
+
+def _applications(numbers: Floats) -> tuple[Codes, tuple[str, ...]]:
+    known, codes = np.unique(numbers, return_inverse=True)
+    unknown = int(np.count_nonzero(known < 0))
+    return (codes - unknown).astype(np.int32), tuple(f"application {number:g}" for number in known[unknown:])

@@ -1,0 +1,1 @@
+"""Files that tell how much machines used over time."""

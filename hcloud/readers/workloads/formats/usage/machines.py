@@ -1,0 +1,206 @@
+"""Tables of many series: a column a machine (as Grafana exports them, and Google's Metrics Explorer), or a column that
+names the machine of each row."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Demand, Modelled
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.formats.usage.machine_columns import GOOGLE, MachineColumns, machine_columns
+from hcloud.readers.workloads.formats.usage.measured import Measured, MeasuredSeries
+from hcloud.readers.workloads.formats.usage.samples import TIMES, Clock
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.columns import TICKS
+from hcloud.readers.workloads.tables.delimited import Header, Progress, header_names
+from hcloud.readers.workloads.tables.locate import DECIMAL, NUMBER, TableLayout, rows_of, with_command
+
+FORMAT = "machines"
+_NONE = frozenset({"", "null", "undefined", "nan", "-", "n/a", "none"})
+_LABEL = re.compile(r"[A-Za-z_][\w. /()-]*", re.ASCII)
+_LONG_ID = 10
+_LOOK = 20_000
+_EMPTY = "empty cells: no sample"
+
+
+@dataclass(slots=True)
+class _Samples:
+    """The samples of one machine, with their lines."""
+
+    name: str
+    times: array[float] = field(default_factory=lambda: array("d"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+    memory: array[float] = field(default_factory=lambda: array("d"))
+    lines: array[int] = field(default_factory=lambda: array("q"))
+
+
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
+    """The sum of all machines, each from its first to its last sample."""
+    return measured(source, options, progress).demand(options)
+
+
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+    """Every machine by itself."""
+    header = header_names(source)
+    columns = machine_columns(source, header.names, options)
+    table = _Table(source, header, columns, options)
+    table.read(progress)
+    if table.findings.problems:
+        raise _with_the_next(with_command(source, table.findings), source, options)
+    if not table.rows:
+        raise InputError(f"{source.name}: no rows; the file has only a header")
+    found = Measured(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
+    found.rules += table.rules()
+    return found
+
+
+def _with_the_next(error: InputError, source: TraceFile, options: WorkloadOptions) -> InputError:
+    """The same error; of decimal commas with all that is to be said, also what the values are."""
+    if options.decimal == "." and any(DECIMAL in problem.allowed for problem in error.problems):
+        commas = replace(options, decimal=",")
+        try:
+            read(replace(source, command=(*source.command, "--decimal", ",")), commas)
+        except InputError as other:
+            error.hint = other.hint or error.hint
+    return error
+
+
+class _Table:
+    """A table on its way to series."""
+
+    def __init__(self, source: TraceFile, header: Header, columns: MachineColumns, options: WorkloadOptions) -> None:
+        self.source, self.header, self.columns, self.options = source, header, columns, options
+        self.findings, self.clock, self.rows = Findings(source.name), Clock(), 0
+        self.repaired: dict[str, int] = {"byte order mark skipped": 1} if source.marked else {}
+        self.machines: dict[str, _Samples] = {}
+        self.percent: bool | None = None
+        self.last = "", math.nan
+
+    def read(self, progress: Progress | None) -> None:
+        """Take every row; what is wrong is noted."""
+        labels = self.header.names[0] == GOOGLE
+        layout = TableLayout((), self.header.delimiter, skip=self.header.skip)
+        for line, cells in rows_of(self.source, layout, self.findings):
+            if self.findings.full:
+                return
+            if labels and not self.rows and self._is_label(cells):
+                continue
+            self.rows += 1
+            if self.rows > self.options.max_rows:
+                raise InputError(f"{self.source.name}: more than {self.options.max_rows:,} rows (max_rows)")
+            if progress is not None and self.rows % _LOOK == 0:
+                progress(1 - 1 / (1 + self.rows / _LOOK))
+            if len(cells) != len(self.header.names):
+                fields = f"{len(self.header.names)} fields, as the header has"
+                self.findings.add(f"line {line}", f"{len(cells)} fields", fields)
+            else:
+                self._take(line, cells)
+
+    def _is_label(self, cells: list[str]) -> bool:
+        """Whether a line behind the header names a label of every series: Google's, with texts or long ids."""
+        ids = all(not _is_number(cell) or (cell.isdecimal() and len(cell) >= _LONG_ID) for cell in cells[1:])
+        return _LABEL.fullmatch(cells[0]) is not None and ids
+
+    def _take(self, line: int, cells: list[str]) -> None:
+        names = self.header.names
+        try:
+            time = self._seconds(cells[self.columns.time])
+        except ValueError:
+            at = self.columns.time
+            self.findings.add(f"line {line}, column {names[at]}", shown(cells[at]), TIMES)
+            return
+        if self.columns.name is None:
+            for at in self.columns.values:
+                self._sample(line, names[at], time, (cells, at))
+            return
+        machine = cells[self.columns.name].strip()
+        if not machine or len(machine.encode()) > limits.TEXT_BYTES:
+            self.findings.add(f"line {line}, column {names[self.columns.name]}", shown(machine), "a machine's name")
+            return
+        self._sample(line, machine, time, (cells, self.columns.values[0]))
+
+    def _seconds(self, text: str) -> float:
+        """A time; rows of several machines at one time follow one another."""
+        if text != self.last[0]:
+            self.last = text, self.clock.seconds(text)
+        return self.last[1]
+
+    def _sample(self, line: int, machine: str, time: float, cell: tuple[list[str], int]) -> None:
+        cells, at = cell
+        value = self._number(line, cells, at)
+        memory = 0.0 if self.columns.memory is None else self._number(line, cells, self.columns.memory)
+        found = self.machines.get(machine)
+        if found is None:
+            found = self.machines[machine] = _Samples(machine)
+            if len(self.machines) > limits.LABELS:
+                raise InputError(f"{self.source.name}: more than {limits.LABELS:,} machines")
+        if math.isnan(value) or math.isnan(memory):
+            self.repaired[_EMPTY] = self.repaired.get(_EMPTY, 0) + 1
+            return
+        found.times.append(time)
+        found.values.append(value)
+        found.memory.append(memory)
+        found.lines.append(line)
+
+    def _number(self, line: int, cells: list[str], at: int) -> float:
+        """The number in a cell; NaN for none, and for what is noted as none."""
+        text = cells[at].strip()
+        if text.lower() in _NONE:
+            return math.nan
+        percent = text.endswith("%")
+        plain = text.removesuffix("%").rstrip() if percent else text
+        if self.options.decimal != ".":
+            plain = "" if "." in plain else plain.replace(",", ".")
+        known = at == self.columns.memory or self.percent in (None, percent)
+        if not known or NUMBER.fullmatch(plain) is None:
+            where = f"line {line}, column {self.header.names[at]}"
+            self.findings.add(where, shown(text), self._allowed(plain))
+            return math.nan
+        if at != self.columns.memory:
+            self.percent = percent
+        return float(plain)
+
+    def _allowed(self, text: str) -> str:
+        if re.fullmatch(r"[+-]?\d[\d.]*,\d+", text) and self.options.decimal == ".":
+            return f"a number {DECIMAL}"
+        return "a number, or a per cent as 45.3% in every cell; in Grafana: Formatted data off"
+
+    def series(self) -> Iterator[MeasuredSeries]:
+        """The machines in the order they were met, samples by time."""
+        unit = self.columns.unit or ("percent" if self.percent else "")
+        for machine in self.machines.values():
+            times = np.frombuffer(machine.times) if machine.times else np.empty(0)
+            order = np.argsort(times, kind="stable")
+            later = int(np.count_nonzero(np.diff(times) < 0))
+            if later:
+                why = "unsorted: rows earlier than the row before; sorted by time"
+                self.repaired[why] = self.repaired.get(why, 0) + later
+            yield MeasuredSeries(
+                machine.name if self.columns.name is None else self.header.names[self.columns.values[0]],
+                machine.name,
+                times[order],
+                np.array(machine.values)[order],
+                unit,
+                lines=np.array(machine.lines, np.int64)[order],
+                memory=None if self.columns.memory is None else np.array(machine.memory)[order],
+            )
+
+    def rules(self) -> list[Modelled]:
+        """What is assumed of times."""
+        if self.clock.local:
+            return [Modelled("times", "dates without a zone are UTC", "fixed")]
+        ticks = 0.0 if self.clock.notation is None else self.clock.notation[0]
+        return [Modelled("times", f"{TICKS[ticks]}, by the size of the first", "fixed")] if ticks > 1.0 else []
+
+
+def _is_number(text: str) -> bool:
+    return NUMBER.fullmatch(text.strip()) is not None

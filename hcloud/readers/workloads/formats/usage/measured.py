@@ -1,0 +1,279 @@
+"""Series as monitoring measures them, one a machine: what their values are, and all of them added up to a demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Demand, Modelled, Provenance, SeriesMarks
+from hcloud.planning.forecasting.demand import TimeGrid
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.formats.usage.series import (
+    EXAMPLE_CORES,
+    PARTS,
+    SeriesExtras,
+    demand,
+    in_cores,
+    whole_machine,
+)
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
+
+_HIGHEST = {"percent": 100.0, "fraction": 1.0, "cores": limits.CORES, "requests": limits.REQUESTS}
+_ROUNDING = 1e-6
+_SHOWN = 5
+_DAY, _ALIKE, _MARKED = 86_400, 12, 2000
+"""Ours: so many samples one after the other are not alike in two machines by chance; so many series are marked."""
+_NAN = "samples that are NaN: no sample"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSeries:
+    """One series: where it stands in its file, its name, its times in order in Unix seconds and its values; the
+    ``unit`` of these where the file says it; the lines of a text;
+    GiB of memory and the machine's vCPUs where the file tells them."""
+
+    where: str
+    name: str
+    times: Floats
+    values: Floats
+    unit: str = ""
+    lines: NDArray[np.int64] | None = None
+    memory: Floats | None = None
+    highest: float | None = None
+    machine_cores: float | None = None
+
+    def place(self, at: int) -> str:
+        """Where a sample stands."""
+        if self.lines is not None:
+            return f"line {self.lines[at]}, column {self.where}"
+        return f"{self.where} ({self.name})" if self.name else self.where
+
+    @property
+    def named(self) -> str:
+        """Where it stands in its file, and its name."""
+        return f"{self.where} ({self.name})" if self.name and self.name != self.where else self.where
+
+    def marks(self) -> SeriesMarks:
+        """Hashes of the samples behind the begin of each day, where these are not all of one value."""
+        days = np.flatnonzero(np.diff(self.times // _DAY)) + 1
+        blocks = ((int(self.times[at]), self.values[at : at + _ALIKE]) for at in days.tolist())
+        hours = {
+            at: hash((at, block.tobytes()))
+            for at, block in blocks
+            if len(block) == _ALIKE and block.min() != block.max()
+        }
+        return SeriesMarks(self.named, self.name or self.where, hours)
+
+
+@dataclass(slots=True)
+class Measured:
+    """What was read of a file: its series, how many samples or rows, and what was changed or left out, counted."""
+
+    source: TraceFile
+    format: str
+    series: list[MeasuredSeries]
+    rows: int
+    repaired: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    rules: list[Modelled] = field(default_factory=list)
+
+    def demand(self, options: WorkloadOptions) -> Demand:
+        """The sum of all series, step by step; each counts from its first to its last sample."""
+        file, found = self.source.name, self._sampled()
+        value, rules = _meaning(self.source, found, options)
+        check_values(file, found, value)
+        _refuse_twice(file, found)
+        grid = _steps(file, found, options)
+        cores = _sum(found, grid, options, self.repaired)
+        memory = None
+        if all(series.memory is not None for series in found):
+            held = [MeasuredSeries(s.where, s.name, s.times, s.memory) for s in found if s.memory is not None]
+            memory = _sum(held, grid, options, {})
+        cores = in_cores(cores, value, grid.step, options)
+        said = (*self.rules, *rules)
+        provenance = Provenance(
+            file,
+            self.format,
+            self.source.digest(),
+            self.rows,
+            self.repaired,
+            self.left_out,
+            said,
+            len(found),
+            tuple(series.marks() for series in found[:_MARKED]),
+        )
+        return demand(grid, cores, provenance, options, SeriesExtras(memory))
+
+    def histories(self, options: WorkloadOptions) -> tuple[str, list[MeasuredSeries]]:
+        """What the values are (as asked, as the file says, else ``""``: nobody says), and every series by itself."""
+        found = self._sampled()
+        said = {series.unit for series in found}
+        value = options.series_value if options.series_value != "auto" else said.pop() if len(said) == 1 else ""
+        _refuse_twice(self.source.name, found)
+        return value, found
+
+    def _sampled(self) -> list[MeasuredSeries]:
+        """The series that have samples; InputError where none has."""
+        found = [one for one in map(self._numbers_of, self.series) if len(one.times)]
+        if not found:
+            raise InputError(f"{self.source.name}: holds no sample", hint="ask for another time range or metric")
+        if len(found) < len(self.series):
+            self.left_out["series without a sample"] = len(self.series) - len(found)
+        return found
+
+    def _numbers_of(self, series: MeasuredSeries) -> MeasuredSeries:
+        """A series without the samples that are NaN: there was nothing to measure."""
+        there = ~np.isnan(series.values)
+        if there.all():
+            return series
+        self.repaired[_NAN] = self.repaired.get(_NAN, 0) + int(np.count_nonzero(~there))
+        lines = None if series.lines is None else series.lines[there]
+        memory = None if series.memory is None else series.memory[there]
+        return replace(series, times=series.times[there], values=series.values[there], lines=lines, memory=memory)
+
+
+def in_order(times: Sequence[float], values: Sequence[float]) -> tuple[Floats, Floats]:
+    """Samples sorted by time."""
+    moments, numbers = np.array(times, np.float64), np.array(values, np.float64)
+    order = np.argsort(moments, kind="stable")
+    return moments[order], numbers[order]
+
+
+def _meaning(
+    source: TraceFile, found: Sequence[MeasuredSeries], options: WorkloadOptions
+) -> tuple[str, list[Modelled]]:
+    """What the values are: as asked, or as the file says; InputError where nobody says."""
+    said, asked = found[0].unit, options.series_value != "auto"
+    known = bool(said) and all(series.unit == said for series in found)
+    if not asked and not known:
+        raise _unknown_unit(source, found, options)
+    value = options.series_value if asked else said
+    why = "as asked" if asked else "as the file says"
+    rules = [Modelled("cores", f"a value is {value} ({why})", "fixed" if why == "as the file says" else "series_value")]
+    if value in PARTS:
+        rules.append(whole_machine(source, value, why, options))
+    if value == "requests":
+        rate = f"{options.requests_per_core_second:g} requests per core-second"
+        rules.append(Modelled("cores", rate, "requests_per_core_second"))
+    return value, rules
+
+
+def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: WorkloadOptions) -> InputError:
+    """Values of which the file does not say what they are, with the command for what they look like."""
+    other = next(series for series in found if not series.unit or series.unit != found[0].unit)
+    most = max(float(series.values.max()) for series in found)
+    likely = "fraction" if most <= 1 else "percent" if most <= _HIGHEST["percent"] else "cores"
+    named = f"{other.where} ({other.name})" if other.name and other.name != other.where else shown(other.where)
+    cores = EXAMPLE_CORES if options.series_cores is None else f"{options.series_cores:g}"
+    told = {} if likely == "cores" or options.series_cores is not None else {"series_cores": cores}
+    of = "" if likely == "cores" else f" of machines with {cores} vCPUs"
+    in_use = "" if likely == "cores" else "if they are vCPUs in use, say --set series_value=cores; "
+    command = plan_command(source, series_value=likely, **told)
+    return InputError(
+        f"{source.name}: nothing says what the values of {named} are: vCPUs in use (cores), percent or a fraction "
+        "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",
+        hint=f"{in_use}if they are {likely}{of} (the largest is {most:g}): {command}",
+    )
+
+
+def check_values(file: str, found: Sequence[MeasuredSeries], value: str) -> None:
+    """InputError with the values that are none of such a series, its memory and its times among them."""
+    findings = Findings(file)
+    for series in found:
+        most = _HIGHEST[value] if series.highest is None else series.highest
+        bad = np.flatnonzero(~((series.values >= -_ROUNDING) & (series.values <= most * (1 + _ROUNDING))))
+        for at in bad[:_SHOWN].tolist():
+            what = f"{series.values[at]:g} at {series.times[at]:.0f}"
+            findings.add(series.place(at), what, f"{value}: a number from 0 to {most:g}")
+        findings.add_alike(len(bad) - _SHOWN)
+        if series.memory is not None:
+            wrong = np.flatnonzero(~((series.memory >= 0) & (series.memory <= limits.MEMORY_GIB)))
+            for at in wrong[:_SHOWN].tolist():
+                allowed = f"GiB of memory: a number from 0 to {limits.MEMORY_GIB:g}"
+                findings.add(series.place(at), f"memory {series.memory[at]:g}", allowed)
+            findings.add_alike(len(wrong) - _SHOWN)
+        late = np.flatnonzero(~((series.times >= 0) & (series.times <= limits.SUBMIT_SECONDS)))
+        if len(late):
+            what = f"the time {series.times[late[0]]:g} is not in seconds, ms, us or ns since 1970"
+            findings.add(series.place(int(late[0])), what, "Unix time or ISO 8601")
+            findings.add_alike(len(late) - 1)
+    if findings.problems:
+        raise findings.error()
+
+
+def _refuse_twice(file: str, found: Sequence[MeasuredSeries]) -> None:
+    """Refuse a time that is there twice in a series, or in two of one name: it would count twice, or be a mean."""
+    findings, met = Findings(file), dict[str, list[MeasuredSeries]]()
+    for series in found:
+        before = met.setdefault(series.name, [])
+        before.append(series)
+        times = np.concatenate([one.times for one in before])
+        order = np.argsort(times, kind="stable")
+        twice = np.flatnonzero(np.diff(times[order]) == 0)
+        for at in order[twice + 1].tolist()[:_SHOWN]:
+            inside = at - (len(times) - len(series.times))
+            where = series.place(max(inside, 0))
+            allowed = "one sample for each time of a series; where clocks were put back, export times in UTC"
+            findings.add(where, f"the time {times[at]:.0f} is there before", allowed)
+        findings.add_alike(len(twice) - _SHOWN)
+    if findings.problems:
+        raise findings.error()
+
+
+def _steps(file: str, found: Sequence[MeasuredSeries], options: WorkloadOptions) -> TimeGrid:
+    """From the first sample to the last in steps of the commonest length."""
+    gaps = np.concatenate([np.diff(series.times) for series in found] or [np.empty(0)])
+    lengths, counts = np.unique(np.round(gaps[gaps > 0]), return_counts=True)
+    if not len(lengths):
+        raise InputError(f"{file}: a series needs at least two samples")
+    step = max(int(lengths[np.argmax(counts)]), 1)
+    first = min(series.times[0] for series in found)
+    last = max(series.times[-1] for series in found)
+    slots = int((last - first) // step) + 1
+    if slots > options.max_rows:
+        raise InputError(f"{file}: {slots:,} steps of {step} s, more than {options.max_rows:,} (max_rows)")
+    return TimeGrid(float(first), step, slots)
+
+
+def _sum(found: Sequence[MeasuredSeries], grid: TimeGrid, options: WorkloadOptions, repaired: dict[str, int]) -> Floats:
+    """All series on the steps. A gap of at most ``max_gap_seconds`` within one holds the value before it; through a
+    longer one its machine was off."""
+    total = np.zeros(grid.count)
+    for series in found:
+        total += _on_steps(series, grid, options.max_gap_seconds, repaired)
+    return total
+
+
+def _on_steps(series: MeasuredSeries, grid: TimeGrid, longest: int, repaired: dict[str, int]) -> Floats:
+    """The mean of a series' samples in each step; 0 where it is not there."""
+    slots, step = grid.count, grid.step
+    at = ((series.times - grid.start) // step).astype(np.int64)
+    sums, counts = np.bincount(at, series.values, slots), np.bincount(at, minlength=slots)
+    values: Floats = np.divide(np.maximum(sums, 0.0), counts, out=np.zeros(slots), where=counts > 0)
+    there = np.flatnonzero(counts)
+    missing = np.diff(there) - 1
+    for before, length in zip(there[:-1][missing > 0].tolist(), missing[missing > 0].tolist(), strict=True):
+        held = (length + 1) * step <= longest
+        reason = "missing samples: the value before held" if held else "missing for long: counted as switched off"
+        repaired[reason] = repaired.get(reason, 0) + length
+        if held:
+            values[before + 1 : before + 1 + length] = values[before]
+    return values
+
+
+def objects(document: Mapping[str, object], key: str) -> Iterator[Mapping[str, object]]:
+    """The objects in a list of a JSON object."""
+    found = document.get(key)
+    yield from (one for one in found if isinstance(one, dict)) if isinstance(found, list) else ()

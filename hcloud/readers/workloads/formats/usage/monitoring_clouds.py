@@ -1,0 +1,102 @@
+"""Google's ``timeSeries.list`` and Azure's ``az monitor metrics list`` as series of one machine each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hcloud.readers.workloads.findings import Findings
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, objects
+from hcloud.readers.workloads.formats.usage.samples import Clock, sampled
+
+_BURST = 16.0
+"""Ours: a machine with a shared core reports up to so much of the part that is its own."""
+_STATISTICS = ("average", "maximum", "minimum", "total")
+_CPU = "Percentage CPU"
+_RATE = "a rate of vCPUs: ask for perSeriesAligner ALIGN_RATE"
+_OTHER = f"metrics other than {_CPU}"
+
+
+def of_google(document: Mapping[str, Any], findings: Findings) -> Iterator[MeasuredSeries]:
+    """Each of ``timeSeries``: utilisation is a fraction, seconds of use are vCPUs over the seconds of a point."""
+    for at, one in enumerate(objects(document, "timeSeries"), 1):
+        where, metric = f"timeSeries {at}", _of(one, "metric")
+        kind, name = str(metric.get("type", "")), _labelled(metric, _of(one, "resource"))
+        unit = str(one.get("unit") or document.get("unit") or "")
+        points = list(objects(one, "points"))
+        ends = [_of(point, "interval").get("endTime") for point in points]
+        values = [_value(point) for point in points]
+        used = kind.endswith(("usage_time", "core_usage_time"))
+        if used and one.get("metricKind") == "CUMULATIVE":
+            findings.add(where, f"{kind} since the machine began", _RATE)
+            continue
+        if used and one.get("metricKind") == "DELTA":
+            values = _per_second(where, points, values, findings)
+        fraction = unit.startswith("10^2") or (not unit and kind.endswith("utilization"))
+        said = "" if "cpu" not in kind else "fraction" if fraction else "percent" if unit == "%" else ""
+        said = "cores" if used else said
+        series = sampled(where, name, list(zip(ends, values, strict=True)), findings, unit=said)
+        yield replace(series, highest=_BURST) if said == "fraction" else series
+
+
+def _per_second(
+    where: str, points: Sequence[Mapping[str, Any]], values: Sequence[Any], findings: Findings
+) -> list[Any]:
+    """Seconds of use as vCPUs: divided by the length of each point's interval."""
+    rates = list[Any]()
+    for at, (point, value) in enumerate(zip(points, values, strict=True), 1):
+        interval = _of(point, "interval")
+        try:
+            length = Clock().seconds(str(interval.get("endTime"))) - Clock().seconds(str(interval.get("startTime")))
+            rates.append(float(value) / length)
+        except (TypeError, ValueError, ZeroDivisionError):
+            findings.add(f"{where}, sample {at}", "no value over a time", "startTime before endTime, and doubleValue")
+    return rates if len(rates) == len(values) else list(values)
+
+
+def _value(point: Mapping[str, Any]) -> object:
+    value = _of(point, "value")
+    return value.get("doubleValue", value.get("int64Value"))
+
+
+def _labelled(metric: Mapping[str, Any], resource: Mapping[str, Any]) -> str:
+    """The labels that tell a series from the others."""
+    labels = {**_of(resource, "labels"), **_of(metric, "labels")}
+    return ",".join([str(metric.get("type", "")), *(f"{key}={value}" for key, value in sorted(labels.items()))])
+
+
+def of_azure(document: Mapping[str, Any], findings: Findings, left_out: dict[str, int]) -> Iterator[MeasuredSeries]:
+    """Each series of each metric of CPUs; answers for several machines have them in ``values``."""
+    answers = list(objects(document, "values")) or [document]
+    metrics = [(answer, metric) for answer in answers for metric in objects(answer, "value") if "timeseries" in metric]
+    ours = [pair for pair in metrics if _named(pair[1]) == _CPU] or metrics
+    if len(ours) < len(metrics):
+        left_out[_OTHER] = len(metrics) - len(ours)
+    for at, (answer, metric) in enumerate(ours, 1):
+        machine = str(metric.get("id") or answer.get("resourceid") or "")
+        percent = metric.get("unit") == "Percent" and _named(metric) == _CPU
+        for number, one in enumerate(objects(metric, "timeseries"), 1):
+            words = [f"{_of(word, 'name').get('value')}={word.get('value')}" for word in objects(one, "metadatavalues")]
+            where = f"value {at}, timeseries {number}"
+            name = ",".join([machine or _named(metric), *words])
+            yield sampled(where, name, _points(one, left_out), findings, unit="percent" if percent else "")
+
+
+def _points(one: Mapping[str, Any], left_out: dict[str, int]) -> list[Sequence[Any]]:
+    """Times and values of one statistic; minutes without one are counted."""
+    data = list(objects(one, "data"))
+    which = next((name for name in _STATISTICS if any(name in point for point in data)), "average")
+    empty = sum(point.get(which) is None for point in data)
+    if empty:
+        left_out["samples without a value"] = left_out.get("samples without a value", 0) + empty
+    return [(point.get("timeStamp"), point[which]) for point in data if point.get(which) is not None]
+
+
+def _named(metric: Mapping[str, Any]) -> str:
+    return str(_of(metric, "name").get("value", ""))
+
+
+def _of(item: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = item.get(key)
+    return found if isinstance(found, dict) else {}

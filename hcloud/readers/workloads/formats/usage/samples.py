@@ -1,0 +1,76 @@
+"""Pairs of a time and a value as monitoring writes them, as a series: times of any usual notation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, in_order
+from hcloud.readers.workloads.tables.columns import ticks_of
+
+TIMES = "a time as 2026-11-01T10:00:00Z, or Unix time in s, ms, us or ns like the first"
+_UNIX = re.compile(r"\d{1,19}(\.\d+)?", re.ASCII)
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?", re.ASCII)
+_SCRIPT = re.compile(r"\w{3} (\w{3} \d\d \d{4} \d\d:\d\d:\d\d) GMT([+-]\d{4})( \(.*\))?", re.ASCII)
+"""As JavaScript writes a date, and so Google's Metrics Explorer."""
+
+
+class Clock:
+    """Reads the times of one column; the first settles their notation, and whether they have a zone."""
+
+    def __init__(self) -> None:
+        self.notation: tuple[float, bool] | None = None
+
+    def seconds(self, text: str) -> float:
+        """Unix seconds, without a zone in UTC; ValueError for a time that is none, or of another notation."""
+        text = text.strip()
+        if _UNIX.fullmatch(text):
+            ticks = ticks_of(text)
+            self._settle(ticks, zoned=False)
+            return float(text) / (ticks or 1.0)
+        script = _SCRIPT.fullmatch(text)
+        if script is not None:
+            moment = datetime.strptime(f"{script[1]} {script[2]}", "%b %d %Y %H:%M:%S %z")
+        elif _ISO.fullmatch(text):
+            moment = datetime.fromisoformat(text.removesuffix(" UTC"))
+        else:
+            raise ValueError(text)
+        zoned = moment.tzinfo is not None
+        self._settle(-1.0, zoned=zoned)
+        return (moment if zoned else moment.replace(tzinfo=UTC)).timestamp()
+
+    @property
+    def local(self) -> bool:
+        """Whether the times are dates without a zone."""
+        return self.notation == (-1.0, False)
+
+    def _settle(self, ticks: float, *, zoned: bool) -> None:
+        """The first time settles it; ValueError for another notation thereafter."""
+        if self.notation is None:
+            self.notation = ticks, zoned
+        if self.notation != (ticks, zoned):
+            raise ValueError
+
+
+def sampled(
+    where: str, name: str, pairs: Sequence[Sequence[Any]], findings: Findings, *, unit: str = ""
+) -> MeasuredSeries:
+    """A series with its samples in order; one that cannot be is noted."""
+    times, values, clock = list[float](), list[float](), Clock()
+    for at, (time, value) in enumerate(pairs):
+        try:
+            times.append(clock.seconds("" if isinstance(time, bool) else str(time)))
+            values.append(_number(value))
+        except (TypeError, ValueError, OverflowError):
+            findings.add(f"{where}, sample {at + 1}", shown(f"{time} {value}"), "a time and a number")
+            return MeasuredSeries(where, name, *in_order([], []), unit)
+    return MeasuredSeries(where, name, *in_order(times, values), unit)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError(value)
+    return float(value)

@@ -1,0 +1,212 @@
+"""Utilisation and request-rate histories: a timestamp and a value a row, or a cluster's columns at a fixed step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import InputError, UsageError
+from hcloud.model.workload import Demand, Modelled, Provenance
+from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.findings import Findings
+from hcloud.readers.workloads.formats.jobs.jobs_table import times_read
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.columns import Column
+from hcloud.readers.workloads.tables.delimited import Progress, header_layout, header_names, read_table
+from hcloud.readers.workloads.tables.locate import TableLayout, lines_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
+
+FORMAT = "series"
+_HIGH = {"cores": limits.CORES, "percent": 100.0, "fraction": 1.0, "requests": limits.REQUESTS}
+PARTS = {"percent": "percent", "fraction": "a fraction"}
+"""Values that are a part of a machine, and how that is told."""
+EXAMPLE_CORES = "4"
+"""In the commands that are shown where it is not said."""
+_TIME = Column("timestamp", "time", high=limits.SUBMIT_SECONDS)
+
+
+_BESIDE = (Column("memory", high=1e12, required=False), Column("batch_cores", high=limits.CORES, required=False))
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesExtras:
+    """What a series tells beside its cores."""
+
+    memory: Floats | None = None
+    batch: Floats | None = None
+
+
+NOTHING_BESIDE = SeriesExtras()
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What the values of a series are, how that was settled and what turns one into vCPUs."""
+
+    column: str
+    value: str
+    modelled: tuple[Modelled, ...]
+
+
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
+    """Demand of a ``timestamp,value`` file; the value column may be named cores, percent or requests instead."""
+    meaning = meaning_of(source, options)
+    known = (_TIME, Column(meaning.column, high=_HIGH[meaning.value]), *(_BESIDE if meaning.column == "cores" else ()))
+    layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore", decimal=options.decimal)
+    table = read_table(source, layout, options.max_rows, progress)
+    repaired = {"byte order mark skipped": 1} if source.marked else {}
+    times = table.sink.numbers("timestamp")
+    names = [c.name for c in known[1:] if table.sink.has(c.name)]
+    values = np.array([table.sink.numbers(name) for name in names])
+    _refuse_rows(
+        source, layout, np.flatnonzero(np.isnan(values).any(axis=0)), "an empty cell, which must hold a number"
+    )
+    _refuse_rows(source, layout, _repeated(times), "a time that stands there before; each may once")
+    later = int(np.count_nonzero(times[1:] < times[:-1]))
+    if later:
+        repaired["unsorted: rows earlier than the row before; sorted by time"] = later
+        order = np.argsort(times, kind="stable")
+        times, values = times[order], values[:, order]
+    grid, means = regular(source, times, values, options, repaired)
+    by_name = dict(zip(names, means, strict=True))
+    cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
+    rules = (*times_read(table.sink), *meaning.modelled)
+    provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, rules)
+    beside = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
+    if beside.batch is not None and (beside.batch > cores * (1 + 1e-12)).any():
+        raise InputError(f"{source.name}: batch_cores is above cores in some rows; it is a part of them")
+    return demand(grid, cores, provenance, options, beside)
+
+
+def demand(
+    grid: TimeGrid,
+    cores: Floats,
+    provenance: Provenance,
+    options: WorkloadOptions,
+    beside: SeriesExtras = NOTHING_BESIDE,
+) -> Demand:
+    """A demand series; memory and the batch part are modelled where they are not given, and stated."""
+    rules = list(provenance.modelled)
+    memory, batch = beside.memory, beside.batch
+    if memory is None:
+        rules.append(Modelled("memory", f"{options.memory_per_core:g} GiB per vCPU", "memory_per_core"))
+        memory = cores * options.memory_per_core
+    if batch is None:
+        rules.append(Modelled("batch_cores", f"{options.batch_share:.0%} of cores", "batch_share"))
+        batch = cores * options.batch_share
+    return Demand(grid.start, grid.step, cores, memory, batch, replace(provenance, modelled=tuple(rules)))
+
+
+def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> Floats:
+    """Values as vCPUs: a part of a machine, or requests within a step at so many a core-second."""
+    if value in PARTS:
+        assert options.series_cores is not None, "asked for with the meaning"
+        return means / _HIGH[value] * options.series_cores
+    if value == "requests":
+        return means / step / options.requests_per_core_second
+    return means
+
+
+def meaning_of(source: TraceFile, options: WorkloadOptions) -> Meaning:
+    """What the value column holds: the key, else the column's name, else the file's name, else vCPUs."""
+    names = header_names(source).names
+    column = next((n for n in names if n in _HIGH), "value")
+    value, why = _settle(column, source.path.name.lower(), options)
+    rules = [] if column in _HIGH else [Modelled("cores", f"the value is {value} ({why})", "series_value")]
+    if value in PARTS:
+        rules.append(whole_machine(source, value, why, options))
+    if value == "requests":
+        rate = f"{options.requests_per_core_second:g} requests per core-second"
+        rules.append(Modelled("cores", rate, "requests_per_core_second"))
+    return Meaning(column, value, tuple(rules))
+
+
+def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOptions) -> Modelled:
+    """How many vCPUs a machine in full use has; InputError where nobody says: the demand would be any multiple."""
+    if options.series_cores is None:
+        raise InputError(
+            f"{source.name}: nothing says how many vCPUs a machine has: the values are {PARTS[value]} of one ({why})",
+            hint=f"for machines of {EXAMPLE_CORES} vCPUs: {plan_command(source, series_cores=EXAMPLE_CORES)}",
+        )
+    whole = "100 %" if value == "percent" else "a value of 1"
+    return Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")
+
+
+def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]:
+    if column in _HIGH:
+        if options.series_value not in ("auto", column):
+            raise UsageError(f"series_value={options.series_value}, but the file's column is named {column}")
+        return column, "column name"
+    if options.series_value != "auto":
+        return options.series_value, "as asked"
+    if "cpu" in file or "util" in file:
+        return "percent", "from the file's name"
+    if "request" in file or "volume" in file or "count" in file:
+        return "requests", "from the file's name"
+    return "cores", "nothing else known"
+
+
+def regular(
+    source: TraceFile, times: Floats, values: Floats, options: WorkloadOptions, repaired: dict[str, int]
+) -> tuple[TimeGrid, Floats]:
+    """Sorted values (one row a column) on steps of the commonest length; gaps hold the value before them, counted."""
+    if len(times) < 2:
+        raise InputError(f"{source.name}: a series needs at least two rows")
+    gaps = np.diff(times)
+    lengths, counts = np.unique(np.round(gaps), return_counts=True)
+    step = max(int(lengths[np.argmax(counts)]), 1)
+    _refuse_long_gaps(source, times, gaps, options)
+    if (gaps == step).all():
+        return TimeGrid(float(times[0]), step, len(times)), values
+    end = np.append(times[1:], times[-1] + step)
+    count = int(np.ceil((end[-1] - times[0]) / step))
+    grid = TimeGrid(float(times[0]), step, count)
+    held = int(np.maximum(np.round(gaps / step) - 1, 0).sum())
+    if held:
+        repaired["missing steps: the value before held"] = held
+    irregular = int(np.count_nonzero(np.abs(gaps / step - np.round(gaps / step)) > 1e-9))
+    if irregular:
+        repaired["timestamps off the regular step: time-weighted"] = irregular
+    covered = _covered(grid, float(end[-1]))
+    return grid, np.array([mean_in_use(grid, times, end, row) / covered for row in values])
+
+
+def _covered(grid: TimeGrid, end: float) -> Floats:
+    """The part of each step that the series covers: all of it, but for the last."""
+    part = np.ones(grid.count)
+    part[-1] = (end - grid.start) / grid.step - (grid.count - 1)
+    return part
+
+
+def _repeated(times: Floats) -> NDArray[np.intp]:
+    """The rows whose time stands in a row before, in file order."""
+    order = np.argsort(times, kind="stable")
+    return np.sort(order[1:][np.diff(times[order]) == 0])
+
+
+def _refuse_rows(source: TraceFile, layout: TableLayout, rows: NDArray[np.intp], what: str) -> None:
+    if not len(rows):
+        return
+    findings = Findings(source.name)
+    for line in lines_of(source, layout, rows.tolist()):
+        findings.add(f"line {line}", what, "one number for each time")
+    raise findings.error()
+
+
+def _refuse_long_gaps(source: TraceFile, times: Floats, gaps: Floats, options: WorkloadOptions) -> None:
+    worst = int(np.argmax(gaps))
+    if gaps[worst] > options.max_gap_seconds:
+        raise InputError(
+            f"{source.name}: no value for {gaps[worst]:,.0f} s after time {times[worst]:.0f}; "
+            f"gaps of up to {options.max_gap_seconds:,} s are filled (max_gap_seconds)",
+            hint="split the file at the gap, or allow it with --set max_gap_seconds=N",
+        )

@@ -1,0 +1,293 @@
+"""Reads delimited text at full speed with pyarrow; what it must refuse is located by a second, slower pass."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.readers.workloads.commands import jobs_advice, plan_command
+from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.identity import suspicious
+from hcloud.readers.workloads.meanings import SERIES, is_jobs, job_columns, meant
+from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
+from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
+from hcloud.readers.workloads.tables.locate import TableLayout, duplicates, locate
+
+_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
+_UTC = re.compile(r"(Z|z|[+-]00(:?00)?)$")
+_LOOK = 1000  # ours: so many rows are searched for a cell that says of which type times are
+_LONGEST_BLOCK = 1 << 19
+_SEPARATOR = re.compile(r"sep=(.)\s*", re.ASCII)
+"""The line that tells Excel how columns are separated."""
+_QUOTED = re.compile(r'"[^"]*"')
+
+
+class Header(NamedTuple):
+    """The names in a header line, what separates them, and how many lines stand before it."""
+
+    names: list[str]
+    delimiter: str
+    skip: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DelimitedTable:
+    """A checked table: its columns, the number of rows and the digest of the file."""
+
+    sink: Sink
+    digest: str
+
+    @property
+    def rows(self) -> int:
+        """Rows read."""
+        return self.sink.rows
+
+
+Progress = Callable[[float], None]
+
+
+def read_table(
+    source: TraceFile, layout: TableLayout, max_rows: int, progress: Progress | None = None
+) -> DelimitedTable:
+    """Every row of the file in checked columns; InputError with line and column for all that is wrong."""
+    sink = Sink(layout.columns, max_rows, source.name)
+    reader = source.open()
+    try:
+        with reader:
+            _fill(sink, reader, layout, progress)
+            digest = reader.digest()
+            if reader.odd:
+                raise SuspectError
+    except (SuspectError, pa.ArrowInvalid, pa.ArrowKeyError, UnicodeDecodeError) as error:
+        if reader.failure is not None:
+            raise reader.failure from error
+        raise locate(source, layout, str(error), sink.good) from error
+    if sink.rows == 0:
+        raise InputError(f"{source.name}: no rows; the file has only a header")
+    _refuse_duplicates(source, layout, sink)
+    return DelimitedTable(sink, digest)
+
+
+def header_names(source: TraceFile) -> Header:
+    """The header of a file; InputError for one that is none."""
+    first, newline, rest = source.head.partition(b"\n")
+    told = _SEPARATOR.fullmatch(first.decode("utf-8", "replace"))
+    if told is not None:
+        first, newline, _ = rest.partition(b"\n")
+    if not newline and len(first) >= HEAD_BYTES:
+        raise InputError(f"{source.name}: the header line is longer than {HEAD_BYTES:,} bytes")
+    try:
+        text = first.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
+    if "\r" in text:
+        raise InputError(f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF")
+    delimiter = told[1] if told is not None else separator(text)
+    if not newline:
+        raise InputError(f"{source.name}: no rows; the file has only a header")
+    try:
+        cells = next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error as error:
+        raise InputError(f"{source.name}: line 1: {error}") from error
+    return Header([name.strip() for name in cells], delimiter, int(told is not None))
+
+
+def separator(text: str) -> str:
+    """What separates the columns of a line: the commonest of comma, semicolon and tab outside quotes."""
+    return max(",;\t", key=_QUOTED.sub("", text).count)
+
+
+def header_layout(
+    source: TraceFile,
+    known: tuple[Column, ...],
+    *,
+    ignore_extra: bool = False,
+    called: Mapping[str, str] | None = None,
+    decimal: str = ".",
+) -> TableLayout:
+    """The layout of a file with a header line: which known column stands where, ``called`` by which name in the file
+    where that differs; InputError when it does not fit."""
+    stored, delimiter, skip = header_names(source)
+    names = renamed(source.name, stored, called, known) if called else stored
+    check_header(source, names, known, ignore_extra=ignore_extra)
+    by_name = {c.name: c for c in known}
+    columns = tuple(
+        replace(by_name[name], stored=there) if name in by_name else Column(f"{name} #{i}", "skip")
+        for i, (name, there) in enumerate(zip(names, stored, strict=True))
+    )
+    columns = _with_time_type(source, columns, delimiter, skip)
+    return TableLayout(columns, delimiter, header=True, skip=skip, decimal=decimal)
+
+
+def renamed(file: str, names: list[str], called: Mapping[str, str], known: tuple[Column, ...]) -> list[str]:
+    """The names of a header with those of the file replaced by ours; another column of that name is not used."""
+    ours = [column.name for column in known]
+    for mine, theirs in called.items():
+        if mine not in ours:
+            raise UsageError(f"columns: {shown(mine)} is no column here{did_you_mean(mine, ours)}")
+        if theirs not in names:
+            raise InputError(
+                f"{file}: has no column {shown(theirs)}{did_you_mean(theirs, names)}",
+                hint=f"its columns: {', '.join(names)}"[:1000],
+            )
+    back = {theirs: mine for mine, theirs in called.items()}
+    return [back.get(name, f"{name} (not used)" if name in called else name) for name in names]
+
+
+def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> tuple[Column, ...]:
+    """Time columns settled as plain seconds unless their first cells hold a date."""
+    first = _first_cells(source, columns, delimiter, skip)
+    if len(first) != len(columns):
+        return columns
+    cells = [cell for column, cell in zip(columns, first, strict=True) if column.sort == "time"]
+    ticks = max((ticks_of(cell.strip()) for cell in cells), default=0.0)
+    _check_zones(source, columns, first)
+    return tuple(_settled(column, cell, ticks) for column, cell in zip(columns, first, strict=True))
+
+
+def _first_cells(source: TraceFile, columns: tuple[Column, ...], delimiter: str, skip: int) -> list[str]:
+    """The first row, in which an empty time is that of the first row near it that has one, else that of the other
+    times; nothing where the rows do not fit."""
+    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1 + skip :] if line.strip())
+    try:
+        rows = csv.reader(islice(lines, _LOOK), delimiter=delimiter)
+        first = next(rows, [])
+        empty = [i for i, (c, cell) in enumerate(zip(columns, first, strict=False)) if c.sort == "time" and not cell]
+        for row in rows if empty else ():
+            for index in [i for i in empty if len(row) == len(first) and row[i]]:
+                first[index] = row[index]
+                empty.remove(index)
+            if not empty:
+                break
+    except csv.Error:  # the full pass says where and what
+        return []
+    other = next((cell for c, cell in zip(columns, first, strict=False) if c.sort == "time" and cell), "")
+    return [other if i in empty else cell for i, cell in enumerate(first)]
+
+
+def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:
+    """InputError where one column of times is in a zone other than UTC and another says none: hours may lie between."""
+    times = [
+        (c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time" and _DATE.match(cell)
+    ]
+    elsewhere = [(c, cell) for c, cell in times if _has_zone(cell) and not _UTC.search(cell)]
+    naive = [c for c, cell in times if not _has_zone(cell)]
+    if elsewhere and naive:
+        column, cell = elsewhere[0]
+        raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
+
+
+def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
+    """The refusal of times of which some have a zone and others none."""
+    column, told = zoned
+    return InputError(
+        f"{file}: the times of column {column} have a time zone ({told}) and those of {naive} have none",
+        hint="write both in one zone, or both without one (read as UTC)",
+    )
+
+
+def _settled(column: Column, cell: str, ticks: float) -> Column:
+    if column.sort != "time":
+        return column
+    if _DATE.match(cell) is None:
+        return column.in_numbers(ticks)
+    zoned = _has_zone(cell)
+    example = "with a zone, as 2026-11-01T10:00:00Z" if zoned else "without a zone (UTC), as 2026-11-01T10:00:00"
+    return replace(column, zoned=zoned, told=f"an ISO-8601 time {example}: like the first of the column")
+
+
+def _has_zone(cell: str) -> bool:
+    clock = cell.strip()[10:]
+    return clock.endswith(("Z", "z")) or "+" in clock or "-" in clock
+
+
+def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
+    """Refuse column names that are unknown (unless ignored), missing or there twice, with the command that would do."""
+    findings = Findings(source.name)
+    allowed = [c.name for c in known]
+    for name in sorted({n for n in names if names.count(n) > 1}):
+        findings.add("line 1", f"column {shown(name)} stands there {names.count(name)} times", "once")
+    jobs = "submit" in allowed
+    usual = job_columns(names) if jobs else meant(names, SERIES)
+    back = {theirs: mine for mine, theirs in usual.items()}
+    for index, name in enumerate(names, 1):
+        if name not in allowed and not ignore_extra:
+            free = [a for a in allowed if a not in names]
+            hint = f"; did you mean {back[name]}?" if back.get(name) in free else did_you_mean(name, free)
+            findings.add(f"line 1, column {index}", f"unknown column {shown(name)}", f"{', '.join(allowed)}{hint}")
+    missing = [column.name for column in known if column.required and column.name not in names]
+    for name in missing:
+        others = [n for n in names if n not in allowed]
+        hint = f"; did you mean {usual[name]}?" if usual.get(name) in others else did_you_mean(name, others)
+        findings.add("line 1", f"column {name} is missing", f"it is required{hint}")
+    if not findings.problems:
+        return
+    error = findings.error(f"{source.name}: the header does not fit")
+    if missing:
+        error.hint = _which_columns(source, usual if jobs else {}, missing, names)
+    elif jobs and any(usual.get(name) not in (None, name) for name in allowed):
+        error.hint = jobs_advice(source, usual, names)
+    elif len(set(names)) == len(names):
+        error.hint = f"columns that are not needed can be skipped: {plan_command(source, extra_columns='ignore')}"
+    raise error
+
+
+def _which_columns(source: TraceFile, usual: Mapping[str, str], missing: list[str], names: list[str]) -> str:
+    """What to say so that columns of other names are read."""
+    if is_jobs(usual):
+        return jobs_advice(source, usual, names)
+    told = f"say which columns hold {' and '.join(missing)}: --columns {missing[0]}=NAME,..."
+    return told + ("; in place of a duration an end may be given" if "duration" in missing else "")
+
+
+def _fill(sink: Sink, reader: CheckedReader, layout: TableLayout, progress: Progress | None) -> None:
+    stream = layout.wrap(reader) if layout.wrap else reader
+    size = reader.source.size * (4 if reader.source.packing else 1)
+    batches = arrow_csv.open_csv(
+        stream,
+        read_options=arrow_csv.ReadOptions(
+            use_threads=False,
+            block_size=_LONGEST_BLOCK,
+            column_names=[c.name for c in layout.columns],
+            skip_rows=layout.skip + 1 if layout.header else 0,
+        ),
+        parse_options=arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=False),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types={c.name: arrow_type(c) for c in layout.columns},
+            null_values=[""],
+            decimal_point=layout.decimal,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    )
+    for number, batch in enumerate(batches):
+        if number == 0:
+            sink.reserve(batch.num_rows + size * batch.num_rows * 9 // (8 * max(batch.nbytes // 2, 1)))
+        sink.take(batch)
+        if progress is not None:
+            progress(min(reader.raw.taken / max(reader.source.size, 1), 1.0))
+
+
+def arrow_type(column: Column) -> pa.DataType:
+    """The Arrow type a column is converted to; ``skip`` columns stay text and are checked for nothing."""
+    if column.sort == "time":
+        return pa.timestamp("ns", "UTC" if column.zoned else None)
+    if column.sort == "label" and not column.short_choices:
+        return pa.dictionary(pa.int32(), pa.string())
+    return pa.float64() if column.sort == "number" else pa.string()
+
+
+def _refuse_duplicates(source: TraceFile, layout: TableLayout, sink: Sink) -> None:
+    for column in layout.columns:
+        if column.sort == "identity":
+            twice = suspicious(sink.take_hashes(column.name))
+            if len(twice):
+                duplicates(source, layout, column, twice)

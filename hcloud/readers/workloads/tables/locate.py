@@ -1,0 +1,201 @@
+"""The slow second pass over a text table: says on which line and in which column something is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import pyarrow as pa
+
+from hcloud.errors import InputError, did_you_mean
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.identity import Hashes, identity_hashes
+from hcloud.readers.workloads.source import CheckedReader, TraceFile
+from hcloud.readers.workloads.tables.columns import OPEN, Column
+
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+_DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
+_DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
+DECIMAL = "with a decimal point, or --decimal ,"
+_BLANKS = " \t"
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class TableLayout:
+    """How a text table is laid out, its header behind ``skip`` lines; ``wrap`` rewrites the byte stream for the fast
+    pass (blanks to one delimiter)."""
+
+    columns: tuple[Column, ...]
+    delimiter: str = ","
+    header: bool = True
+    comment: str = ""
+    skip: int = 0
+    decimal: str = "."
+    wrap: Callable[[CheckedReader], io.RawIOBase] | None = None
+
+
+def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -> InputError:
+    """The error for a file the fast pass refused, with every bad cell up to a bound; the first rows may be good."""
+    findings = Findings(source.name)
+    for row, (line, cells) in enumerate(rows_of(source, layout, findings)):
+        if findings.full:
+            break
+        if row >= good:
+            _check_row(findings, line, cells, layout)
+    if findings.problems:
+        return with_command(source, findings)
+    return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
+
+
+def with_command(source: TraceFile, findings: Findings) -> InputError:
+    """The error that carries all problems; decimal commas and open ends among them are met with the command that reads
+    them."""
+    error = findings.error()
+    if any(DECIMAL in problem.allowed for problem in findings.problems):
+        error.hint = f"read it with: {plan_command(source, decimal=',')}"
+    elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
+        error.hint = (
+            "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
+            " pd.to_datetime(column, format='%m/%d/%Y %I:%M %p') of the US, format='%d.%m.%Y %H:%M' of Germany"
+        )
+    elif all(OPEN in problem.allowed for problem in findings.problems):
+        error.hint = f"count what has no end up to the newest time: {plan_command(source, open_ends='run')}"
+    return error
+
+
+def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Hashes) -> None:
+    """Raise InputError with the lines of identifiers that truly stand there more than once."""
+    findings = Findings(source.name)
+    index = layout.columns.index(column)
+    first: dict[str, int] = {}
+    for lines, names in _chunks(rows_of(source, layout, findings), index):
+        for at in np.flatnonzero(np.isin(identity_hashes(pa.array(names, pa.string())), twice)).tolist():
+            if names[at] in first:
+                where = f"line {lines[at]}, column {column.in_file}"
+                findings.add(where, shown(names[at]), f"stands on line {first[names[at]]} too; each must be unique")
+            else:
+                first[names[at]] = lines[at]
+    if findings.problems:
+        raise findings.error()
+
+
+def _chunks(rows: Iterator[tuple[int, list[str]]], index: int) -> Iterator[tuple[list[int], list[str]]]:
+    lines: list[int] = []
+    names: list[str] = []
+    for line, cells in rows:
+        lines.append(line)
+        names.append(cells[index])
+        if len(lines) == _CHUNK:
+            yield lines, names
+            lines, names = [], []
+    yield lines, names
+
+
+def rows_of(source: TraceFile, layout: TableLayout, findings: Findings) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of every row that is not blank, a comment or the header."""
+    lines = _decoded(source, layout, findings)
+    reader = csv.reader(lines, delimiter=layout.delimiter)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            findings.add(f"line {reader.line_num}", str(error), "quotes closed, fields of readable length")
+            return
+        if cells and not (layout.header and reader.line_num <= layout.skip + 1):
+            yield reader.line_num, cells
+
+
+def _decoded(source: TraceFile, layout: TableLayout, findings: Findings) -> Iterator[str]:
+    """Every line as text; one that is a comment, holds NUL bytes or is not UTF-8 becomes blank, the latter noted."""
+    for number, line in source.lines():
+        text = _text(number, line, findings)
+        if layout.comment and text.startswith(layout.comment):
+            text = ""
+        yield (" ".join(text.split()) if layout.wrap else text) + "\n"
+
+
+def _text(number: int, line: bytes, findings: Findings) -> str:
+    for odd, name, allowed in (
+        (b"\0", "a NUL byte", "text"),
+        (b"\r", "a lone carriage return", "LF or CRLF at the end"),
+    ):
+        if odd in line:
+            findings.add(f"line {number}, byte {line.index(odd) + 1}", name, allowed)
+            return ""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{line[error.start]:02x}, which is not UTF-8"
+        findings.add(f"line {number}, byte {error.start + 1}", byte, "UTF-8; convert the file if it is Latin-1")
+        return ""
+
+
+def _check_row(findings: Findings, line: int, cells: list[str], layout: TableLayout) -> None:
+    columns = layout.columns
+    if len(cells) != len(columns):
+        findings.add(f"line {line}", f"{len(cells)} fields", f"{len(columns)} fields, as the header has")
+        return
+    for column, cell in zip(columns, cells, strict=True):
+        complaint = _complaint(column, cell, layout.decimal)
+        if complaint:
+            findings.add(f"line {line}, column {column.in_file}", shown(cell), complaint)
+
+
+def _complaint(column: Column, cell: str, decimal: str) -> str:
+    """What is allowed instead of the cell, or nothing when the cell is fine."""
+    if column.sort == "skip":
+        return ""
+    if not cell:
+        return column.not_empty if column.filled else ""
+    if column.sort in {"label", "identity"}:
+        return _text_complaint(column, cell)
+    fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
+    if not fine and decimal == "." and _DECIMALDECIMAL.fullmatch(cell.strip(_BLANKS)):
+        return f"{column.allowed}, {DECIMAL}"
+    return "" if fine else column.allowed
+
+
+def _text_complaint(column: Column, cell: str) -> str:
+    if len(cell.encode()) > limits.TEXT_BYTES:
+        return f"at most {limits.TEXT_BYTES:,} bytes"
+    if column.sort == "label" and not column.takes(cell):
+        return column.allowed + did_you_mean(cell, column.choices)
+    return ""
+
+
+def _is_number(column: Column, cell: str, decimal: str) -> bool:
+    if decimal != ".":
+        cell = "" if "." in cell else cell.replace(decimal, ".")
+    if NUMBER.fullmatch(cell) is None:
+        return False
+    number = float(cell)
+    return math.isfinite(number) and column.holds(np.array([number]))
+
+
+def _is_time(column: Column, cell: str) -> bool:
+    if _ISO.fullmatch(cell) is None:
+        return False
+    try:
+        moment = datetime.fromisoformat(cell)
+    except ValueError:
+        return False
+    return (moment.tzinfo is not None) == column.zoned and 1970 <= moment.year <= 2261
+
+
+def lines_of(source: TraceFile, layout: TableLayout, rows: list[int]) -> list[int]:
+    """The line numbers of rows (counted from 0), in the order of the file."""
+    wanted = set(rows)
+    numbered = enumerate(rows_of(source, layout, Findings(source.name)))
+    return [line for row, (line, _) in numbered if row in wanted]

@@ -1,0 +1,1 @@
+"""``hcloud operate``: opening live work, going on with it, asking its controller, and what it cost beside others."""

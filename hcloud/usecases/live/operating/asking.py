@@ -1,0 +1,60 @@
+"""What other processes ask the controller of live work for, and whether one works."""
+
+from __future__ import annotations
+
+import time
+
+from hcloud.control.operating.harvested import HarvestRecord
+from hcloud.control.operating.records import JobRecord
+from hcloud.control.operating.together import pieces_of
+from hcloud.errors import UsageError, did_you_mean
+from hcloud.usecases.live.operate_requests import Requests, directory_at, lock_of_work
+from hcloud.usecases.live.operating.operate import REQUESTS, look
+
+ANSWER_SECONDS, LOOK_SECONDS = 5.0, 0.2  # ours
+
+
+def works(place: str) -> bool:
+    """Whether a controller works there now."""
+    lock = lock_of_work(place)
+    return lock is not None and lock.holder() is not None
+
+
+def works_no_more(place: str) -> None:
+    """Return when no controller works there any more."""
+    while works(place):
+        time.sleep(LOOK_SECONDS)
+
+
+def ask(place: str, what: str, job: str = "", *, ahead: bool = False) -> str:
+    """Ask a controller for something; what became of it in a sentence. UsageError for a job that is over, or, unless it
+    is cancelled ``ahead`` of its coming, not known."""
+    directory, about = directory_at(place), f" {job}" if job else ""
+    if job:
+        found = look(place).fold
+        beside = found.harvested
+        mine: list[JobRecord] | list[HarvestRecord] = pieces_of(found, job)
+        if job in found.jobs:
+            mine = [found.jobs[job]]
+        elif job in beside.jobs:
+            mine = [beside.jobs[job]]
+        if found.is_finished or (mine and all(one.is_over for one in mine)):
+            state = f"is over already ({mine[0].result})" if mine else "is not known, and the work is over"
+            raise UsageError(f"job {job} {state}", hint="hcloud operate status")
+        if not mine and job not in found.known and not beside.knows(job):
+            if not ahead:
+                meant = did_you_mean(job, [*found.active, *beside.jobs])
+                hint = "hcloud operate status names the jobs; --ahead cancels one that has not come yet"
+                raise UsageError(f"job {job} is not known{meant}; nothing was cancelled", hint=hint)
+            about += " (not known yet: it is not taken when it comes)"
+    path = Requests(directory / REQUESTS).put(what, job)
+    until = time.monotonic() + ANSWER_SECONDS
+    while path.exists() and time.monotonic() < until and works(place):
+        time.sleep(LOOK_SECONDS / 10)
+    if path.exists() and works(place):
+        return (
+            f"{what}{about}: noted; the controller has not read it yet: it starts, or waits for the cloud or the engine"
+        )
+    if path.exists():
+        return f"{what}{about}: noted; no controller works there now, the next one does it: hcloud operate run"
+    return f"{what}{about}: the controller has it"

@@ -1,0 +1,165 @@
+"""Batch on idle capacity of live work: which jobs, on which machines, and by which numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hcloud.control.operating.fold import Fold
+from hcloud.control.ports import JobSource
+from hcloud.errors import EvidenceError, InputError, UsageError
+from hcloud.harvest.hosts import IdleHost, free_cores, free_memory
+from hcloud.live.harvesting.terms import Harvestable, HarvestTerms, settings_of
+from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses, HarvestSet
+from hcloud.model.running.job import JobOrder, NewJobs
+from hcloud.model.workload import JobKind
+from hcloud.policy.facts import Setup
+from hcloud.usecases.live.operating.engine import LOCAL_ENGINE, EngineParts, NoMoreJobs
+
+if TYPE_CHECKING:
+    from hcloud.harvest.classes import UseTypes
+    from hcloud.harvest.policy import HarvestPolicy
+
+_FAR = 1e15
+NAMED = 5
+"""Jobs that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class BesideServices:
+    """A file of jobs for idle capacity (None: those that are known), numbers of one's own (None: the bundled ones), and
+    what has the use of services in the past by classes (None: no history)."""
+
+    jobs: Path | None = None
+    policy: Path | None = None
+    types: Callable[[], UseTypes] | None = None
+
+
+def harvest_terms(
+    asked: BesideServices, fold: Fold, setup: Setup, world: EngineParts, jobs: tuple[NewJobs, str, bool]
+) -> HarvestTerms | None:
+    """What runs on idle capacity; None where nothing does. ``jobs`` are the others that are known, which engine runs
+    them, and whether their file is followed. Raises UsageError for an engine that cannot, or without a reserve,
+    InputError for jobs that cannot be run so, EvidenceError for those for which no machine has room."""
+    others, engine, follow = jobs
+    settings = fold.harvested.settings
+    if asked.jobs is None:
+        if asked.policy is not None or asked.types is not None:
+            raise UsageError("--harvest-policy and --util say how --harvest works", hint="add --harvest BATCH")
+        return None if settings is None else HarvestTerms(NoMoreJobs(), _engine(world, engine))
+    if not setup.reserve:
+        raise UsageError(
+            f"--harvest uses machines of the reserve, and {setup.strategy} reserves none",
+            hint="a strategy that reserves, as SR or HM, and --pool N",
+        )
+    from hcloud.readers.harvest.policy import load_harvest
+    from hcloud.readers.jobs import FollowedFile
+
+    runs, policy = _engine(world, engine), load_harvest(asked.policy)
+    source = FollowedFile(asked.jobs, fold.began, follow=follow, fits=lambda order, servers: ALONE)
+    first = source.new()
+    _check(first.orders, asked.jobs, fold, others)
+    _check_room(first.orders, asked.jobs, setup, settings_of(policy, 0.0))
+    classes = None if asked.types is None else _classes(asked.types(), policy, first.orders, others.orders)
+    return HarvestTerms(_Told(first, source), runs, policy, classes)
+
+
+def _classes(
+    types: UseTypes, policy: HarvestPolicy, orders: Sequence[JobOrder], others: Sequence[JobOrder]
+) -> HarvestClasses:
+    """The classes of a history, and where short and long jobs begin. InputError where it is of none of the services."""
+    import numpy as np
+
+    from hcloud.harvest.jobs import thresholds, weights_of
+
+    tenants = types.histories.tenants
+    services = sorted({order.app or order.id for order in others})
+    if services and not set(services) & set(tenants):
+        raise InputError(
+            f"--util: none of its tenants ({_named(tenants)}) is a service of these jobs ({_named(services)})",
+            hint="a tenant is met with a service by its app, else by its id; --servers names the tenants of servers",
+        )
+    known = [order for order in orders if order.expect]
+    seconds = np.array([order.expect for order in known], np.float64)
+    work = np.array([(order.expect or 0.0) * order.cores for order in known], np.float64)
+    at = thresholds(types, policy, seconds, work) if known else None
+    short, long = (at.short, at.long) if at else (policy.short_below, policy.long_above or math.inf)
+    weights = weights_of([one.pattern for one in types.classes], policy)
+    return HarvestClasses(
+        0.0,
+        short,
+        min(long, _FAR),
+        tuple(
+            HarvestClass(
+                one.name, one.mean, one.peak, tuple(weights[:, n].tolist()), tuple(tenants[m] for m in one.members)
+            )
+            for n, one in enumerate(types.classes)
+        ),
+    )
+
+
+ALONE = "1: what runs on idle capacity runs on one machine"
+
+
+class _Told:
+    """Implements hcloud.control.ports.JobSource: what was read already, then what comes."""
+
+    def __init__(self, first: NewJobs, source: JobSource) -> None:
+        self._first: NewJobs | None = first
+        self._source = source
+
+    def new(self) -> NewJobs:
+        """What came."""
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        return self._source.new()
+
+
+def _engine(world: EngineParts, name: str) -> Harvestable:
+    """What runs jobs beside others; UsageError for an engine that cannot."""
+    from hcloud.profiling.local.engine import LocalEngine
+
+    if not isinstance(world.engine, LocalEngine):
+        raise UsageError(
+            f"--harvest measures what services use on this machine, and the jobs are run by {name}",
+            hint=f"--engine {LOCAL_ENGINE} --cloud local",
+        )
+    return world.engine
+
+
+def _check(orders: Sequence[JobOrder], path: Path, fold: Fold, others: NewJobs) -> None:
+    """InputError for services, and for names that other jobs have."""
+    services = [o.id for o in orders if o.kind is JobKind.SERVICE]
+    if services:
+        raise InputError(
+            f"{path}: {_named(services)}: a service cannot give way", hint="put services into the other file of jobs"
+        )
+    taken = {o.id for o in others.orders} | (fold.known - fold.harvested.jobs.keys())
+    both = [o.id for o in orders if o.id in taken and not fold.harvested.knows(o.id)]
+    if both:
+        raise InputError(f"{path}: {_named(both)}: another job has this id", hint="each job needs an id of its own")
+
+
+def _check_room(orders: Sequence[JobOrder], path: Path, setup: Setup, rules: HarvestSet) -> None:
+    """EvidenceError for jobs that have no room beside the reserve of any machine, even where services use nothing."""
+    kinds = {setup.types[kind] for kind in setup.reserve}
+    idle = [(t, IdleHost(0, t.cores, t.memory, 0.0, 0.0, 0)) for t in kinds]
+    room = {t.name: (free_cores(host, rules, 0), free_memory(host, rules, 0)) for t, host in idle}
+    bad = [o for o in orders if not any(o.cores <= cores and o.memory <= memory for cores, memory in room.values())]
+    if bad:
+        name, (cores, memory) = max(room.items(), key=lambda of: of[1])
+        told = _named([f"{o.id} ({o.cores / 1000:g} cores, {o.memory:,} MiB)" for o in bad])
+        raise EvidenceError(
+            f"{path}: no reserved machine has room for {told}: beside its reserve {name} has"
+            f" {cores / 1000:g} cores and {memory:,} MiB",
+            hint="ask for less, or put them into the other file of jobs",
+        )
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

@@ -1,0 +1,369 @@
+"""``hcloud operate``: opening live work, going on with it, and asking it for something from outside."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.records import rental_of
+from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
+from hcloud.control.sessions.session import ControlSession
+from hcloud.control.sessions.teller import is_compiled
+from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
+from hcloud.live.operating.loop import OperatingLoop
+from hcloud.live.operating.machines import Machines
+from hcloud.live.operating.terms import Parts, Rhythm, Terms
+from hcloud.live.operating.workers import Workers
+from hcloud.live.site import WaitLimits
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.live import Owner
+from hcloud.model.holdings.state import LockInfo
+from hcloud.model.report import MachineRental
+from hcloud.model.running.event import UNKNOWN
+from hcloud.model.running.job import JobOrder
+from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
+from hcloud.policy.facts import Setup
+from hcloud.store.files.crash import crash_from
+from hcloud.store.files.lock import FileLock
+from hcloud.store.files.private_directory import PrivateDirectory
+from hcloud.store.journals.events import coin_of, decision_document, to_line
+from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_journal
+from hcloud.store.journals.live import LiveJournalFile, segment
+from hcloud.usecases.live.decide import Kernels, replay
+from hcloud.usecases.live.ground import LiveGround, local_types
+from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, directory_at
+from hcloud.usecases.live.operating.agents import agents_of
+from hcloud.usecases.live.operating.engine import (
+    LOCAL_ENGINE,
+    ORDERS,
+    OUTPUT,
+    SLURM_ENGINE,
+    EngineParts,
+    JobsAsked,
+    check_engine,
+    open_engine,
+)
+from hcloud.usecases.live.operating.fake_machines import executed
+from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
+from hcloud.usecases.live.operating.setup import Policy, servers_that_fit, setup_for
+
+REQUESTS = "requests"
+NAMED = 5
+"""Jobs that a message names."""
+LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
+FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
+
+
+@dataclass(frozen=True, slots=True)
+class OperateRequest:
+    """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
+    queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
+    is to do that was begun only for that; every ``replan_every`` seconds the
+    ``planner`` plans anew; ``beside`` is what runs on idle capacity."""
+
+    jobs: Path | None = None
+    engine: str | None = None
+    policy: Policy = field(default_factory=Policy)
+    limits: SpendingLimits = field(default_factory=SpendingLimits)
+    follow: bool = False
+    probe: bool = True
+    asked: str = ""
+    planner: Callable[[LiveGround, Path], Callable[[float], CommitmentsAdvised]] | None = None
+    replan_every: float = math.inf
+    beside: BesideServices = field(default_factory=BesideServices)
+
+
+@dataclass(slots=True)
+class Operation:
+    """Live work that was opened: its loop, where its journal and the output of its jobs are, and whether it goes on
+    with what was begun before."""
+
+    loop: OperatingLoop
+    directory: Path
+    origin: LiveOrigin
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Live work as its journal tells it, and who works on it now (None: nobody)."""
+
+    fold: Fold
+    origin: LiveOrigin | None
+    holder: LockInfo | None
+    directory: Path
+    at: float
+
+
+@contextmanager
+def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Kernels]) -> Iterator[Operation]:
+    """Open live work, alone: LockedError where another controller has it.
+
+    Raises InputError for a journal or a job file that cannot be read, EvidenceError for jobs that no machine holds,
+    StaleError for a journal of another account.
+    """
+    directory = here.beside.resolve() / DIRECTORY
+    replan = None if asked.planner is None else asked.planner(here, directory)
+    directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = FileLock(PrivateDirectory(directory))
+    with lock.hold("hcloud operate"):
+        known = _to_go_on_with(directory)
+        if known is None and asked.jobs is asked.beside.jobs is None and asked.engine in (None, LOCAL_ENGINE):
+            raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
+        if known is None or not here.is_local:  # else it is said first which cloud the work is on
+            check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
+        origin = _origin(here, asked.engine, known, directory)
+        setup = _setup(here, asked.policy, known, directory)
+        fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
+        limited = asked.limits != SpendingLimits()
+        limits = replace(kept_limits(asked.limits, fold.limits), cores=_cores_here(here))
+        asked = replace(asked, limits=limits)
+        if known is None:  # whoever goes on may only want to end what stands
+            options = (PurchaseOption.ON_DEMAND, *((PurchaseOption.SPOT,) if setup.rules.spot else ()))
+            here.check_types({(kind.name, option) for kind in setup.types for option in options})
+        if (known is None or limited) and (why := reserve_beyond(setup, here.price, asked.limits)):
+            raise UsageError(why, hint="--pool N sets how many machines are reserved")
+        made = kernels()
+        session, untold = _session(setup, known, made, directory)
+        jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits.cores))
+        world = open_engine(here, origin.engine, directory, jobs)
+        first = world.source.new()
+        _check_fits(first.orders, setup)
+        harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))
+        if known is None:
+            _begin_anew(directory)
+        journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0, check=lock.check)
+        workers, agents = Workers(), None
+        try:
+            journal.append_text(untold if known is not None else header_line(setup, origin))
+            parts = _parts(here, world, origin, journal, workers)
+            parts.agents = agents = agents_of(session, compiled=is_compiled(made))
+            terms = _terms(here, asked, origin, setup, world)
+            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan, harvest=harvest))
+            loop.expect(first)
+            if asked.asked:
+                Requests(directory / REQUESTS).put(asked.asked)
+            with executed(here, joins=origin.engine == SLURM_ENGINE):
+                yield Operation(loop, directory, origin, known is not None)
+        finally:
+            if agents is not None:
+                agents.close()
+            workers.close()
+            journal.close()
+
+
+def kept_limits(asked: SpendingLimits, known: LimitsSet | None) -> SpendingLimits:
+    """The limits that are asked for, and those that the work was begun with where nothing else is said."""
+    if known is None:
+        return asked
+    return SpendingLimits(
+        known.hourly if asked.hourly is None else asked.hourly,
+        known.total if asked.total is None else asked.total,
+        known.machines if asked.machines is None else asked.machines,
+    )
+
+
+def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
+    """EvidenceError for jobs that no machine holds: better now than when their turn comes."""
+    bad = [o for o in orders if not any(o.cores <= t.cores and o.memory <= t.memory for t in setup.types)]
+    if bad:
+        most = setup.types[-1]
+        holds = f"{most.cores / 1000:g} cores and {most.memory / 1024:g} GiB"
+        named = ", ".join(f"{o.id} ({o.cores / 1000:g} cores, {o.memory / 1024:.3g} GiB)" for o in bad[:NAMED])
+        more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+        raise EvidenceError(
+            f"no machine holds {named}{more}: the largest type, {most.name}, has {holds}",
+            hint="ask for less, or allow larger types",
+        )
+
+
+def _to_go_on_with(directory: Path) -> JournalContents | None:
+    """The journal of work that is not finished. Where there is none, what was asked of a controller that did not read
+    it any more is forgotten; what is asked from now on is for this one."""
+    known = _unfinished(directory / JOURNAL)
+    if known is None:
+        Requests(directory / REQUESTS).clear()
+    return known
+
+
+def _unfinished(path: Path) -> JournalContents | None:
+    """The journal of work that is not finished."""
+    if not path.exists() or not path.stat().st_size:
+        return None
+    try:
+        known = read_journal(path)
+    except InputError as error:
+        hint = "its machines go on: mend that line, or end them by the lineage in line 1: hcloud gc --lineage LINEAGE"
+        raise InputError(str(error), hint=error.hint or hint) from error
+    return None if fold_of(known).is_finished else known
+
+
+def _begin_anew(directory: Path) -> None:
+    """Put a finished journal and the output of its jobs aside."""
+    path, output = directory / JOURNAL, directory / OUTPUT
+    if path.exists() and path.stat().st_size:
+        aside = segment(path)
+        path.rename(aside)
+        if output.is_dir() and any(output.iterdir()):
+            output.rename(output.with_name(f"{OUTPUT}{aside.suffixes[0]}"))
+            output.mkdir()
+    (directory / ORDERS).unlink(missing_ok=True)
+
+
+def fold_of(known: JournalContents) -> Fold:
+    """The sum of a journal, and of what was before it."""
+    if known.before is not None:
+        fold = Fold.of_image(known.setup, known.before.fold)
+    else:
+        fold = Fold(known.setup, known.lines[0].at if known.lines else 0.0)
+    fold.take(known.lines)
+    return fold
+
+
+def _origin(here: LiveGround, engine: str | None, known: JournalContents | None, directory: Path) -> LiveOrigin:
+    """Where the work belongs. StaleError where that is another account than this, UsageError for another engine."""
+    scope = here.cloud.scope()
+    if known is None:
+        where = scope.cloud, scope.account, scope.region
+        return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection)
+    origin = known.live
+    if origin is None:
+        raise InputError(f"{directory / JOURNAL}: is no journal of live work", hint="put it elsewhere")
+    if (origin.cloud, origin.account, origin.region) != (scope.cloud, scope.account, scope.region):
+        there = f"{origin.cloud} {origin.account} {origin.region}"
+        raise StaleError(
+            f"{directory}: its machines run in {there}, and not in {scope}",
+            hint="name that cloud and account, or another place with --state",
+        )
+    if engine not in (None, origin.engine):
+        raise UsageError(f"{directory}: its jobs are run by {origin.engine}", hint=f"--engine {origin.engine}")
+    return origin
+
+
+def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, directory: Path) -> Setup:
+    """What the controller was told when the work began; UsageError where something else is said now."""
+    if known is None:
+        return setup_for(here, policy)
+    if policy.is_stated and replace(setup_for(here, policy), start=known.setup.start) != known.setup:
+        raise UsageError(
+            f"{directory}: work goes on there under another strategy, pool or list of types",
+            hint="leave these options out to go on, or end it first: hcloud operate stop",
+        )
+    return known.setup
+
+
+def _session(
+    setup: Setup, known: JournalContents | None, kernels: Kernels, directory: Path
+) -> tuple[ControlSession, str]:
+    """The controller after all that its journal holds, and the lines that a crash kept from being noted."""
+    if known is None:
+        return ControlSession(setup, kernels), ""
+    session, decided = replay(known, kernels)
+    told = known.decisions
+    if tuple(decided[: len(told)]) != told:
+        at = next((d.at for d, t in zip(decided, told, strict=False) if d != t), 0.0)
+        raise InputError(f"{directory / JOURNAL}: its decisions do not follow from its events, from {at!r} on")
+    return session, "".join(to_line(decision_document(d)) for d in decided[len(told) :])
+
+
+def _parts(
+    here: LiveGround, world: EngineParts, origin: LiveOrigin, journal: LiveJournalFile, workers: Workers
+) -> Parts:
+    rhythm = rhythm_of(here)
+    waits = WaitLimits(first_poll=0.02, longest_poll=0.2) if here.is_local or here.is_rehearsal else WaitLimits()
+    machines = Machines(here.cloud, here.clock, waits, rhythm.settled)
+    requests = Requests(here.beside.resolve() / DIRECTORY / REQUESTS)
+    crash = crash_from(os.environ)
+
+    def renew(session: ControlSession, fold: Fold) -> None:
+        journal.renew(header_line(session.setup, origin), Before(session.snapshot(), fold.image()), fold.last)
+
+    there = world.engine, world.source, machines, journal, here.clock, workers
+    return Parts(*there, requests.new, renew, world.shown, crash)
+
+
+def rhythm_of(here: LiveGround) -> Rhythm:
+    """How often this cloud is looked at."""
+    return LOCAL_RHYTHM if here.is_local else FAKE_RHYTHM if here.is_rehearsal else Rhythm()
+
+
+def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: Setup, world: EngineParts) -> Terms:
+    from hcloud.profiling.targets import measure
+    from hcloud.usecases.measuring.live_profiles import profiles_of
+
+    owner = Owner(origin.lineage, here.loaded.config.live.project, setup.digest.removeprefix("sha256:")[:12])
+    known = profiles_of(here.loaded, here.beside.resolve())
+
+    @cache
+    def estimated(app: str) -> tuple[int, ...]:
+        return (known.vector(app) if app else None) or UNKNOWN
+
+    def vector(order: JobOrder) -> tuple[int, ...]:
+        told = world.arrivals.get(order.id)
+        return estimated(order.app) if told is None else told.vector
+
+    def coin(job: str) -> float:
+        told = world.arrivals.get(job)
+        return coin_of(job) if told is None else told.coin
+
+    return Terms(
+        owner,
+        price=here.price,
+        zones=lambda name: here.loaded.config.live.zones or here.cloud.zones(name),
+        coin=coin,
+        vector=vector,
+        limits=asked.limits,
+        rhythm=rhythm_of(here),
+        probe=world.probe if asked.probe else None,
+        measure=measure,
+        known=known,
+        follow=asked.follow,
+        replan_every=asked.replan_every,
+    )
+
+
+def _cores_here(here: LiveGround) -> int | None:
+    """Thousandths of a vCPU of all machines there can be, where the cloud is this machine."""
+    limits = {q.name: q.limit for q in here.cloud.quotas(local_types()[0])} if here.is_local else {}
+    cores = limits.get("cores")
+    return None if cores is None else int(cores * 1000)
+
+
+def journal_at(place: str) -> Path:
+    """The journal of live work beside the state at a place; UsageError where there is none."""
+    path = directory_at(place) / JOURNAL
+    if not path.exists():
+        raise UsageError(f"{path.parent}: nothing was ever operated there", hint="hcloud operate jobs.csv")
+    return path
+
+
+def look(place: str) -> Seen:
+    """Live work as its journal tells it; UsageError where there is none. Changes nothing."""
+    path = journal_at(place)
+    known = read_journal(path)
+    fold = fold_of(known)
+    return Seen(fold, known.live, FileLock(PrivateDirectory(path.parent)).holder(), path.parent, fold.last)
+
+
+def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
+    """Every machine that live work ever had in this account and region, by the journals beside the state."""
+    scope, found = here.cloud.scope(), dict[str, MachineRental]()
+    directory = here.beside.resolve() / DIRECTORY
+    for path in sorted(directory.glob("journal*.jsonl")):
+        known = read_journal(path)
+        where = known.live
+        if where is None or (where.cloud, where.account, where.region) != (scope.cloud, scope.account, scope.region):
+            continue
+        fold = fold_of(known)
+        standing = (rental_of(machine) for machine in fold.standing.values())
+        for rental in (*fold.rented, *standing):
+            if rental is not None and (rental.resource not in found or found[rental.resource].end is None):
+                found[rental.resource] = rental
+    return tuple(found.values())
