@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -340,7 +340,12 @@ def share(kills: int, number: int, parts: int) -> int:
     return kills * (number + 1) // parts - kills * number // parts
 
 
-GROUNDS = {"local": local, "slurm": slurm, "cloud": cloud, "memory": memory}
+GROUNDS: dict[str, Callable[[int, int], Iterator[tuple[str, Found]]]] = {
+    "local": local,
+    "slurm": slurm,
+    "cloud": cloud,
+    "memory": memory,
+}
 
 
 def main() -> int:
@@ -351,7 +356,8 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    wrong, grounds = 0, {**GROUNDS, "cloud": partial(cloud, names=given.cloud or CLOUDS)}
+    wrong, grounds = 0, dict(GROUNDS)
+    grounds["cloud"] = partial(cloud, names=given.cloud or CLOUDS)
     for ground in given.ground or grounds:
         for what, found in grounds[ground](given.kills, given.seed):
             launched = f", {found.launched} machines, launched twice {found.launched_twice}" if found.launched else ""
