@@ -1,0 +1,201 @@
+"""How a running job is kept at its target, one conservative step at a time (Quasar §4.1; Paragon §3.4).
+
+A job's ``rate`` is the most that it could do, with what it has, of what its target asks for: 1 is just that. Its
+``performance`` is what it does of it, so for a service one over its tail where that is too long. Nothing is predicted:
+a step follows from what was measured, and simulation and life take it by these functions.
+
+A job that is below its target for some samples gets more of its server, then what best effort has there, then another
+server beside, then a larger one. One that is above it for more samples gives back what it does not need, never beyond
+what sizing would give it now. A size that was found too small is not returned to while the load is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from hcloud.policy.records import Ints, record
+from hcloud.policy.rules import Rules
+
+KEEP, GROW, EVICT, ADD, MIGRATE, SHRINK = range(6)
+"""The steps: none, more of the same server, that after best effort has left it, another server beside, a larger one,
+less."""
+_MIB = 1024.0
+_LEAST = 0.01
+"""A rate below this counts as this: what is asked for at once is a hundred times what there is at most."""
+_SAME = 1.1
+"""Ours: a rate up to so many times one that was seen tells of the same load."""
+_MOST_TURNS = 20
+
+
+class Sighting:
+    """A record of what is seen of a job by who measures it: since when it has been ``below`` its target, or ``above``
+    it (infinite: it is not)."""
+
+    below: float
+    above: float
+
+
+class Watched:
+    """A record of a job by who decides: when it was last ``adjusted`` and which ``way`` (1: more, -1: less, 0: never),
+    how often it ``turned`` lately; a size, in thousandths of a vCPU, that was ``short`` after it had been at a rate
+    (``rated``) with more."""
+
+    adjusted: float
+    way: int
+    turned: int
+    short: int
+    rated: float
+
+
+class _Unseen(NamedTuple):
+    below: float = math.inf
+    above: float = math.inf
+
+
+class _Unwatched(NamedTuple):
+    adjusted: float = -math.inf
+    way: int = 0
+    turned: int = 0
+    short: int = 0
+    rated: float = 0.0
+
+
+class Position(NamedTuple):
+    """Where a job is, in thousandths of a vCPU: what it has (``cores``), what sizing would give it now (``floor``),
+    what is ``free`` on its server and what best effort has there (``lent``); the most that another server has for it
+    (``elsewhere``); whether it may have several servers (``splits``), and may move (``movable``)."""
+
+    cores: int
+    floor: int
+    free: int
+    lent: int
+    elsewhere: int
+    splits: int
+    movable: int
+
+
+def unseen() -> Sighting:
+    """Of a job that nobody has measured."""
+    made: Sighting = record(_Unseen())  # type: ignore[assignment]
+    return made
+
+
+def unwatched() -> Watched:
+    """Of a job that was never adjusted."""
+    made: Watched = record(_Unwatched())  # type: ignore[assignment]
+    return made
+
+
+def notice(rules: Rules, seen: Sighting, measured: tuple[float, float], now: float) -> None:
+    """Note a performance and a rate that were measured."""
+    is_below, is_above = below_or_above(rules, measured)
+    seen.below = min(seen.below, now) if is_below else math.inf
+    seen.above = min(seen.above, now) if is_above else math.inf
+
+
+def below_or_above(rules: Rules, measured: tuple[float, float]) -> tuple[bool, bool]:
+    """Whether a performance and a rate are below the target, or above it."""
+    is_below = measured[0] < rules.monitor_level
+    return is_below, not is_below and measured[1] > rules.above
+
+
+def due_at(rules: Rules, seen: Sighting, job: Watched) -> float:
+    """When a step is due if the job stays as it was last seen; infinite where none is. One job's steps are some time
+    apart, samples count from the last of them, and the oftener it turned from more to less and back, the longer it
+    stays above before it gets less."""
+    if seen.below < math.inf:
+        since = max(seen.below, job.adjusted) + (rules.watch_samples - 1) * rules.monitor_period
+    elif seen.above < math.inf:
+        since = max(seen.above, job.adjusted) + _patience(rules, job)
+    else:
+        return math.inf
+    return max(since, job.adjusted + rules.apart)
+
+
+def _patience(rules: Rules, job: Watched) -> float:
+    return (rules.above_samples * 2.0**job.turned - 1.0) * rules.monitor_period
+
+
+def needed(rules: Rules, cores: int, rate: float) -> int:
+    """What a job needs that reaches ``rate`` with so much: in proportion, and a little on top, in whole grains."""
+    wanted = cores / max(rate, _LEAST) * (1.0 + rules.aim)
+    return math.ceil(wanted / rules.grain - 1e-9) * rules.grain
+
+
+def next_step(rules: Rules, job: Watched, measured: tuple[float, float], at: Position) -> tuple[int, int]:
+    """The step that follows from a performance and a rate, and what the job has after it (with a server beside: what
+    that gives it)."""
+    is_below, is_above = below_or_above(rules, measured)
+    wanted = needed(rules, at.cores, measured[1])
+    if is_above:
+        return _less(rules, job, measured[1], (wanted, at))
+    if not is_below:
+        return KEEP, at.cores
+    wanted = max(wanted, at.cores + rules.grain)  # it is below with what it has, whatever its rate
+    return _more(rules, wanted, at)
+
+
+def _less(rules: Rules, job: Watched, rate: float, what: tuple[int, Position]) -> tuple[int, int]:
+    wanted, at = max(what[0], what[1].floor), what[1]
+    is_known_short = wanted <= job.short and rate <= job.rated * _SAME
+    if not rules.shrink or wanted >= at.cores or is_known_short:
+        return KEEP, at.cores
+    return SHRINK, wanted
+
+
+def _more(rules: Rules, wanted: int, at: Position) -> tuple[int, int]:
+    """What suffices, in the order of the text; where nothing does, what there is."""
+    missing, here = wanted - at.cores, at.free + at.lent
+    if rules.grow and missing <= at.free:
+        return GROW, wanted
+    if rules.evict and missing <= here:
+        return EVICT, wanted
+    if rules.add and at.splits and at.elsewhere > 0:
+        return ADD, min(missing, at.elsewhere)
+    if rules.migrate and at.movable and at.elsewhere >= wanted:
+        return MIGRATE, wanted
+    if rules.evict and at.lent > 0:
+        return EVICT, at.cores + here
+    if rules.grow and at.free > 0:
+        return GROW, at.cores + at.free
+    return KEEP, at.cores
+
+
+def remember(rules: Rules, job: Watched, rate: float, step: tuple[int, int], now: float) -> None:
+    """Note a step that was taken at a ``rate``: of which kind, and what the job had before it."""
+    way = -1 if step[0] == SHRINK else 1
+    is_lately = now - job.adjusted <= rules.settling + 2.0 * _patience(rules, job)
+    if not is_lately:
+        job.turned = 0
+    elif way * job.way < 0:
+        job.turned = min(job.turned + 1, _MOST_TURNS)
+    if way < 0:
+        job.rated = max(rate, job.rated) if is_lately else rate
+    elif job.way < 0:
+        job.short = step[1]
+    job.way, job.adjusted = way, now
+
+
+def migration_seconds(rules: Rules, memory: int, stateful: bool) -> float:
+    """Seconds that a job with so many MiB does not run while it moves. One with state moves in microshards, and is away
+    for each of them in turn."""
+    if stateful and rules.shard_mib > 0:
+        return math.ceil(memory / rules.shard_mib) * rules.shard_seconds
+    return rules.move_seconds + memory / _MIB * rules.move_gib_seconds
+
+
+def pays(here: float, there: float, left: float, seconds: float) -> bool:
+    """Whether a move is worth it for a job with so many seconds of work ``left``, whose rates are these (Paragon
+    §3.4)."""
+    return (there - here) * left > seconds * here
+
+
+def has_changed(rules: Rules, before: Ints, after: Ints) -> bool:
+    """Whether a job is of another kind than it was taken for: the mean difference of two vectors is beyond a share of
+    what the first has in the mean."""
+    moved, had = 0, 0
+    for i in range(len(before)):
+        moved += abs(after[i] - before[i])
+        had += before[i]
+    return moved > rules.differs * had
