@@ -16,6 +16,7 @@ from operating import Ran, World, closed_after, job, setup_of
 from hcloud.control.operating.happened import taken
 from hcloud.control.operating.records import JobRecord
 from hcloud.control.operating.results import Results, jobs_in
+from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.event import UNKNOWN, Arrival, Completion, Failed
 from hcloud.model.running.job import JobOrder, in_pieces
@@ -23,6 +24,7 @@ from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.journals.journal import read_journal
+from hcloud.usecases.live.operating.setup import servers_that_fit
 
 
 @pytest.fixture(autouse=True)
@@ -233,3 +235,25 @@ def test_a_job_of_several_servers_counts_once_and_by_its_worst_piece() -> None:
         assert sum(results.counted.values()) == 7
         assert results.counted[result] == 1 + 6 * (result == "completed")
     assert jobs_in([*pieces, JobRecord(job("alone"), 0.0)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("strategy", "pool", "cores", "limits", "most"),
+    [
+        ("SR", 2, 5, SpendingLimits(), 2),
+        ("OdM", 0, 2, SpendingLimits(cores=20_000), 10),
+        ("OdM", 0, 2, SpendingLimits(cores=20_000, machines=3), 3),
+        ("OdF", 0, 4, SpendingLimits(cores=20_000), 4),
+        ("HM", 1, 5, SpendingLimits(cores=20_000), 2),
+        ("HM", 1, 5, SpendingLimits(machines=1), 1),
+        ("HM", 1, 5, SpendingLimits(), 10_000),
+    ],
+)
+def test_pieces_that_never_have_room_at_once_are_refused(
+    strategy: str, pool: int, cores: int, limits: SpendingLimits, most: int
+) -> None:
+    """A small machine has 2 vCPUs and is never shared, a large one has 8: OdF shares it."""
+    allowed = servers_that_fit(setup_of(strategy, pool), limits)
+    for servers in (most, most + 1):
+        said = allowed(job("g", cores=cores * servers, memory=1024 * servers), servers)
+        assert bool(said) == (servers > most != 10_000), said

@@ -132,7 +132,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         made = kernels()
         session, untold = _session(setup, known, made, directory)
-        jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits.cores))
+        jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits))
         world = open_engine(here, origin.engine, directory, jobs)
         first = world.source.new()
         _check_fits(first.orders, setup)
