@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -71,23 +71,24 @@ def _intended_launch(
         if machine.why != why:
             desk.tell(Held(now, number, why))
         return ()
-    try:
-        zones = terms.zones(machine.type_name)
-    except HcloudError as error:
-        return (partial(_refuse, desk, number, error),)
+    if not (zones := _zones(desk, machine.type_name)):
+        return ()
     allowance.take(machine.type_name, hourly)
     zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
     desk.tell(Launching(now, number, key, machine.type_name, zone, machine.option, hourly, machine.reserved))
     return (partial(_launch, desk, machine, again=False),)
 
 
-def _refuse(desk: OperatingDesk, number: int, error: HcloudError) -> None:
-    """A launch that came to nothing before it was ordered: its type is sold nowhere here, or nobody can be asked."""
+def _zones(desk: OperatingDesk, type_name: str) -> Sequence[str]:
+    """Where a type is sold; nothing while that is asked, once a type."""
+    known = desk.zones
 
-    def refused() -> Machine:
-        raise error
+    def asked() -> None:
+        known[type_name] = desk.terms.zones(type_name)
 
-    desk.do("launch", number, refused)
+    if type_name not in known:
+        desk.do("zones", type_name, asked)
+    return known.get(type_name, ())
 
 
 def _priced(terms: Terms, machine: MachineRecord) -> tuple[Decimal, str]:

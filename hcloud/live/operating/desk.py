@@ -44,7 +44,7 @@ class OperatingDesk:
     places by itself, ``told`` what it measured; ``before`` looks at an event before the controller does; ``closed``
     says that no more jobs will come, ``harvests`` that some will for idle capacity, ``freed`` that somebody left a
     machine since it was looked whether a job waits for one that cannot be launched; ``notices`` are about machines that
-    their cloud takes away.
+    their cloud takes away; ``zones`` are those of types that were asked for them.
     """
 
     session: ControlSession
@@ -69,6 +69,7 @@ class OperatingDesk:
     refused: dict[str, int] = field(default_factory=dict)
     measured: dict[str, float] = field(default_factory=dict)
     notices: dict[int, Notice] = field(default_factory=dict)
+    zones: dict[str, Sequence[str]] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     advice: list[CommitmentsAdvised] = field(default_factory=list)
     before: Callable[[Event], None] = field(default=lambda event: None)
