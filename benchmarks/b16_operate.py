@@ -143,7 +143,7 @@ def passes(queued: int, machines: int, folder: Path) -> str:
     for name in list(engine.jobs)[:ENDING]:
         engine.jobs[name] = JobSighting(name, 1, JobPhase.ENDED, 0.0, 60.0, 0)
     ending = timed(loop.step)
-    assert loop.fold.counted["completed"] == ENDING
+    assert loop.fold.results.counted["completed"] == ENDING
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     figures = f"{jobs:,} come {coming:.2f} s, quiet {quiet:.3f} s, {ENDING} end and as many begin {ending:.2f} s"
     return f"{queued:,} queued, {machines:,} machines: {figures}, at most {most} MiB"

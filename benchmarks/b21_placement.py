@@ -137,7 +137,7 @@ def world_of(tasks: int, servers: int, placement: str, cloud: CloudModel, busy: 
     )  # fmt: skip
     strategy = load_strategy(f"SR+{placement}")
     setting = Setting(strategy, cloud, open_shop(open_book(), ShopChoice.paper()), servers, 1)
-    vectors = np.random.default_rng(2).integers(0, 100, (tasks, 10))
+    vectors = np.random.default_rng(2).integers(0, 100, (tasks, 10)).astype(np.int8)
     prepared = replace(tasks_of(jobs, cloud, strategy, Room(UNITS * 1000, 61_440), 1), vector=vectors, truth=vectors)
     return build(setting, prepared, usual_capacity(tasks, servers, journal=False))
 

@@ -1,8 +1,10 @@
 """B24: the controller of live work is killed 200 times at random, on each ground:
-``python -m benchmarks.b24_live_kills [--ground local|slurm|cloud|memory] [--kills 200] [--seed 1]``.
+``python -m benchmarks.b24_live_kills [--ground local|slurm|cloud|memory] [--cloud aws|gcp|azure] [--kills 200]
+[--seed 1]``.
 
 ``local`` is ``hcloud operate --cloud local`` with real processes; ``slurm`` a real slurmctld with machines of this
-machine; ``cloud`` the same with machines that are launched over the wire at a fake AWS and join by user data;
+machine; ``cloud`` the same with machines that are launched over the wire at the fakes of three clouds (or of one) and
+join by user data;
 ``memory`` the loop on fakes of three clouds in memory, killed between two of its steps, while half of all launches are
 refused. Jobs come all the while. It is judged by what the jobs wrote when they began and ended, by the fake's own
 ledger, and by the processes that are left: never by what hcloud says. It fails where anything is lost, begun twice,
@@ -22,8 +24,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,6 +39,7 @@ waited for; the others are killed at any moment, also while they start."""
 MOMENTS = 150
 """About as many steps as a run in memory has between which it may be killed."""
 STRATEGIES = ("HM", "SR", "OdF", "HF")
+CLOUDS = ("aws", "gcp", "azure")
 
 
 @dataclass(slots=True)
@@ -256,7 +260,7 @@ class OnSlurm:
         if hasattr(self.there, "machines"):
             machines = self.there.machines()
             found.launched = len(machines)
-            found.launched_twice = found.launched - len({m.token for m in machines})
+            found.launched_twice = found.launched - len({m.tags["hcloud-key"] for m in machines})
             found.left += len(self.there.live())
         return found
 
@@ -286,12 +290,13 @@ def slurm(kills: int, seed: int) -> Iterator[tuple[str, Found]]:
             host.end(host.alive())
 
 
-def cloud(kills: int, seed: int) -> Iterator[tuple[str, Found]]:
-    """Machines of a fake AWS over the wire."""
-    words = ("run", "--engine", "slurm", "--cloud", "aws", "--strategy", "OdM", "--plain", "--no-probe")
-    with clean_folder() as home, rig("slurm.fake_clouds").ground(home, "aws") as there:
-        there.fill_store()
-        yield "aws", killed(OnSlurm(there, there.shared, words), kills, random.Random(f"{seed} cloud"))
+def cloud(kills: int, seed: int, names: Sequence[str] = CLOUDS) -> Iterator[tuple[str, Found]]:
+    """Machines of fakes over the wire."""
+    for name in names:
+        words = ("run", "--engine", "slurm", "--cloud", name, "--strategy", "OdM", "--plain", "--no-probe")
+        with clean_folder() as home, rig("slurm.fake_clouds").ground(home, name) as there:
+            there.fill_store()
+            yield name, killed(OnSlurm(there, there.shared, words), kills, random.Random(f"{seed} cloud {name}"))
 
 
 def memory(kills: int, seed: int) -> Iterator[tuple[str, Found]]:
@@ -299,7 +304,7 @@ def memory(kills: int, seed: int) -> Iterator[tuple[str, Found]]:
     rigs, plans = rig("operating"), rig("hcloud.fake.faults")
     rules = (plans.FaultRule(on="launch", answer=plans.FaultKind.NO_CAPACITY, probability=0.5),)
     jobs = [rigs.job(f"j{n}", 1 + n % 2, 40.0 + n, 5.0 * n, restartable=n % 3 == 0) for n in range(12)]
-    for name in ("aws", "gcp", "azure"):
+    for name in CLOUDS:
         chance, found = random.Random(f"{seed} {name}"), Found()
         with tempfile.TemporaryDirectory() as folder:
             for number in range(kills):
@@ -335,19 +340,26 @@ def share(kills: int, number: int, parts: int) -> int:
     return kills * (number + 1) // parts - kills * number // parts
 
 
-GROUNDS = {"local": local, "slurm": slurm, "cloud": cloud, "memory": memory}
+GROUNDS: dict[str, Callable[[int, int], Iterator[tuple[str, Found]]]] = {
+    "local": local,
+    "slurm": slurm,
+    "cloud": cloud,
+    "memory": memory,
+}
 
 
 def main() -> int:
     """Print a line for each ground and strategy; 1 where anything is lost, doubled or left."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--ground", choices=GROUNDS, action="append")
+    parser.add_argument("--cloud", choices=CLOUDS, action="append")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    wrong = 0
-    for ground in given.ground or GROUNDS:
-        for what, found in GROUNDS[ground](given.kills, given.seed):
+    wrong, grounds = 0, dict(GROUNDS)
+    grounds["cloud"] = partial(cloud, names=given.cloud or CLOUDS)
+    for ground in given.ground or grounds:
+        for what, found in grounds[ground](given.kills, given.seed):
             launched = f", {found.launched} machines, launched twice {found.launched_twice}" if found.launched else ""
             told = f"{found.kills} kills, {found.amid} of them amid work, {found.jobs} jobs"
             print(

@@ -190,7 +190,7 @@ def hcloud_run(queue: Queue) -> tuple[Callable[[], object], Callable[[], float]]
     zeros = np.zeros(jobs)
     none = np.zeros(jobs, np.int64)
     need = queue.cores * 1000
-    vector = np.zeros((jobs, 10), np.int64)
+    vector = np.zeros((jobs, 10), np.int8)
     memory = queue.memory * 1024
     tasks = Tasks(queue.submit, queue.submit, queue.duration, none, need, need, memory, vector, vector, zeros, none, {})
     setting = Setting(first_fit_strategy(), quiet_cloud(), _shop(queue), queue.servers, 1, samples=0)

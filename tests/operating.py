@@ -386,7 +386,7 @@ class World:
             if record.result == "completed":
                 assert done[name] == 1, (name, done[name])
         if completed is not None:
-            assert fold.counted.get("completed", 0) == completed, (fold.counted, fold.jobs)
+            assert fold.results.counted.get("completed", 0) == completed, (fold.results.counted, fold.jobs)
         known = read_journal(self.path)
         assert tuple(replay(known, plain())[1]) == known.decisions
 

@@ -118,7 +118,7 @@ def root_epilog() -> str:
             "",
             f"Environment: {', '.join(SHOWN)}, and what the clouds' own SDKs read (AWS_*, GOOGLE_*, AZURE_*).",
             "",
-            "New here? 'hcloud demo' shows all of it in about a minute; it needs no account.",
+            "New here? 'hcloud demo' shows all of it in half a minute; it needs no account.",
         )
     )
 

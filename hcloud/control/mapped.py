@@ -6,7 +6,7 @@ from hcloud.control.pieces import is_piece
 from hcloud.control.searching.search import reserved_for
 from hcloud.control.searching.together import choose_servers, forget_choice
 from hcloud.control.state import Control, Job
-from hcloud.control.waits.queue import cause_of, promise, promise_nothing, wait_of
+from hcloud.control.waits.queue import cause_of, is_behind, promise, promise_nothing, wait_of
 from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
 from hcloud.policy.quality import leading, quantile
 
@@ -45,17 +45,17 @@ def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple
 
 def _reserved_now(c: Control, job: Job, avoid: int) -> int:
     """The reserved server for a job that is mapped (-1: none): it does not overtake unless it may, or is moved."""
-    return reserved_for(c, job, avoid) if _may_look(c, avoid) else -1
+    return reserved_for(c, job, avoid) if _may_look(c, job, avoid) else -1
 
 
-def _may_look(c: Control, avoid: int) -> bool:
-    held_back = c.desk.queued > 0 and not c.rules.overtaking and avoid < 0
+def _may_look(c: Control, job: Job, avoid: int) -> bool:
+    held_back = not c.rules.overtaking and avoid < 0 and is_behind(c, job)
     return c.desk.pool > 0 and not held_back
 
 
 def _chosen_now(c: Control, number: int) -> int:
     """The reserved server for a piece, where all pieces have one (or some, where they need not begin together)."""
-    if not _may_look(c, -1):
+    if not _may_look(c, c.jobs[number], -1):
         forget_choice(c, number)
         return -1
     found = choose_servers(c, number)

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from hcloud.control.waiting import ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease, WatchedJob
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
-from hcloud.policy.records import Ints, Table
+from hcloud.policy.records import Bytes, Ints, Small, Table, Tiny
 from hcloud.policy.rules import Rules
 from hcloud.policy.waiting.queueing import Drift, Waits
 
@@ -76,22 +76,22 @@ class Job:
     high: int
     low: int
     kind: int
-    restartable: int
+    restartable: Tiny
     coin: float
-    movable: int
-    again: int
-    vector: Annotated[Ints, RESOURCES]
-    tolerates: Annotated[Ints, RESOURCES]
+    movable: Tiny
+    again: Tiny
+    vector: Annotated[Bytes, RESOURCES]
+    tolerates: Annotated[Bytes, RESOURCES]
     server: int
     cores: int
-    next: int
-    before: int
-    behind: int
-    moves: int
-    enlarged: int
+    next: Small
+    before: Small
+    behind: Small
+    moves: Small
+    enlarged: Tiny
     asked: float
-    cause: int
-    band: int
+    cause: Small
+    band: Small
     band_end: float
     counted: float
     opened: float
@@ -100,26 +100,26 @@ class Job:
     foretold: float
     usually: float
     seated: float
-    platform: int
+    platform: Small
     tried: int
     ticket: int
-    waiting: int
-    agent: int
+    waiting: Small
+    agent: Small
     held: int
     until: float
     usual: float
     expected: float
     slack: float
     urgent: int
-    rank: int
-    line: int
+    rank: Small
+    line: Small
     leaves: float
     due: float
-    hurried: int
-    piece_after: int
-    piece_before: int
-    stands: int
-    chosen: int
+    hurried: Tiny
+    piece_after: Small
+    piece_before: Small
+    stands: Tiny
+    chosen: Small
 
 
 class Server:

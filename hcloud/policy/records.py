@@ -7,13 +7,18 @@ function as one pointer, however many fields its records have.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Protocol, TypeVar, cast, get_args, get_type_hints
+from typing import Annotated, Any, Protocol, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
+Bytes = NDArray[np.int8]
+Small = Annotated[int, "i4"]
+"""Of a record: a whole number of 32 bits, such as another row or how often something happened."""
+Tiny = Annotated[int, "i1"]
+"""Of a record: a whole number of -128 to 127, such as a switch or a code."""
 R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
 
@@ -44,20 +49,40 @@ def column(rows: object, field: str) -> NDArray[Any]:
     return cast("NDArray[Any]", rows)[field]
 
 
+def kind_of(array: Any) -> str:
+    """The code of the numbers in an array type."""
+    return "i8" if array == Ints else "i1" if array == Bytes else "f8"
+
+
 @cache
 def numpy_type(kind: type[Any]) -> np.dtype[Any]:
-    """The NumPy type of a record class: whole numbers and reals of 64 bits, in the order of the fields.
+    """The NumPy type of a record class, in the order of the fields: whole numbers and reals of 64 bits, where a class
+    does not say that fewer do. Plain Python must widen what it reads of those before it reckons with it (``int``), as
+    NumPy's numbers of few bits overflow; compiled kernels reckon in 64 bits.
 
     Raises TypeError for a field named as an attribute of NumPy's records (``size``, ``mean``): it could not be read.
     """
     taken = kind.__annotations__.keys() & set(dir(np.record))
     if taken:
         raise TypeError(f"{kind.__name__}: NumPy's own attributes hide the fields {sorted(taken)}")
-    fields: list[Any] = []
+    fields: dict[str, np.dtype[Any]] = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         if hint is int or hint is float:
-            fields.append((name, "i8" if hint is int else "f8"))
-        else:
-            array, length = get_args(hint)
-            fields.append((name, "i8" if array == Ints else "f8", (length,)))
-    return np.dtype(fields, align=True)
+            fields[name] = np.dtype("i8" if hint is int else "f8")
+            continue
+        what, detail = get_args(hint)
+        fields[name] = np.dtype(detail if what is int else (kind_of(what), (detail,)))
+    return _packed(fields)
+
+
+def _packed(fields: dict[str, np.dtype[Any]]) -> np.dtype[Any]:
+    """A record whose widest numbers lie first, so that none of them leaves a gap; its fields keep their order."""
+    places, end = {}, 0
+    for name in sorted(fields, key=lambda name: -fields[name].alignment):
+        places[name] = end
+        end += fields[name].itemsize
+    offsets = [places[name] for name in fields]
+    size = -(-end // 8) * 8
+    layout: Any = {"names": [*fields], "formats": [*fields.values()], "offsets": offsets, "itemsize": size}
+    made: np.dtype[Any] = np.dtype(layout, align=True)
+    return made

@@ -37,8 +37,9 @@ class RunOutcome:
     world: SimulatedWorld
 
     def of_tasks(self, field: str) -> Reals | Ints:
-        """One field of all jobs, in the order of their decisions."""
-        return column(self.world.tasks, field)
+        """One field of all jobs, in the order of their decisions; whole numbers of 64 bits, however they are kept."""
+        made = column(self.world.tasks, field)
+        return made.astype(np.int64) if made.dtype.kind == "i" else made
 
     def of_rentals(self, field: str) -> Reals | Ints:
         """One field of all instances that were rented, in the order in which they were released."""

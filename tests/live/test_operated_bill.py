@@ -133,7 +133,7 @@ def operate(renting: Renting, world: World) -> None:
         loop = world.run()
         world.check()
         assert world.points["operate.noted"] > 9, "it was killed there"
-        assert set(loop.fold.counted) <= {"completed", "lost"}
+        assert set(loop.fold.results.counted) <= {"completed", "lost"}
     finally:
         world.close()
 

@@ -68,6 +68,19 @@ def test_a_job_submit_lua_of_somebody_else_is_not_overwritten(tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["job_submit.lua"]
 
 
+def test_a_folder_that_is_not_there_is_made_for_a_cluster_of_this_machine_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A cluster that runs already has its slurm.conf somewhere: another folder is a slip."""
+    there, kept = tmp_path / "not" / "there", ("--folder", str(tmp_path / "f"))
+    assert run(["slurm", "config", *TYPES, "--out", str(there), *kept]) == 1
+    assert f"{there}: there is no such folder" in capsys.readouterr().err
+    assert not there.parent.exists()
+    assert not (tmp_path / "f").exists()
+    assert run(["slurm", "config", "--cloud", "local", "--out", str(there), *kept]) == 0
+    assert "Include hcloud.conf" in (there / "slurm.conf").read_text()
+
+
 @pytest.mark.parametrize(
     "words",
     [

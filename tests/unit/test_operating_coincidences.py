@@ -201,7 +201,7 @@ def test_a_price_that_went_missing_holds_launches_and_ends_nothing(tmp_path: Pat
     loop = world.start()
     loop = world.run(until=lambda loop: any("no such price" in m.why for m in loop.fold.standing.values()))
     assert len(world.launched()) == 1
-    loop = world.run(until=lambda loop: loop.fold.counted.get("completed") == 1)
+    loop = world.run(until=lambda loop: loop.fold.results.counted.get("completed") == 1)
     assert loop.fold.jobs["one"].result == "completed"
     world.asked.append(Asked(0.0, "stop"))
     world.run()

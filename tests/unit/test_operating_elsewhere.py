@@ -145,7 +145,7 @@ def test_machines_are_kept_for_jobs_that_somebody_else_runs(tmp_path: Path, stra
     world.outsider.codes["j4"] = 3
     loop = world.run()
     judged(world, 9)
-    assert loop.fold.counted == {"completed": 8, "failed": 1}
+    assert loop.fold.results.counted == {"completed": 8, "failed": 1}
     assert {j.performance for j in loop.fold.jobs.values()} == {0.8, None}
     begins = [order for order in world.outsider.orders if order["order"] == "begin"]
     assert {order["machine"] for order in begins} <= {m.id for m in world.cloud.ledger.machines.values()}
@@ -177,7 +177,7 @@ def test_a_job_is_cancelled_where_it_waits_and_where_it_runs(tmp_path: Path) -> 
     world.outsider.ended["runs", 1] = "cancelled"
     world.outsider.tell({"event": "cancelled", "job": "runs"}, {"event": "cancelled", "job": "waits"})
     loop = world.run()
-    assert loop.fold.counted == {"cancelled": 2}
+    assert loop.fold.results.counted == {"cancelled": 2}
     assert world.standing() == []
 
 
@@ -188,7 +188,7 @@ def test_who_asks_hcloud_to_cancel_is_obeyed_once_it_is_told_that_the_job_stoppe
     world.asked.append(Asked(0.0, "cancel", "a"))
     loop = world.run()
     assert [o["order"] for o in world.outsider.orders if o["order"] != "hear"] == ["begin", "stop", "leave"]
-    assert loop.fold.counted == {"cancelled": 1}
+    assert loop.fold.results.counted == {"cancelled": 1}
     assert world.standing() == []
 
 
@@ -221,7 +221,7 @@ def test_a_machine_that_is_lost_takes_its_job_with_it_and_a_restartable_one_is_o
     loop = world.run()
     assert [(o["job"], o["attempt"]) for o in world.outsider.orders if o["order"] == "begin"] == [("a", 1), ("a", 2)]
     assert world.outsider.ended == {("a", 1): "lost", ("a", 2): "completed"}
-    assert loop.fold.counted == {"completed": 1}
+    assert loop.fold.results.counted == {"completed": 1}
 
 
 def test_what_is_measured_elsewhere_reaches_the_policy(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_what_is_measured_elsewhere_reaches_the_policy(tmp_path: Path) -> None:
     assert [e.p99 for e in events if isinstance(e, Latency)] == [12.5]
     assert [(e.instance, e.score) for e in events if isinstance(e, Quality)] == [(number, 0.75)]
     assert any(o["order"] == "resize" and o["cores"] > 2 for o in world.outsider.orders)
-    assert loop.fold.counted == {"completed": 1}
+    assert loop.fold.results.counted == {"completed": 1}
 
 
 def test_an_outsider_that_does_not_answer_cannot_keep_machines_from_being_ended_by_force(tmp_path: Path) -> None:

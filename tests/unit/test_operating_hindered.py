@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from operating import World, closed_after, job
@@ -16,6 +17,7 @@ from operating import World, closed_after, job
 from hcloud.cli import main
 from hcloud.errors import Call, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.loop import OperatingLoop
+from hcloud.live.operating.workers import AtOnce
 from hcloud.model.running.note import Asked, NotLaunched
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.store.files.lock import FileLock
@@ -28,6 +30,23 @@ from hcloud.store.journals.live import LiveJournalFile, segment
 def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with closed_after(monkeypatch):
         yield
+
+
+class Later(AtOnce):
+    """Work that is done when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[Any] = []
+
+    def _begin(self, piece: Any) -> None:
+        self.waiting.append(piece)
+
+    def work(self) -> bool:
+        """Do all that waits; False."""
+        while self.waiting:
+            self.waiting.pop(0).run()
+        return False
 
 
 def test_a_job_that_is_cancelled_before_it_comes_is_never_taken_not_even_after_a_restart(tmp_path: Path) -> None:
@@ -80,6 +99,29 @@ def test_a_type_that_is_sold_nowhere_here_leaves_its_job_to_another(tmp_path: Pa
     assert any(
         isinstance(line, NotLaunched) and "not offered here" in line.why for line in read_journal(world.path).lines
     )
+
+
+def test_the_loop_goes_on_while_the_cloud_takes_its_time_to_say_where_a_type_is_sold(tmp_path: Path) -> None:
+    """It is asked beside the loop, once for all machines of a type."""
+    world = World.of(tmp_path / "j", [job(f"j{n}", seconds=5.0) for n in range(3)], "OdF", 0)
+    loop, asked = world.start(), list[str]()
+    loop.desk.parts.workers = later = Later()
+    sold = loop.desk.terms.zones
+
+    def zones(name: str) -> Sequence[str]:
+        asked.append(name)
+        return sold(name)
+
+    loop.desk.terms = replace(loop.desk.terms, zones=zones)
+    for _ in range(3):
+        assert loop.step()
+    assert not asked, "nobody was asked in the loop"
+    assert not world.cloud.ledger.machines
+    assert later.busy(("zones", "large"))
+    later.work()
+    world.run(until=lambda _: later.work())
+    world.check(completed=3)
+    assert asked == ["large"]
 
 
 def test_a_reserve_that_never_becomes_ready_is_tried_less_and_less_often(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_a_journal_that_began_anew_is_added_up_alike_however_often(tmp_path: Pat
     known = read_journal(world.path)
     first, second = fold_of(known), fold_of(known)
     assert first.image() == second.image()
-    assert first.counted == loop.fold.counted
+    assert first.results.counted == loop.fold.results.counted
 
 
 def decided(folder: Path) -> list[Decision]:
@@ -142,7 +142,7 @@ def test_a_machine_lost_while_jobs_run(tmp_path: Path, strategy: str, pool: int)
     world.cloud.world.end(gone)
     loop = world.run()
     world.check()
-    results = loop.fold.counted
+    results = loop.fold.results.counted
     assert results["completed"] + results.get("lost", 0) == 12
     for name, record in loop.fold.jobs.items():
         assert record.result == "completed" or not record.order.restartable, name
@@ -154,7 +154,7 @@ def test_stop_ends_jobs_and_machines(tmp_path: Path) -> None:
     world.asked.append(Asked(0.0, "stop"))
     loop = world.run()
     world.check()
-    assert loop.fold.counted["cancelled"] >= 1
+    assert loop.fold.results.counted["cancelled"] >= 1
 
 
 def test_limits_hold_launches_back_and_say_why(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from living import came, session, sound
 
+from hcloud.control.waits.queue import cause_of, is_behind
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import Cancelled, Completion
+from hcloud.policy.waiting.queueing import BEHIND, SUFFERING
 from hcloud.store.journals.events import event_document, parse_event
 
 COMING = st.lists(
@@ -40,3 +42,32 @@ def test_jobs_leave_the_queue_by_priority_then_as_they_came(coming: list[tuple[i
         running = made.job
         begun.append(running)
     assert begun == [f"j{number}" for _, _, number in sorted(order)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(-2, 2), max_size=12), st.integers(-3, 3))
+def test_who_comes_is_told_to_wait_only_for_those_whose_turn_is_before(queue: list[int], priority: int) -> None:
+    """The cause of its wait is that of a queue in which nobody is whom it passes."""
+    causes = []
+    for waiting in (queue, [other for other in queue if other >= priority]):
+        live = session("SR", pool=1, count_ahead=1, overtaking=0)
+        live.handle(came("first", cores=16))
+        for number, other in enumerate(waiting):
+            live.handle(replace(came(f"j{number}", 1.0, 16), priority=other))
+        control = live.tables.control
+        job = control.jobs[live.tables.rows["first"]]
+        job.urgent = priority
+        causes.append((cause_of(control, job, 0)[0], is_behind(control, job)))
+    assert causes[0] == causes[1]
+    assert (BEHIND <= causes[0][0] < SUFFERING) == causes[0][1] == any(other >= priority for other in queue)
+
+
+def test_an_urgent_job_takes_what_is_free_past_those_that_fit_nowhere() -> None:
+    """Of 16 vCPUs 4 are free, and a job of 8 waits: one that is no more urgent waits behind it."""
+    live = session("SR", pool=1, overtaking=0)
+    live.handle(came("first", cores=12))
+    live.handle(came("wide", 1.0, 8))
+    (alike,) = live.handle(came("alike", 2.0, 4))
+    (urgent,) = live.handle(replace(came("urgent", 3.0, 4), priority=1))
+    assert (alike.action, urgent.action) == (DecisionAction.QUEUE, DecisionAction.PLACE)
+    sound(live)

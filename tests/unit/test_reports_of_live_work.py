@@ -76,7 +76,7 @@ def test_jobs_that_failed_were_cancelled_or_lost_are_counted_apart(tmp_path: Pat
     loop = world.run()
     whole = groups(world.path)["all jobs"]
     counted = {name: getattr(whole, name) for name in ("failed", "cancelled", "lost")}
-    assert counted == {name: loop.fold.counted[name] for name in counted}
+    assert counted == {name: loop.fold.results.counted[name] for name in counted}
     assert whole.judged == 8 - whole.failed - whole.cancelled
     assert whole.kept is not None
     assert whole.kept <= (whole.judged - whole.lost) / whole.judged

@@ -60,7 +60,7 @@ def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Told
     terminal.flush()
     loop.finish()
     failed = loop.fold.harvested.counted.get("failed")
-    if failed or any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
+    if failed or any(loop.fold.results.counted.get(result) for result in ("failed", "lost", "refused")):
         raise typer.Exit(1)
 
 
@@ -141,8 +141,10 @@ def _where(place: Path) -> str:
 
 
 def _left(fold: Fold, terminal: Terminal, flags: str) -> None:
+    from hcloud.control.operating.results import jobs_in
+
     machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
-    jobs = counted(len(fold.active), "job")
+    jobs = counted(jobs_in(fold.active.values()), "job")
     if beside := len(fold.harvested.running):
         jobs += f", {beside} on idle capacity that nobody makes give way now"
     cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""

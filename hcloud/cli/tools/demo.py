@@ -1,4 +1,4 @@
-"""``hcloud demo``: all of it in about a minute, on a cloud in memory."""
+"""``hcloud demo``: all of it in half a minute, on a cloud in memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def demo(
         ),
     ] = True,
 ) -> None:
-    """All of it in about a minute on a cloud in memory, without an account: measure, classify, plan, simulate, buy,
+    """All of it in half a minute on a cloud in memory, without an account: measure, classify, plan, simulate, buy,
     apply (and be killed), a month, the report, the end; then twelve jobs that really run here, whose controller is
     killed, and a bad machine that is given back.
 

@@ -10,6 +10,7 @@ from functools import singledispatchmethod
 
 from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.control.operating.records import FoldImage, JobRecord, MachinePhase, MachineRecord, cost_of, rental_of
+from hcloud.control.operating.results import Results
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -53,7 +54,7 @@ class Fold:
         self.standing: dict[int, MachineRecord] = {}
         self.queue: dict[str, None] = {}
         self.decisions: list[Decision] = []
-        self.counted: dict[str, int] = {}
+        self.results = Results()
         self.spent_before = Decimal(0)
         self.asked = ""
         self.is_finished = False
@@ -81,7 +82,7 @@ class Fold:
             [replace(job, decision=_finite(job.decision)) for job in self.active.values()],
             list(self.queue),
             sorted(self.known),
-            dict(self.counted),
+            dict(self.results.counted),
             [(*what, until) for what, until in self.shut.items()],
             [told for d in self.decisions if (told := _finite(d)) is not None],
             self.spent_before,
@@ -96,6 +97,7 @@ class Fold:
             list(self.fitted.values()),
             self.advised,
             self.harvested.image(),
+            [(name, *said) for name, said in self.results.open.items()],
         )
 
     @classmethod
@@ -108,7 +110,7 @@ class Fold:
         made.active, made.known = dict(made.jobs), set(image.known)
         made.queue = dict.fromkeys(image.queue)
         made.shut = {(name, option): until for name, option, until in image.shut}
-        made.counted, made.decisions = dict(image.counted), list(image.decisions)
+        made.results, made.decisions = Results(image.counted, image.parts), list(image.decisions)
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
         made.last, made.limits = image.last, image.limits
         made.judged, made.kept, made.core_seconds_before = image.judged, image.kept, image.core_seconds_before
@@ -347,7 +349,7 @@ class Fold:
     def _over(self, job: JobRecord, result: str, at: float) -> None:
         job.result = result
         job.ended = job.ended if job.ended is not None else at
-        self.counted[result] = self.counted.get(result, 0) + 1
+        self.results.count(job)
         self._judge(job)
         self.queue.pop(job.order.id, None)
         if job.instance is not None:

@@ -144,6 +144,7 @@ class FoldImage:
     fitted: list[EstimateFitted] = field(default_factory=list)
     advised: CommitmentsAdvised | None = None
     harvested: HarvestLedger | None = None
+    parts: list[tuple[str, int, str]] = field(default_factory=list)
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:

@@ -58,7 +58,7 @@ def put_anew(c: Control, number: int) -> None:
 def hashed_place(c: Control, job: Job, which: int, turn: int) -> int:
     """The place on a roster, which lists some server, that a job's question of a turn finds."""
     resource = turn % RESOURCES
-    asked = _mixed(_mixed(job.vector[resource], resource), c.desk.salt + turn)
+    asked = _mixed(_mixed(int(job.vector[resource]), resource), c.desk.salt + turn)
     at, ring = asked % POINTS, which * RESOURCES + resource
     while c.ring[at].first[ring] == 0:
         empty = at % _ARC == 0 and c.ring[at].arc[ring] == 0

@@ -121,8 +121,9 @@ def seat(c: Control, number: int, place: int) -> None:
     weight, capacity = weight_on(c, server, job.cores), c.kinds[server.kind].cores
     pressure, room, vector, tolerates = server.pressure, server.room, job.vector, job.tolerates
     for i in range(RESOURCES):
-        pressure[i] += vector[i] * weight
-        room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
+        caused = int(vector[i])
+        pressure[i] += caused * weight
+        room[i] = min(room[i], room_of(int(tolerates[i]) + c.rules.tolerance, caused, weight, capacity))
     if c.rules.buckets > 0:
         recount(c, place, False)
     if c.rules.classes > 0:
@@ -150,7 +151,7 @@ def unseat(c: Control, number: int) -> int:
         note_change(c, place, job.agent, -job.cores, -job.memory)
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
-        pressure[i] -= vector[i] * weight
+        pressure[i] -= int(vector[i]) * weight
     terms = (c.kinds[server.kind].cores, c.rules.tolerance)
     if bears_least((vector, job.tolerates), server.room, weight, terms):
         _measure_room(c, server)
@@ -172,7 +173,7 @@ def _measure_room(c: Control, server: Server) -> None:
         job = c.jobs[tenant]
         weight, vector, tolerates = weight_on(c, server, job.cores), job.vector, job.tolerates
         for i in range(RESOURCES):
-            room[i] = min(room[i], room_of(tolerates[i] + c.rules.tolerance, vector[i], weight, capacity))
+            room[i] = min(room[i], room_of(int(tolerates[i]) + c.rules.tolerance, vector[i], weight, capacity))
         tenant = job.next
 
 
@@ -186,7 +187,7 @@ def resize(c: Control, number: int, cores: int) -> None:
     server.used += cores - job.cores
     job.cores = cores
     for i in range(RESOURCES):
-        server.pressure[i] += job.vector[i] * change
+        server.pressure[i] += int(job.vector[i]) * change
     if c.rules.buckets > 0:
         recount(c, job.server, False)
     _measure_room(c, server)

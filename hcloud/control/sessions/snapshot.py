@@ -106,7 +106,7 @@ def _unpacked(text: str, kind: np.dtype[Any]) -> NDArray[Any]:
 
 def _layout(arrays: Mapping[str, NDArray[Any]]) -> str:
     """What the tables' records are made of: other numbers in the same bytes would be read as if nothing were wrong."""
-    return _digest("; ".join(f"{name} {rows.dtype.descr}" for name, rows in arrays.items()))
+    return _digest("; ".join(f"{name} {rows.dtype}" for name, rows in arrays.items()))
 
 
 def _digest(text: str) -> str:

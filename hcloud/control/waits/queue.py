@@ -104,12 +104,29 @@ def hand_over(c: Control, number: int, heir: int) -> None:
     c.desk.blocked = 0
 
 
+def is_behind(c: Control, job: Job) -> bool:
+    """Whether somebody queues who is as urgent as a job, so that its turn comes later."""
+    head = c.desk.head
+    return c.desk.queued > 0 and (head < 0 or c.jobs[head].urgent >= job.urgent)
+
+
+def _ahead_of(c: Control, job: Job) -> int:
+    """How many of those who queue are as urgent as a job: it passes the others."""
+    number, ahead = c.desk.head, 0
+    if c.desk.tail < 0 or c.jobs[c.desk.tail].urgent >= job.urgent:
+        return c.desk.queued
+    while c.jobs[number].urgent >= job.urgent:
+        ahead += pieces_of(c, number)
+        number = c.jobs[number].behind
+    return ahead
+
+
 def cause_of(c: Control, job: Job, room: int) -> tuple[int, float]:
     """Why a job that came now would have to wait, and at what pace; ``room`` is 1 where a reserved server could take it
     but for the limit."""
     desk, rules = c.desk, c.rules
-    if desk.queued > 0 and not rules.overtaking and rules.count_ahead:
-        return cause_of_wait(desk.queued, 0, 0, 0.0), 1.0
+    if not rules.overtaking and rules.count_ahead and is_behind(c, job):
+        return cause_of_wait(_ahead_of(c, job), 0, 0, 0.0), 1.0
     if room:
         return cause_of_wait(0, room, desk.used - int(rules.hard * desk.pool), 0.0), 1.0
     leavers, tenants, age = tenants_in_the_way(c, job)
@@ -230,14 +247,14 @@ def _copy(job: Job, other: Job) -> None:
     other.band, other.band_end, other.counted, other.pace = job.band, job.band_end, job.counted, job.pace
     other.moves, other.next, other.low = job.moves, job.next, job.low
     other.promised, other.foretold, other.usually = job.promised, job.foretold, job.usually
-    other.platform, other.coin, other.expected = job.platform, job.coin, job.expected
+    other.platform, other.coin, other.expected, other.urgent = job.platform, job.coin, job.expected, job.urgent
     for i in range(RESOURCES):
         other.vector[i], other.tolerates[i] = job.vector[i], job.tolerates[i]
 
 
 def notice(c: Control, freed: int, full: bool, now: float) -> None:
     """After a departure: which of the jobs that are followed the reserve could take by now; at its limit, none. One
-    that came later than the head of the queue has to wait for that, too."""
+    whose turn comes after the head of the queue has to wait for that, too."""
     desk, at = c.desk, 0
     if desk.freed < FREED:
         desk.freed_servers[desk.freed] = freed
@@ -246,17 +263,23 @@ def notice(c: Control, freed: int, full: bool, now: float) -> None:
         _count_waiting(c, now)
     if full:
         return
-    before = c.jobs[desk.head].asked if desk.queued > 0 and not c.rules.overtaking else math.inf
+    head = desk.head if desk.queued > 0 and not c.rules.overtaking else -1
     while at < desk.followed:
         job = c.followed[at]
-        if job.asked < before and _could_start(c, job):
+        is_next = head < 0 or _goes_before(job, c.jobs[head])
+        if is_next and _could_start(c, job):
             learn_wait(c, job, job.next, now)
             desk.followed -= 1
             _copy(c.followed[desk.followed], job)
         else:
-            job.moves = 1 if job.asked < before else 0
+            job.moves = 1 if is_next else 0
             at += 1
     desk.freed = 0
+
+
+def _goes_before(job: Job, other: Job) -> bool:
+    """Whether a job is more urgent than another, or as urgent and there before."""
+    return bool(job.urgent > other.urgent or (job.urgent == other.urgent and job.asked < other.asked))
 
 
 def _could_start(c: Control, job: Job) -> bool:

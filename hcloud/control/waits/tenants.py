@@ -88,18 +88,18 @@ def _bears_without(c: Control, server: Server, job: Job, absent: tuple[int, int]
     gone, i = absent
     capacity, leaver = c.kinds[server.kind].cores, c.jobs[gone]
     left, comes, tolerance = weight_on(c, server, leaver.cores), weight_on(c, server, job.ask), c.rules.tolerance
-    total = server.pressure[i] - leaver.vector[i] * left + job.vector[i] * comes
-    if total > room_of(job.tolerates[i] + tolerance, job.vector[i], comes, capacity):
+    total = server.pressure[i] - int(leaver.vector[i]) * left + int(job.vector[i]) * comes
+    if total > room_of(int(job.tolerates[i]) + tolerance, job.vector[i], comes, capacity):
         return False
     if total <= server.room[i]:
         return True
-    if room_of(leaver.tolerates[i] + tolerance, leaver.vector[i], left, capacity) > server.room[i]:
+    if room_of(int(leaver.tolerates[i]) + tolerance, leaver.vector[i], left, capacity) > server.room[i]:
         return False  # another bears the least, and stays
     tenant = server.first
     while tenant >= 0:
         other = c.jobs[tenant]
         weight = weight_on(c, server, other.cores)
-        if tenant != gone and total > room_of(other.tolerates[i] + tolerance, other.vector[i], weight, capacity):
+        if tenant != gone and total > room_of(int(other.tolerates[i]) + tolerance, other.vector[i], weight, capacity):
             return False
         tenant = other.next
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -13,6 +13,7 @@ from hcloud.errors import HcloudError, ThrottledError, UnavailableError, Unknown
 from hcloud.live.operating.crash_points import BEGIN, END, LAUNCH
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.machines import order_of
+from hcloud.live.operating.standoff import WHY, by_turn, to_give_up
 from hcloud.live.operating.terms import Terms
 from hcloud.model.holdings.live import Machine
 from hcloud.model.running.job import JobPhase, JobPlace, MachineRole
@@ -26,12 +27,14 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
     actions: list[Action] = []
     if not (desk.finishing or desk.keeps):
         allowance, lacks = Allowance(desk.fold, desk.terms.limits, now), False
-        for machine in list(to_launch(desk.fold, now)):
+        for machine in by_turn(desk.fold, list(to_launch(desk.fold, now))):
             of_pieces = any(desk.fold.jobs[name].order.piece is not None for name in machine.jobs)
             if of_pieces and lacks and machine.phase is MachinePhase.WANTED:
                 continue  # or two jobs of several servers hold what the other lacks, for ever
             actions += _intended_launch(desk, machine, allowance, now)
             lacks = lacks or (of_pieces and machine.phase is MachinePhase.WANTED)
+        if lacks and (given_up := to_give_up(desk.fold)) is not None:
+            actions.append(partial(end, desk, given_up, WHY))
     going = [
         machine
         for machine in to_end(desk.fold, all_of_them=desk.finishing and (desk.nothing_runs or desk.forced))
@@ -70,24 +73,26 @@ def _intended_launch(
     if why := why or allowance.keeps(machine.type_name, hourly):
         if machine.why != why:
             desk.tell(Held(now, number, why))
+            desk.freed = desk.freed or not desk.unwilling.issuperset(machine.jobs)
         return ()
-    try:
-        zones = terms.zones(machine.type_name)
-    except HcloudError as error:
-        return (partial(_refuse, desk, number, error),)
+    if not (zones := _zones(desk, machine.type_name)):
+        return ()
     allowance.take(machine.type_name, hourly)
     zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
     desk.tell(Launching(now, number, key, machine.type_name, zone, machine.option, hourly, machine.reserved))
     return (partial(_launch, desk, machine, again=False),)
 
 
-def _refuse(desk: OperatingDesk, number: int, error: HcloudError) -> None:
-    """A launch that came to nothing before it was ordered: its type is sold nowhere here, or nobody can be asked."""
+def _zones(desk: OperatingDesk, type_name: str) -> Sequence[str]:
+    """Where a type is sold; nothing while that is asked, once a type."""
+    known = desk.zones
 
-    def refused() -> Machine:
-        raise error
+    def asked() -> None:
+        known[type_name] = desk.terms.zones(type_name)
 
-    desk.do("launch", number, refused)
+    if type_name not in known:
+        desk.do("zones", type_name, asked)
+    return known.get(type_name, ())
 
 
 def _priced(terms: Terms, machine: MachineRecord) -> tuple[Decimal, str]:

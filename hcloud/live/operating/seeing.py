@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 
 from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
-from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until
+from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until, to_launch
 from hcloud.errors import ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end
 from hcloud.live.operating.desk import OperatingDesk
@@ -85,9 +85,11 @@ def decide_anew(desk: OperatingDesk, now: float) -> None:
     for machine in islice(held_back(desk.fold, now), MOST_ANEW):
         if could_sit_elsewhere(desk.fold, machine):
             why = machine.why or "its launch is held back, and other capacity became free"
+            waited = set(machine.jobs)
             made = desk.happen(LaunchFailed(now, machine.instance, why, max(shut_until(desk.fold, machine), now)))
             if not any(_sits(desk, decision) for decision in made):
-                return  # the policy wants none of what is free
+                desk.unwilling |= waited  # the policy wants none of what is free for them
+                return
 
 
 def _sits(desk: OperatingDesk, decision: Decision) -> bool:
@@ -105,7 +107,9 @@ def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:
         "probe": _probe_answered,
         "check": _check_answered,
     }
-    if what in of_machine:
+    if what == "zones":
+        _zones_answered(desk, answer, str(who), now)
+    elif what in of_machine:
         of_machine[what](desk, answer, desk.fold.machines[who], now)
     elif isinstance(answer.found, Sight):
         desk.troubles.pop("cloud", None)
@@ -128,6 +132,13 @@ def _launch_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord
         desk.tell(NotLaunched(now, number, why, until))
         if not machine.reserved and machine.phase is MachinePhase.WANTED:
             desk.happen(LaunchFailed(now, number, why, until))
+
+
+def _zones_answered(desk: OperatingDesk, answer: Answer, type_name: str, now: float) -> None:
+    """A type that is sold nowhere here, or that nobody can be asked about, cannot be launched."""
+    wanted = [m for m in to_launch(desk.fold, now) if m.type_name == type_name and m.phase is MachinePhase.WANTED]
+    for machine in wanted if answer.error is not None else ():
+        _launch_answered(desk, answer, machine, now)
 
 
 def _end_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, now: float) -> None:

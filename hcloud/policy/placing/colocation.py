@@ -18,13 +18,13 @@ def spare_of_tenants(load: tuple[Ints, Ints, int], nature: Nature, resource: int
     a server without tenants bears 100 points."""
     pressure, room, capacity = load
     bears = 100 * capacity if room[resource] >= UNTOUCHED else room[resource] - pressure[resource]
-    return int(bears - nature[0][resource] * weight)
+    return int(bears - int(nature[0][resource]) * weight)
 
 
 def spare_of_job(load: tuple[Ints, Ints, int], nature: Nature, resource: int, tolerance: int) -> int:
     """What a job would still bear of a resource on a server: Paragon's D2, ``t_new - c_server`` (§3.2)."""
     pressure, _, capacity = load
-    return int((nature[1][resource] + tolerance) * capacity - pressure[resource])
+    return int((int(nature[1][resource]) + tolerance) * capacity - pressure[resource])
 
 
 def spare(load: tuple[Ints, Ints, int], nature: Nature, resource: int, terms: tuple[int, int]) -> int:

@@ -7,19 +7,19 @@ server may reach ``room_of``. A server's room in a resource is the least of its 
 
 from __future__ import annotations
 
-from hcloud.policy.records import Ints
+from hcloud.policy.records import Bytes, Ints
 
 RESOURCES = 10
 UNTOUCHED = 1 << 60
 """The room of a server without tenants."""
 
-Nature = tuple[Ints, Ints]
+Nature = tuple[Bytes, Bytes]
 """What a job is like: the points that it causes, and those that it tolerates, of each resource."""
 
 
 def room_of(tolerated: int, caused: int, weight: int, capacity: int) -> int:
     """The sum of pressure in one resource, its own included, that a tenant bears on a server of ``capacity``."""
-    return tolerated * capacity + caused * weight
+    return int(tolerated) * capacity + int(caused) * weight
 
 
 def bears_least(nature: Nature, room: Ints, weight: int, terms: tuple[int, int]) -> bool:
@@ -27,7 +27,7 @@ def bears_least(nature: Nature, room: Ints, weight: int, terms: tuple[int, int])
     are the server's capacity and the tolerance."""
     least = 0
     for i in range(RESOURCES):
-        least += 1 if room_of(nature[1][i] + terms[1], nature[0][i], weight, terms[0]) <= room[i] else 0
+        least += 1 if room_of(int(nature[1][i]) + terms[1], nature[0][i], weight, terms[0]) <= room[i] else 0
     return least > 0
 
 
@@ -40,8 +40,9 @@ def violation(load: tuple[Ints, Ints, int], nature: Nature, weight: int, toleran
     causes, tolerates = nature
     worst = 0
     for i in range(RESOURCES):
-        total = pressure[i] + causes[i] * weight
-        bearable = min(room[i], room_of(tolerates[i] + tolerance, causes[i], weight, capacity))
+        caused = int(causes[i])
+        total = pressure[i] + caused * weight
+        bearable = min(room[i], room_of(int(tolerates[i]) + tolerance, caused, weight, capacity))
         worst = max(worst, total - bearable)
     return worst
 
@@ -49,12 +50,12 @@ def violation(load: tuple[Ints, Ints, int], nature: Nature, weight: int, toleran
 def violation_in(load: tuple[Ints, Ints, int], nature: Nature, resource: int, terms: tuple[int, int]) -> int:
     """By how much one resource would exceed what is borne; ``terms`` are weight and tolerance."""
     pressure, room, capacity = load
-    caused, tolerated = nature[0][resource], nature[1][resource] + terms[1]
+    caused, tolerated = int(nature[0][resource]), int(nature[1][resource]) + terms[1]
     total = pressure[resource] + caused * terms[0]
     return int(total - min(room[resource], room_of(tolerated, caused, terms[0], capacity)))
 
 
-def most_pressed(vector: Ints) -> int:
+def most_pressed(vector: Bytes) -> int:
     """The place of the largest entry."""
     place = 0
     for i in range(1, RESOURCES):
@@ -70,9 +71,9 @@ def slack_of(pressure: Ints, room: Ints) -> int:
     return least
 
 
-def least_pressed(vector: Ints, weight: int) -> int:
+def least_pressed(vector: Bytes, weight: int) -> int:
     """What a job puts at least on every resource: a server with less slack than this has a tenant that would suffer."""
-    least: int = vector[0]
+    least = int(vector[0])
     for i in range(1, RESOURCES):
-        least = min(least, vector[i])
+        least = min(least, int(vector[i]))
     return least * weight

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED
-from hcloud.policy.records import Ints, Reals
+from hcloud.policy.records import Bytes, Ints, Reals
 
 MOST_CLASSES = 50
 LEVELS = 99 * RESOURCES + 1
@@ -17,11 +17,11 @@ POINTS = 64
 """Moments of a window that are compared for leaving a queue."""
 
 
-def level_of_job(vector: Ints) -> int:
+def level_of_job(vector: Bytes) -> int:
     """The quality a job needs: the points that it causes, of all resources."""
     total = 0
     for i in range(RESOURCES):
-        total += vector[i]
+        total += int(vector[i])
     return total
 
 

@@ -36,7 +36,7 @@ def join(w: SimulatedWorld, number: int, place: int) -> None:
     pressure, room, vector, tolerates = host.pressure, host.room, task.vector, task.tolerates
     task.cores = cores
     for i in range(RESOURCES):
-        pressure[i] += vector[i] * cores
+        pressure[i] += int(vector[i]) * cores
         room[i] = min(room[i], room_of(tolerates[i], vector[i], cores, capacity))
 
 
@@ -45,7 +45,7 @@ def part(w: SimulatedWorld, number: int, place: int) -> None:
     host, task = w.hosts[place], w.tasks[number]
     pressure, vector = host.pressure, task.vector
     for i in range(RESOURCES):
-        pressure[i] -= vector[i] * task.cores
+        pressure[i] -= int(vector[i]) * task.cores
     if bears_least((vector, task.tolerates), host.room, task.cores, (w.control.kinds[host.kind].cores, 0)):
         host.stale = 1
 
@@ -95,7 +95,7 @@ def suffered(w: SimulatedWorld, number: int, place: int, load: float) -> float:
     pressure, vector, tolerates = host.pressure, w.tasks[number].vector, w.tasks[number].tolerates
     total = 0.0
     for i in range(RESOURCES):
-        others = (pressure[i] - vector[i] * cores) / capacity
+        others = (pressure[i] - int(vector[i]) * cores) / capacity
         total += max(0.0, others + load * external[i] - tolerates[i])
     return total
 

@@ -9,7 +9,7 @@ import numpy as np
 from hcloud.control.state import Control
 from hcloud.policy.adjusting import Sighting
 from hcloud.policy.placing.placement import RESOURCES
-from hcloud.policy.records import Ints, Reals, Table, table
+from hcloud.policy.records import Bytes, Ints, Reals, Small, Table, Tiny, table
 
 QUALITY, MEASURED = 18, 19
 """A quality sample, and two entries of a job that were measured anew, which are in the journal only, beside the kinds
@@ -96,12 +96,12 @@ class Task:
     decide: float
     decided: float
     work: float
-    service: int
+    service: Tiny
     need: int
     cancelled: float
-    lost: int
-    over: int
-    crashed: int
+    lost: Small
+    over: Tiny
+    crashed: Tiny
     left: float
     due: float
     rate: float
@@ -113,27 +113,27 @@ class Task:
     ended: float
     queued: float
     cores: int
-    running: int
-    version: int
-    suspect: int
-    action: int
-    reason: int
-    paid: int
-    kind: int
-    serial: int
+    running: Tiny
+    version: Small
+    suspect: Tiny
+    action: Small
+    reason: Small
+    paid: Tiny
+    kind: Small
+    serial: Small
     margin: float
-    vector: Annotated[Ints, RESOURCES]
-    tolerates: Annotated[Ints, RESOURCES]
-    agent: int
-    turn: int
+    vector: Annotated[Bytes, RESOURCES]
+    tolerates: Annotated[Bytes, RESOURCES]
+    agent: Small
+    turn: Small
     known: float
-    refused: int
-    ahead: int
-    following: int
-    locally: int
+    refused: Small
+    ahead: Small
+    following: Small
+    locally: Tiny
     held: float
-    awaits: int
-    rests: int
+    awaits: Tiny
+    rests: Tiny
 
 
 class Phase:

@@ -19,7 +19,7 @@ from hcloud.model.running.cloud import CloudModel, Quantiles, SizeModel
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.codes import SCALE
 from hcloud.policy.quality import HALF, complement, encode, leading
-from hcloud.policy.records import Ints, Reals, Table, column, record, table
+from hcloud.policy.records import Bytes, Ints, Reals, Table, column, record, table
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
@@ -269,7 +269,7 @@ def link_pieces(jobs: Table[Job], tasks: Tasks, rules: Rules) -> None:
     after[ends], before[begins] = begins + 1, ends + 1
 
 
-def encoded(vector: Ints) -> tuple[Ints, Ints]:
+def encoded(vector: Bytes) -> tuple[Ints, Ints]:
     """The two halves of the encodings of many vectors, as :func:`hcloud.policy.quality.encode` gives them for one."""
     digits = -np.sort(-np.clip(vector, 0, 99), axis=1)
     weights = 100 ** np.arange(4, -1, -1, dtype=np.int64)

@@ -13,7 +13,7 @@ from hcloud.model.running import cloud, strategy
 from hcloud.model.target import GoalKind
 from hcloud.policy.placing.placements import Centralised, Ideal, Sampled, Sparrow
 from hcloud.policy.placing.searching import MultiClass
-from hcloud.policy.records import Ints, Reals
+from hcloud.policy.records import Bytes, Ints, Reals
 from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.repair import Reclassify
 from hcloud.policy.sizes.information import Information, Profiled
@@ -52,14 +52,14 @@ class Tasks:
     need: Ints
     ask: Ints
     memory: Ints
-    vector: Ints
-    truth: Ints
+    vector: Bytes
+    truth: Bytes
     coin: Reals
     job: Ints
     left_out: dict[str, int]
     ids: workload.Ids | None = None
     platform: Ints | None = None
-    borne: tuple[Ints, Ints] | None = None
+    borne: tuple[Bytes, Bytes] | None = None
     expected: Reals | None = None
     slack: Reals | None = None
     pieces: Ints | None = None
@@ -67,12 +67,12 @@ class Tasks:
     spare: Ints | None = None
 
     @property
-    def tolerates(self) -> Ints:
+    def tolerates(self) -> Bytes:
         """What tasks tolerate, as it is known."""
         return MOST - self.vector if self.borne is None else self.borne[0]
 
     @property
-    def true_tolerates(self) -> Ints:
+    def true_tolerates(self) -> Bytes:
         """What tasks tolerate."""
         return MOST - self.truth if self.borne is None else self.borne[1]
 

@@ -10,7 +10,7 @@ from hcloud.model.measured.profile import UNKNOWN_SCORE
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.workload import Jobs
 from hcloud.policy.quality import DIGITS
-from hcloud.policy.records import Ints, Reals
+from hcloud.policy.records import Bytes, Ints, Reals
 from hcloud.policy.sizes.information import Information, Profiled
 from hcloud.sim.setup.streams import stream
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST = 99
 
 
-def drawn(service: Ints, model: CloudModel, seed: int) -> Ints:
+def drawn(service: Ints, model: CloudModel, seed: int) -> Bytes:
     """True vectors of jobs, 0..99 [job, resource]: how large the largest entry is depends on the kind."""
     count, chance = len(service), stream(seed, "job sensitivity")
     tolerant = chance.random(count) < model.number("jobs", "batch_tolerant_share")
@@ -41,11 +41,11 @@ def _between(bounds: tuple[float, ...], place: Reals) -> Reals:
     return bounds[0] + (bounds[1] - bounds[0]) * place
 
 
-def _scores(values: Reals) -> Ints:
-    return np.clip(np.rint(values), 0, MOST).astype(np.int64)
+def _scores(values: Reals) -> Bytes:
+    return np.clip(np.rint(values), 0, MOST).astype(np.int8)
 
 
-def estimated(truth: Ints, information: Information, seed: int) -> Ints:
+def estimated(truth: Bytes, information: Information, seed: int) -> Bytes:
     """What is known of true vectors: where jobs are profiled, ``injected_sources`` entries of each were measured and
     are exact, the others err by a normal error of ``vector_error`` points; else nothing is known of any entry."""
     if not isinstance(information, Profiled):
@@ -59,7 +59,7 @@ def estimated(truth: Ints, information: Information, seed: int) -> Ints:
     return _scores(truth + error)
 
 
-def put_profiled(vectors: tuple[Ints, Ints], jobs: Jobs, rows: Ints, seed: int, *, informed: bool) -> None:
+def put_profiled(vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, seed: int, *, informed: bool) -> None:
     """The vectors of profiled applications in place of drawn ones: the profile is what is known, and the truth, one for
     all jobs of an application, lies around it as far as the profile's own intervals say."""
     truth, known = vectors
@@ -70,20 +70,22 @@ def put_profiled(vectors: tuple[Ints, Ints], jobs: Jobs, rows: Ints, seed: int, 
             errors = np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS))
             truth[chosen] = _scores(told + errors * chance.standard_normal(DIGITS))
             if informed:
-                known[chosen] = told.astype(np.int64)
+                known[chosen] = told.astype(np.int8)
 
 
-def put_stated(vectors: tuple[Ints, Ints], stated: Kinds | None, rows: Ints, *, informed: bool) -> None:
+def put_stated(vectors: tuple[Bytes, Bytes], stated: Kinds | None, rows: Ints, *, informed: bool) -> None:
     """The vectors that jobs state themselves: they are so, and known where jobs are profiled."""
     if stated is None:
         return
-    mine = stated[rows].astype(np.int64)
+    mine = stated[rows].astype(np.int8)
     chosen = mine[:, 0] >= 0
     for made in vectors if informed else vectors[:1]:
         made[chosen] = mine[chosen]
 
 
-def borne(vectors: tuple[Ints, Ints], jobs: Jobs, rows: Ints, seed: int, *, informed: bool) -> tuple[Ints, Ints] | None:
+def borne(
+    vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, seed: int, *, informed: bool
+) -> tuple[Bytes, Bytes] | None:
     """What jobs tolerate, as it is known and as it is, where that is told of some; None: 99 less what they cause."""
     if not jobs.tolerates and jobs.bears is None:
         return None
@@ -95,6 +97,6 @@ def borne(vectors: tuple[Ints, Ints], jobs: Jobs, rows: Ints, seed: int, *, info
             errors = np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS))
             truth[chosen] = _scores(told + errors * chance.standard_normal(DIGITS))
             if informed:
-                known[chosen] = told.astype(np.int64)
+                known[chosen] = told.astype(np.int8)
     put_stated((truth, known), jobs.bears, rows, informed=informed)
     return known, truth

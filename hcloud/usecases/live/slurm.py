@@ -114,7 +114,13 @@ class SiteChoice:
 
 def write_files(site: SlurmSite, place: Path) -> tuple[Path, ...]:
     """Write every file of a site beside slurm.conf, and make its folder; also a slurm.conf where there is none and all
-    of the cluster is on this machine. InputError where a script there is somebody else's: nothing is written then."""
+    of the cluster is on this machine. InputError where a script there is somebody else's, and where there is no such
+    folder but the cluster is not of this machine alone: nothing is written then."""
+    if site.first_port is None and not place.is_dir():
+        raise InputError(
+            f"{place}: there is no such folder",
+            hint="--out is the folder of the cluster's slurm.conf; to look at the files elsewhere, make a folder first",
+        )
     scripts = dict(config.files(site, str(place)))
     if site.first_port is not None and not (place / CONF.name).exists():
         scripts[CONF.name] = config.base(site)
@@ -127,6 +133,8 @@ def write_files(site: SlurmSite, place: Path) -> tuple[Path, ...]:
         for folder in (site.claims, site.tickets, site.begun):
             folder.mkdir(parents=True, exist_ok=True)
     written = []
+    with writing(place):
+        place.mkdir(parents=True, exist_ok=True)
     for name, text in scripts.items():
         path = place / name
         with writing(path):

@@ -276,7 +276,7 @@ class OperatingDocument(Document, title="hcloud operate"):
     asked: Annotated[NoText, From("fold.asked")]
     machines: Annotated[list[_OperatedMachine], From(lambda of: list(of.fold.standing.values()))]
     jobs: Annotated[list[_OperatedJob], From(lambda of: list(of.fold.jobs.values()))]
-    results: Annotated[dict[str, Count], From("fold.counted")]
+    results: Annotated[dict[str, Count], From("fold.results.counted")]
     kept: Annotated[Count, From(lambda of: of.fold.kept_so_far()[0])]
     judged: Annotated[Count, From(lambda of: of.fold.kept_so_far()[1])]
     hourly: Annotated[Amount, From(lambda of: of.fold.hourly())]

@@ -14,6 +14,7 @@ from rich.text import Text
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import NO_CODE
 from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.results import jobs_in
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -179,7 +180,7 @@ def _kept(fold: Fold) -> str:
 
 
 def _results(fold: Fold) -> str:
-    told = [f"{fold.counted[r]} {r}" for r in RESULTS if fold.counted.get(r)]
+    told = [f"{fold.results.counted[r]} {r}" for r in RESULTS if fold.results.counted.get(r)]
     return f"; {', '.join(told)}" if told else ""
 
 
@@ -214,7 +215,7 @@ def _without_empty(figures: Figures) -> Figures:
 def _queue(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     if not fold.queue:
         return
-    yield Text(f"queue: {counted(len(fold.queue), 'job')}", style="bold")
+    yield Text(f"queue: {counted(jobs_in(fold.jobs[name] for name in fold.queue), 'job')}", style="bold")
     for name in list(fold.queue)[:SHOWN_QUEUE]:
         job = fold.jobs[name]
         why = job.decision.why if job.decision is not None else ""
@@ -233,8 +234,8 @@ def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
 def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     """What it came to: jobs by how they ended, those that did not complete by name, machines and dollars."""
     jobs = [j for j in fold.jobs.values() if j.is_over]
-    told = ", ".join(f"{fold.counted[r]} {r}" for r in RESULTS if fold.counted.get(r)) or "none"
-    left = len(fold.active)
+    told = ", ".join(f"{fold.results.counted[r]} {r}" for r in RESULTS if fold.results.counted.get(r)) or "none"
+    left = jobs_in(fold.active.values())
     yield f"jobs: {told}" + (f"; {left} not over" if left else "")
     if bad := [j for j in jobs if j.result not in ("completed", "cancelled")]:
         yield Figures(("job", "result", "why"), [(j.order.id, j.result, _why(j)) for j in bad[:SHOWN_MACHINES]])

@@ -132,7 +132,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         made = kernels()
         session, untold = _session(setup, known, made, directory)
-        jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits.cores))
+        jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits))
         world = open_engine(here, origin.engine, directory, jobs)
         first = world.source.new()
         _check_fits(first.orders, setup)
@@ -299,8 +299,6 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
     from hcloud.usecases.measuring.live_profiles import profiles_of
 
     owner = Owner(origin.lineage, here.loaded.config.live.project, setup.digest.removeprefix("sha256:")[:12])
-    zones: dict[str, Sequence[str]] = {}
-
     known = profiles_of(here.loaded, here.beside.resolve())
 
     @cache
@@ -318,7 +316,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
     return Terms(
         owner,
         price=here.price,
-        zones=lambda name: zones.setdefault(name, here.loaded.config.live.zones or here.cloud.zones(name)),
+        zones=lambda name: here.loaded.config.live.zones or here.cloud.zones(name),
         coin=coin,
         vector=vector,
         limits=asked.limits,

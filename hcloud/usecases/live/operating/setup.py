@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.arrivals import at_once
 from hcloud.errors import InputError, UsageError
@@ -102,23 +103,43 @@ def _own_machine(here: LiveGround, policy: Policy) -> Setup:
     return Setup(strategy.name, strategy.digest(), rules, rents_whole_servers(strategy), pool, None, types)
 
 
-def servers_that_fit(setup: Setup, cores: int | None) -> Fits:
-    """What is allowed in place of a job whose pieces never have room at once: in the reserve, where nothing is ever
-    rented, else on all machines that there can be, which have so many ``cores`` (thousandths of a vCPU; None: any
-    number)."""
-    lots = [(setup.types[kind].cores, setup.types[kind].memory, servers) for kind, servers in setup.lots]
+def servers_that_fit(setup: Setup, limits: SpendingLimits) -> Fits:
+    """What is allowed in place of a job whose pieces never have room at once: in the reserve, and on as many machines
+    beside it as there may be."""
 
     def allowed(order: JobOrder, servers: int) -> str:
         piece = in_pieces(order, servers)[0]
-        each = f"{piece.cores / 1000:g} vCPUs and {piece.memory / 1024:.3g} GiB"
         if not (setup.rules.gang and are_linked(setup.rules)):
             return ""
-        if setup.rules.mapping == MAP_RESERVED:
-            most = at_once(lots, (piece.cores, piece.memory), setup.rules)
-            reserve = counted(sum(count for *_, count in lots), "reserved server")
-            return "" if most >= servers else f"pieces that begin together; {reserve} hold {most} of {each} at once"
-        if cores is None or piece.cores * servers <= cores:
+        lots = [(setup.types[kind].cores, setup.types[kind].memory, count) for kind, count in setup.lots]
+        held = at_once(lots, (piece.cores, piece.memory), setup.rules)
+        rented = 0 if setup.rules.mapping == MAP_RESERVED else _rented_at_once(setup, limits, piece)
+        if rented is None or held + rented >= servers:
             return ""
-        return f"pieces that begin together; machines here have {cores / 1000:g} vCPUs in all, a piece asks for {each}"
+        each = f"{piece.cores / 1000:g} vCPUs and {piece.memory / 1024:.3g} GiB"
+        reserve = f"{counted(len(setup.reserve), 'reserved server')} hold {held} of {each} at once"
+        if setup.rules.mapping == MAP_RESERVED:
+            return f"pieces that begin together; {reserve}"
+        beside = f"machines that may stand {'beside' if setup.reserve else 'at once'} hold {rented}"
+        return f"pieces that begin together; {f'{reserve}, ' if setup.reserve else ''}{beside}" + (
+            "" if setup.reserve else f" of {each}"
+        )
 
     return allowed
+
+
+def _rented_at_once(setup: Setup, limits: SpendingLimits, piece: JobOrder) -> int | None:
+    """How many such pieces the machines hold at once that may stand beside the reserve; None: any number."""
+    fitting = (t for t in setup.types if piece.cores <= t.cores and piece.memory <= t.memory)
+    kind = setup.large if setup.whole_servers else next(fitting, setup.types[-1])
+    counts = []
+    if limits.cores is not None:
+        counts.append((limits.cores - setup.reserved_cores) // kind.cores)
+    if limits.machines is not None:
+        counts.append(limits.machines - len(setup.reserve))
+    if not counts:
+        return None
+    machines = max(min(counts), 0)
+    is_shared = setup.rules.shared and kind is setup.large
+    each = (kind.cores, kind.memory, machines)
+    return at_once([each], (piece.cores, piece.memory), setup.rules) if is_shared else machines
