@@ -152,7 +152,7 @@ def _more(rules: Rules, wanted: int, at: Position) -> tuple[int, int]:
     missing, here = wanted - at.cores, at.free + at.lent
     if rules.grow and missing <= at.free:
         return GROW, wanted
-    if rules.evict and missing <= here:
+    if rules.evict and at.lent > 0 and missing <= here:
         return EVICT, wanted
     if rules.add and at.splits and at.elsewhere > 0:
         return ADD, min(missing, at.elsewhere)

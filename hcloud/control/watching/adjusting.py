@@ -110,8 +110,8 @@ def _lent(c: Control, number: int) -> int:
 
 
 def _offered_elsewhere(c: Control, number: int, rate: float, now: float) -> int:
-    """What another server would give a job that is below its target, where a move there pays; 0 where none does. Its rate
-    would change by its size, and by what it is taken to suffer here: it would not there."""
+    """What another server would give a job that is below its target, where a move there pays; 0 where none does. Its
+    rate would change by its size, and by what it is taken to suffer here: it would not there."""
     job, mine = c.jobs[number], c.watched[number]
     if not c.rules.migrate or is_piece(job) or not job.movable:
         return 0

@@ -99,7 +99,7 @@ def _measure(w: SimulatedWorld, number: int, performance: float, now: float) -> 
     one, two = _most_pressed(w.control.servers[job.server].pressure)
     for i in range(RESOURCES):
         nature[i], nature[RESOURCES + i] = job.vector[i], job.tolerates[i]
-    found = task.vector[one], task.tolerates[one], task.vector[two], task.tolerates[two]
+    found = int(task.vector[one]), int(task.tolerates[one]), int(task.vector[two]), int(task.tolerates[two])
     changed = refold(w.control.rules, nature, (one, two), found)
     w.tally.measured += 1
     if changed and not _found(w, w.watches[number]):

@@ -180,7 +180,7 @@ class JournalReader:
         if code == ranks.CHECK:
             rate = packed[0] / SCALE if self._setup.rules.watching else None
             return BelowQos(time, self._names[who], performance, rate)
-        nature = self._natures.setdefault(who, np.r_[self._tasks.vector[who], self._tasks.tolerates[who]])
+        nature = self._natures.setdefault(who, np.r_[self._tasks.vector[who], self._tasks.tolerates[who]].astype(np.int64))
         (one, *first), (two, *second) = ((n // 10_000, n // 100 % 100, n % 100) for n in packed)
         refold(self._setup.rules, nature, (one, two), (first[0], first[1], second[0], second[1]))
         known = tuple(nature.tolist())
