@@ -131,3 +131,8 @@ class Rules(NamedTuple):
     shrink: int = 0
     learn: int = 0
     learn_from: float = 0.0
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether only kernels will do that are not compiled for sessions."""
+        return bool(self.classes or self.watching)

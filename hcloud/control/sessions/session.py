@@ -57,11 +57,6 @@ _KINDS = tuple(get_type_hints(Situation).values())
 _RUNS = (UP, CLOSED)
 
 
-def _is_gated(setup: Setup) -> bool:
-    """Whether only kernels will do that are not compiled for sessions."""
-    return bool(setup.rules.classes or setup.rules.watching)
-
-
 class ControlSession:
     """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.kernels.compiled``); the answers
     agree, but only ``whole`` ones know several queues and watch jobs.
@@ -69,7 +64,7 @@ class ControlSession:
     """
 
     def __init__(self, setup: Setup, kernels: Kernels) -> None:
-        self.setup, kernels = setup, getattr(kernels, "whole", kernels) if _is_gated(setup) else kernels
+        self.setup, kernels = setup, getattr(kernels, "whole", kernels) if setup.rules.is_gated else kernels
         self.tables = ControlTables(setup, compiled=is_compiled(kernels))
         self._book = InstanceBook(setup.reserve)
         self.watch: Callable[[int, float], None] | None = None
@@ -362,7 +357,7 @@ class ControlSession:
 
     def follow(self, batch: EventBatch, until: int) -> list[Decided]:
         """What is decided because of the events of a batch before a number, or the first that only ``handle`` takes."""
-        if self.setup.rules.buckets or _is_gated(self.setup):  # bounds end between events
+        if self.setup.rules.buckets or self.setup.rules.is_gated:  # bounds end between events
             return []
         self.now, self._control = batch.follow(self.tables, until, self.now, self._control, self._book.deadline)
         made = [astuple(due) for due in self._due]

@@ -96,9 +96,7 @@ def setup_of_run(outcome: RunOutcome) -> Setup:
 
 def journal_entries(outcome: RunOutcome, setup: Setup) -> Iterator[Entry]:
     """The events of a run, each followed by what was decided because of it and what was due before it."""
-    session = ControlSession(
-        setup, kernels(len(outcome.tasks), gated=bool(setup.rules.classes or setup.rules.watching))
-    )
+    session = ControlSession(setup, kernels(len(outcome.tasks), gated=setup.rules.is_gated))
     obeyed: list[Told] = []
     decided: list[Told] = []
     for entry in JournalReader(outcome, setup).entries():
@@ -180,7 +178,9 @@ class JournalReader:
         if code == ranks.CHECK:
             rate = packed[0] / SCALE if self._setup.rules.watching else None
             return BelowQos(time, self._names[who], performance, rate)
-        nature = self._natures.setdefault(who, np.r_[self._tasks.vector[who], self._tasks.tolerates[who]].astype(np.int64))
+        nature = self._natures.setdefault(
+            who, np.r_[self._tasks.vector[who], self._tasks.tolerates[who]].astype(np.int64)
+        )
         (one, *first), (two, *second) = ((n // 10_000, n // 100 % 100, n % 100) for n in packed)
         refold(self._setup.rules, nature, (one, two), (first[0], first[1], second[0], second[1]))
         known = tuple(nature.tolist())
