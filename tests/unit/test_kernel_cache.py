@@ -34,6 +34,7 @@ def recompiled(source: str) -> FunctionType:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [compiled, planning_compiled], ids=["simulator", "planner"])
 def test_another_process_finds_the_same_folder(group: ModuleType) -> None:
     code = f"from {group.__name__} import SET; print(SET.folder.name)"

@@ -182,6 +182,7 @@ def test_an_agent_proposes_for_all_pieces_and_the_controller_takes_what_has_room
     assert int(session.tables.control.desk.conflicts) == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kill=st.integers(1, 120),
