@@ -293,14 +293,19 @@ CLOUD_OTHERWISE = {
     "jobs.other_entries": "0.9:0.95",
 }
 """Another value for every key of a cloud but the weights of the resources, which are all tried with 9."""
-CLOUD_BASES = {"phases": ADJUSTED, "spot": SPOT, "faults.agent_crashes_per_hour": ("SR+tarcil", "placement.decision_seconds=1")}
+CLOUD_BASES = {
+    "phases": ADJUSTED,
+    "spot": SPOT,
+    "faults.agent_crashes_per_hour": ("SR+tarcil", "placement.decision_seconds=1"),
+}
 """The strategy in which keys of a section, or a key, are read where that is not OdM."""
 
 
 @cache
 def varied(base: tuple[str, ...], change: str = "") -> str:
     """The fingerprint of a base with one more change of it or of the cloud."""
-    changes = [c for text in (*base[1:], change) if text and text not in (ON_SEVERAL, BEST_EFFORT) for c in parse_axis(text)]
+    texts = [text for text in (*base[1:], change) if text not in ("", ON_SEVERAL, BEST_EFFORT)]
+    changes = [c for text in texts for c in parse_axis(text)]
     cloud = varied_cloud(load_cloud("paper"), changes)
     jobs = on_several(crowded()) if ON_SEVERAL in base else crowded()
     jobs = with_best_effort(jobs) if BEST_EFFORT in base else jobs
