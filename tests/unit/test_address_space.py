@@ -41,6 +41,7 @@ def test_the_addresses_that_a_bill_takes_do_not_grow_with_its_file(tmp_path: Pat
     assert large - small < 12 * MIB
 
 
+@pytest.mark.slow
 def test_the_command_reads_a_bill_in_a_bounded_address_space() -> None:
     limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({BOUND}, {BOUND})); "
     run = f"{limited}from hcloud.__main__ import main; import sys; sys.argv[1:] = ['workload', 'show', {str(REPORT)!r}]"

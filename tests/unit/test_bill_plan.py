@@ -90,6 +90,7 @@ def test_sizes_and_accounts_of_a_family_are_planned_together_and_other_systems_a
     }
 
 
+@pytest.mark.slow
 def test_the_reserve_is_the_one_that_trying_every_number_finds() -> None:
     hours = np.round(60 + 30 * DAY + 10 * np.sin(np.arange(HOURS) / 7))
     kind = only(planned(bill(used("m5.large", hours))))
@@ -143,6 +144,7 @@ def test_a_plan_that_covers_several_kinds_is_shared_by_what_it_covered() -> None
     assert {k.name.rpartition("/")[2]: k.held_vcpus for k in made.kinds} == {"m5": 20, "c5": 20, "r5": 0}
 
 
+@pytest.mark.slow
 def test_what_a_plan_covered_and_stopped_leaves_its_room_to_others() -> None:
     stopped = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 0.0)
     covered = {COMPUTE_PLAN: np.minimum(stopped, 20)}
@@ -169,6 +171,7 @@ def test_nothing_is_left_of_what_it_covered_is_said() -> None:
     assert any(w.startswith("ri-1 is held and not counted") for w in made.warnings)
 
 
+@pytest.mark.slow
 def test_days_that_a_bill_has_nothing_of_are_no_days_without_machines() -> None:
     gap = np.where((np.arange(HOURS) // 24 >= 20) & (np.arange(HOURS) // 24 < 40), 0.0, 40.0)
     made = planned(bill(used("m5.large", gap), used("c5.large", gap)))

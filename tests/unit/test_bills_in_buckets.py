@@ -25,6 +25,7 @@ def cur_of(rig: Rig) -> Address:
     return replace(rig.address, prefix=f"{rig.address.prefix}/cur")
 
 
+@pytest.mark.slow
 def test_a_bill_in_a_bucket_is_the_same_bill(rig: Rig, tmp_path: Path) -> None:
     header, *lines = REPORT.read_text().splitlines(keepends=True)
     rig.put("cur/2024-10/abc/report-1.csv", (header + "".join(lines[:12])).encode())

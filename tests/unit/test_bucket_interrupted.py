@@ -104,6 +104,7 @@ def test_G2_a_holder_that_was_really_killed_is_replaced(rig: Rig) -> None:
     assert ["concluded", 1] in told["after"][1]
 
 
+@pytest.mark.slow
 def test_the_environment_says_where_and_with_which_credentials(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in rig.environment.items():
         monkeypatch.setenv(name, value)
@@ -134,6 +135,7 @@ def put_off(rig: Rig, kind: str, times: int, name: str) -> list[int]:
 OFF = [("s3", "busy"), ("s3", "aborted"), ("gs", "busy"), ("gs", "throttled")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rigs", "kind"), OFF, indirect=["rigs"])
 def test_a_write_that_was_put_off_is_sent_again_as_long_as_nobody_else_wrote(rig: Rig, kind: str) -> None:
     """409 of S3 and 429 of Google say that it was not carried out: the same may be asked again."""
@@ -148,6 +150,7 @@ def test_a_write_that_was_put_off_is_sent_again_as_long_as_nobody_else_wrote(rig
     assert store.holder() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rigs", "kind"), OFF, indirect=["rigs"])
 def test_G3_a_write_that_was_put_off_is_not_sent_over_what_another_wrote(rig: Rig, kind: str) -> None:
     bucket = rig.place()

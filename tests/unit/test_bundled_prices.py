@@ -71,6 +71,7 @@ def test_every_family_is_offered_in_three_regions(book: PriceBook, provider: Pro
     assert {f for f in FAMILIES[provider].split() if not usual <= seen[f]} <= {"t2a"}
 
 
+@pytest.mark.slow
 def test_every_aws_type_has_every_option(
     by_place: dict[PLACE, dict[tuple[PurchaseOption, int, Payment], Offer]],
 ) -> None:
@@ -350,6 +351,7 @@ def test_the_manifest_can_be_rewritten(copied: Path) -> None:
     assert write_manifest(copied).read_text(encoding="utf-8") == manifest_text(bundled("pricing"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "old", "new", "said"),
     [

@@ -65,6 +65,7 @@ def test_clusters_have_what_the_sources_count(
     assert (cluster.servers, cluster.vcpus, len(cluster.types)) == (servers, vcpus, types)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 77])
 @pytest.mark.parametrize("name", SMALL)
 def test_stated_figures_hold(name: str, seed: int, book: ClusterBook) -> None:

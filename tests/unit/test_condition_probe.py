@@ -39,6 +39,7 @@ def place(objects: Objects) -> Bucket:
 # ---- on each store
 
 
+@pytest.mark.slow
 def test_a_store_that_honours_conditions_is_tried_out_once(rig: Rig) -> None:
     with rig.store().locked("apply"):
         pass
@@ -53,6 +54,7 @@ def test_a_store_that_honours_conditions_is_tried_out_once(rig: Rig) -> None:
     assert len(rig.front.requests) <= 5
 
 
+@pytest.mark.slow
 def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(rig: Rig) -> None:
     rig.front.ignores_conditions = True
     for use in (lambda: rig.store().save(a_state()), lambda: rig.store().locked("apply").__enter__()):
@@ -64,6 +66,7 @@ def test_a_store_that_ignores_conditions_is_refused_before_anything_is_written(r
     assert rig.store().save(a_state()).serial == 1
 
 
+@pytest.mark.slow
 def test_it_is_taken_on_purpose_with_a_warning_each_time(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     """What can be seen before a writing is still seen: a lock that somebody holds, a state that somebody wrote."""
     rig.front.ignores_conditions = True
@@ -201,6 +204,7 @@ def test_somebody_elses_server_that_takes_every_writing_is_found_out(
 # ---- with the verbs a person would use
 
 
+@pytest.mark.slow
 def test_the_verbs_refuse_such_a_store_and_take_it_with_the_flag(
     rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,6 +65,7 @@ def test_nothing_is_reserved_below_break_even() -> None:
     assert any("in use 50.0% of the time; the lowest break-even is 60.0%" in r for r in reasons(decision))
 
 
+@pytest.mark.slow
 def test_growth_spreads_the_purchases() -> None:
     outlook = Outlook(horizon_hours=2 * 8760, growth_per_year=1.0)
     one_year = replace(MARKET, terms=(1,))

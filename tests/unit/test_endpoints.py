@@ -114,6 +114,7 @@ REFUSED = [(source, url) for source in SOURCES for url in BAD if "://" in url or
 """All but a bare host for Azure's authority, which is one of https there."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "url"), REFUSED)
 def test_any_other_is_refused_and_not_repeated(
     source: str, url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

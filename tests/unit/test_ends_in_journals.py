@@ -91,6 +91,7 @@ def test_the_story_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "lost-with-machine" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_reports_read_whatever_can_happen(tmp_path: Path) -> None:
     """Streams by chance: every journey of a job is put together, none ends twice, none is left on a lost machine."""
     from random import Random

@@ -298,6 +298,7 @@ def test_every_key_changes_a_run() -> None:
     assert [(base, change) for base, change in cases if varied(base, change) == varied(base)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["spread", "slowness"])
 def test_what_differs_by_size_changes_a_run(name: Literal["spread", "slowness"]) -> None:
     cloud, strategy = load_cloud("paper"), load_strategy("OdM")

@@ -243,6 +243,7 @@ def test_a_reserve_that_was_sized_otherwise_has_no_turning_point_by_arithmetic()
         assert all(s.flips == () for s in sizings(other))
 
 
+@pytest.mark.slow
 def test_purchases_spread_over_time_and_terms_inside_the_horizon_have_none() -> None:
     outlook = Outlook(horizon_hours=2 * 8760, growth_per_year=1.0)
     one = candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.60")])

@@ -45,6 +45,7 @@ def as_the_sdk_reads(body: bytes) -> Document:
     return read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READ)
 def test_a_member_that_is_missing_or_odd_is_taken_as_by_the_sdk(name: str) -> None:
     without = {k: v for k, v in INSTANCE.items() if k != name}

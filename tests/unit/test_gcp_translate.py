@@ -63,6 +63,7 @@ def test_names_are_what_google_takes_and_all_different(key: str, count: int) -> 
     assert all(name.startswith(f"hc-{key}-") for name in found)
 
 
+@pytest.mark.slow
 @given(KEYS)
 def test_a_longer_order_begins_with_the_names_of_a_shorter(key: str) -> None:
     assert translate.names(key, 12000)[:7] == translate.names(key, 7)

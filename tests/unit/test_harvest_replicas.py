@@ -299,6 +299,7 @@ def test_all_space_in_one_tenant_is_refused() -> None:
         check_replicas(crowded, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CENTRES)
 def test_every_synthetic_centre_is_as_the_study_describes_centres(name: str) -> None:
     found = self_check(centre(CENTRES[name], 0))
@@ -325,6 +326,7 @@ OTHERS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", OTHERS)
 def test_every_number_changes_what_comes_of_it(key: str) -> None:
     told = []

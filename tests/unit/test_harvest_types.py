@@ -195,6 +195,7 @@ SAID_ONLY = {"agreement", "restarts", "rise_exceeded", "reserve_memory"}
 OF_TYPES = ("averaging", "typing", "classes", "reserve")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [k.name for m in OF_TYPES for k in MECHANISMS[m][1] if k.name not in SAID_ONLY])
 def test_every_number_changes_what_is_found(key: str) -> None:
     servers = []

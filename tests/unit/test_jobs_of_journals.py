@@ -48,6 +48,7 @@ def jobs(path: Path) -> Jobs:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POOLS)
 @pytest.mark.parametrize("faults", [(), ("lost_per_hour=1", "failed_launches=0.3")], ids=["calm", "with faults"])
 def test_what_was_simulated_comes_back(name: str, faults: tuple[str, ...], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+import numpy as np
 import pytest
 
 from hcloud import kernel_cache
@@ -33,6 +34,7 @@ def recompiled(source: str) -> FunctionType:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [compiled, planning_compiled], ids=["simulator", "planner"])
 def test_another_process_finds_the_same_folder(group: ModuleType) -> None:
     code = f"from {group.__name__} import SET; print(SET.folder.name)"
@@ -127,3 +129,25 @@ def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
     monkeypatch.setattr(compiled, "_loaded", compiled._loaded.__wrapped__)
     kernel = compiled.compiled(compiled.SESSION)["policy.quality.leading"]
     assert kernel(123_456_789) == plain()["policy.quality.leading"](123_456_789)
+
+
+@pytest.mark.parametrize("differs", [False, True], ids=["as it is", "of another numba"])
+def test_an_entry_is_compiled_whole_or_else_in_the_usual_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, differs: bool
+) -> None:
+    """Numba's library of code is not documented: where it differs, answers are the same and take longer to come."""
+    from hcloud import kernel_compiler
+
+    def fails(*_: object) -> None:
+        raise AttributeError
+
+    if differs:
+        monkeypatch.setattr(kernel_compiler._Whole, "finalize", fails)
+    kernels = kernel_cache.KernelSet("harvest.kernels.pool")
+    monkeypatch.setattr(kernels, "folder", kernel_cache._claimed(tmp_path))
+    compiled_one = kernel_compiler.entries(kernels, frozenset(("draw",)), frozenset())["harvest.kernels.pool.draw"]
+    drawn, plain_drawn = np.arange(100, 104), np.arange(100, 104)
+    answers = [compiled_one(drawn, 1000) for _ in range(20)]
+    assert answers == [kernels.plain["harvest.kernels.pool.draw"](plain_drawn, 1000) for _ in range(20)]
+    assert (drawn == plain_drawn).all()
+    assert bool(list(tmp_path.rglob("*.nbi")))

@@ -56,6 +56,7 @@ def test_the_schemas_are_schemas() -> None:
     assert GOOD.keys() == EVENT_KEYS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
 def test_the_schema_takes_what_the_controller_takes(name: str) -> None:
     """Every key with odd values, every key left out, and one key too many."""
@@ -69,6 +70,7 @@ def test_the_schema_takes_what_the_controller_takes(name: str) -> None:
             agree({**good, key: odd})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "pool"), [("SR", 2), ("OdM", 0), ("HM", 2)])
 def test_lines_of_a_journal_are_of_the_schemas(name: str, pool: int) -> None:
     chance, live = Random(7), session(name, pool)

@@ -69,6 +69,7 @@ def test_every_miss_narrows_what_is_believed_until_nothing_is_left_to_believe(tm
     assert all(e.value <= 30.0 for e in entries.values())
 
 
+@pytest.mark.slow
 def test_what_was_measured_is_never_changed(tmp_path: Path) -> None:
     before = lab(tolerated=("llc", "memcap"))
     save_profile(before, tmp_path / "mine.yaml")
@@ -135,6 +136,7 @@ def trace(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_plan_made_afterwards_takes_the_family_on_which_jobs_kept_their_target(
     trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

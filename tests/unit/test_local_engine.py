@@ -547,6 +547,7 @@ def test_a_folder_that_was_never_up_is_one_that_joins(tmp_path: Path) -> None:
     assert (folder.was_up, folder.is_kept(), folder.groups()) == (False, False, [])
 
 
+@pytest.mark.slow
 def test_a_machine_is_probed_in_about_a_second(ground: Ground) -> None:
     ground.machine()
     score = ground.engine.probe(0)
@@ -560,6 +561,7 @@ def test_a_machine_is_probed_in_about_a_second(ground: Ground) -> None:
     assert ground.engine.probe(7) is None
 
 
+@pytest.mark.slow
 def test_a_machine_that_gives_half_has_half_the_quality(ground: Ground) -> None:
     ground.machine()
     cores = str(len(os.sched_getaffinity(0)))

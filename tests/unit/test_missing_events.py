@@ -178,6 +178,7 @@ def test_names_of_jobs_that_are_not_there_are_refused_and_nothing_happens() -> N
     sound(live)
 
 
+@pytest.mark.slow
 def test_many_tenants_of_a_lost_server_each_get_a_place() -> None:
     """More than the tables had room for: every tenant goes to an instance of its own."""
     live = session("HM", 1)

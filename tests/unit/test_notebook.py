@@ -85,6 +85,7 @@ def test_a_result_is_the_document_of_its_verb(result: Callable[[], Result], word
     assert result().to_json() == said([*words, "--now", NOW, "-o", "json"]).out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cost", "savings", "commitments"])
 def test_a_report_of_a_plan_is_that_of_its_file(kind: str, made: PlanResult) -> None:
     Path("trace.csv").write_text(made.to_json(), encoding="utf-8")  # reports name the plan
@@ -92,6 +93,7 @@ def test_a_report_of_a_plan_is_that_of_its_file(kind: str, made: PlanResult) -> 
     assert hcloud.report(made, kind, now=NOW).to_json() == said(words).out  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_what_was_read_is_planned_as_its_file(made: PlanResult) -> None:
     read = hcloud.read(TRACE, window="21d")
     again = hcloud.plan(read, horizon="1y", now=NOW)
@@ -210,6 +212,7 @@ def test_keywords_are_the_flags(function: Callable[..., object], verb: list[str]
     assert set(signature(function).parameters) - own == flags - running
 
 
+@pytest.mark.slow
 def test_keywords_that_contradict_are_refused(made: PlanResult) -> None:
     for call in (
         lambda: hcloud.plan(hcloud.read("small.csv"), format="swf"),
@@ -233,6 +236,7 @@ class _Frame(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
+@pytest.mark.slow
 def test_a_result_shows_itself_as_the_page_of_the_verb_in_a_frame(made: PlanResult) -> None:
     parser = _Frame()
     parser.feed(made._repr_html_())
@@ -249,6 +253,7 @@ def test_a_result_shows_itself_as_the_page_of_the_verb_in_a_frame(made: PlanResu
         assert repr(other).count("\n") == 0
 
 
+@pytest.mark.slow
 def test_it_prints_nothing_and_works_in_threads(capfd: pytest.CaptureFixture[str]) -> None:
     found: list[str] = []
     threads = [

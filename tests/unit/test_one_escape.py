@@ -49,6 +49,7 @@ def called(node: ast.AST) -> str:
     return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
 
+@pytest.mark.slow
 def test_only_the_writers_say_that_something_is_escaped(found: list[Found]) -> None:
     said = [
         (name, called(n))

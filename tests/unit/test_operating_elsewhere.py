@@ -138,6 +138,7 @@ def judged(world: WorldElsewhere, jobs: int) -> None:
     assert tuple(replay(known, plain())[1]) == known.decisions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["SR", "OdF", "HM"])
 def test_machines_are_kept_for_jobs_that_somebody_else_runs(tmp_path: Path, strategy: str) -> None:
     pool = 0 if strategy == "OdF" else 1

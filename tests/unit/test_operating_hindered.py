@@ -60,6 +60,7 @@ def test_a_job_that_is_cancelled_before_it_comes_is_never_taken_not_even_after_a
     assert [ran.job for ran in world.engine.ran] == ["now"]
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp_path: Path) -> None:
     orders = [job(f"j{n}", cores=2, seconds=20.0, submit=4.0 * n, restartable=n % 2 == 0) for n in range(8)]
     world = World.of(tmp_path / "j", orders, "HM", 1)
@@ -194,6 +195,7 @@ def test_a_command_of_slurm_that_hangs_is_given_up_and_what_it_would_change_is_n
     assert time.monotonic() - begun < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("away", [20.0, 4000.0])
 @pytest.mark.parametrize(("strategy", "pool"), [("OdF", 0), ("HM", 1)])
 def test_a_controller_that_comes_back_late_finds_what_has_become_due(

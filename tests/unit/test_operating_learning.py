@@ -94,6 +94,7 @@ def test_a_misclassified_service_is_placed_anew_by_its_corrected_estimate(tmp_pa
     assert loop.desk.troubles == {}
 
 
+@pytest.mark.slow
 def test_what_was_learnt_outlives_the_controller_and_its_snapshots(tmp_path: Path) -> None:
     world = noisy(tmp_path / "j", [web("w1"), web("w2", 90.0)], Taught())
     world.long = 2_000

@@ -39,6 +39,7 @@ def test_every_job_runs_once_and_no_machine_is_left(tmp_path: Path, strategy: st
     world.check(completed=12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", sorted(crash_points.NAMES))
 @pytest.mark.parametrize("time", [1, 2, 5])
 def test_a_controller_killed_at_a_point_is_taken_up(tmp_path: Path, point: str, time: int) -> None:
@@ -65,6 +66,7 @@ def test_a_controller_killed_at_random_loses_nothing(tmp_path: Path, part: int) 
         world.check(completed=12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill", [0, 20, 40, 60, 80, 100, 120, 140])
 def test_a_journal_begins_anew_with_a_snapshot(tmp_path: Path, kill: int) -> None:
     """What is decided is the same however often that happens, and whatever moment the controller is killed at."""
@@ -117,6 +119,7 @@ def test_half_of_all_launches_refused(tmp_path: Path) -> None:
     world.check(completed=12)
 
 
+@pytest.mark.slow
 def test_the_cloud_is_unreachable_for_ten_minutes(tmp_path: Path) -> None:
     plan = FaultPlan(rules=(FaultRule(answer=FaultKind.UNAVAILABLE, after=20.0, until=620.0),))
     world = World.of(tmp_path / "j", TWELVE, "HM", 1, plan=plan)

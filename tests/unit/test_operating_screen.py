@@ -43,6 +43,7 @@ def busy(path: Path) -> World:
     return world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_every_machine_is_one_row_at_any_width(tmp_path: Path, width: int) -> None:
     world = busy(tmp_path / "j")

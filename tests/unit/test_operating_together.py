@@ -3,6 +3,7 @@ whatever is lost, cancelled or killed meanwhile."""
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -181,6 +182,7 @@ def test_an_agent_proposes_for_all_pieces_and_the_controller_takes_what_has_room
     assert int(session.tables.control.desk.conflicts) == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kill=st.integers(1, 120),
@@ -257,3 +259,28 @@ def test_pieces_that_never_have_room_at_once_are_refused(
     for servers in (most, most + 1):
         said = allowed(job("g", cores=cores * servers, memory=1024 * servers), servers)
         assert bool(said) == (servers > most != 10_000), said
+
+
+def crowd(chance: random.Random, strategy: str, pool: int, limits: SpendingLimits) -> list[JobOrder]:
+    """Up to six jobs, each of as many servers as there can be at once, three at most."""
+    allowed, made = servers_that_fit(setup_of(strategy, pool), limits), list[JobOrder]()
+    for number in range(chance.choice((2, 4, 6))):
+        servers, cores = chance.choice((1, 2, 2, 3)), chance.choice((1.0, 2.0, 4.0, 5.0))
+        while servers > 1 and allowed(job("g", cores=cores * servers), servers):
+            servers -= 1
+        seconds, submit = chance.choice((5.0, 20.0, 60.0)), chance.choice((0.0, 0.0, 10.0, 30.0))
+        made += several(f"g{number}", servers, cores * servers, seconds, submit, restartable=chance.random() < 0.5)
+    return made
+
+
+@pytest.mark.parametrize("seed", [3, 14, 15, 19, 52, 58])
+def test_jobs_that_hold_what_others_lack_do_not_wait_for_each_other_for_ever(tmp_path: Path, seed: int) -> None:
+    """As many machines as there may be are held by pieces of several jobs, none of which has all of its own."""
+    chance = random.Random(seed)
+    strategy = chance.choice(("OdF", "OdM", "HM", "HF"))
+    pool, limits = int(strategy in ("HM", "HF")), SpendingLimits(cores=chance.choice((16_000, 24_000)))
+    orders = crowd(chance, strategy, pool, limits)
+    world = World.of(tmp_path / "j", orders, strategy, pool)
+    world.limits = limits
+    world.run()
+    world.check(completed=len({order.piece.of if order.piece else order.id for order in orders}))

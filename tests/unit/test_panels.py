@@ -103,6 +103,7 @@ def test_what_has_no_value_or_no_place_on_a_logarithmic_axis_is_left_out() -> No
     assert "nothing" in empty.svg()
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from(sorted(VALUES)), st.sampled_from(["", "y"]), st.sampled_from([WIDTH, NARROW]))
 @settings(deadline=None, max_examples=150)
 def test_any_values_are_drawn_or_left_out(data: st.DataObject, kind: PanelKind, log: str, width: int) -> None:

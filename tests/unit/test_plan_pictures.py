@@ -136,6 +136,7 @@ def test_the_reserve_ends_where_its_use_falls_below_what_pays(plan: Plan) -> Non
     assert abs(crossing - reserve) <= 16 * vcpu + 0.2
 
 
+@pytest.mark.slow
 def test_the_use_of_the_last_instance_is_the_one_the_plan_reasons_with(plan: Plan) -> None:
     drawn = use_picture(plan)
     assert drawn is not None

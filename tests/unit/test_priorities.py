@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from living import came, session, sound
@@ -19,6 +20,7 @@ COMING = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(COMING)
 def test_jobs_leave_the_queue_by_priority_then_as_they_came(coming: list[tuple[int, bool, bool]]) -> None:
@@ -44,6 +46,7 @@ def test_jobs_leave_the_queue_by_priority_then_as_they_came(coming: list[tuple[i
     assert begun == [f"j{number}" for _, _, number in sorted(order)]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(-2, 2), max_size=12), st.integers(-3, 3))
 def test_who_comes_is_told_to_wait_only_for_those_whose_turn_is_before(queue: list[int], priority: int) -> None:

@@ -30,6 +30,7 @@ def followed(made: RunOutcome) -> JourneyBuilder:
     return JourneyBuilder().follow(journal_entries(made, setup_of_run(made)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POOLS)
 def test_a_journal_tells_what_the_simulator_measured(name: str) -> None:
     made = outcome(name)

@@ -193,6 +193,7 @@ def test_it_plans_so_often_and_a_restart_does_not_begin_anew(tmp_path: Path) -> 
 # ---- on the command line
 
 
+@pytest.mark.slow
 def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Written(2, 4).at(tmp_path / "operate")
     words = ["operate", "replan", "--cloud", "fake", "--state", str(tmp_path), "--now", "2026-11-23T00:00:00Z"]

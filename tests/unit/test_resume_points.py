@@ -46,6 +46,7 @@ def fed(path: Path, lines: list[str], every: int) -> list[str]:
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [40, 90, 119])
 def test_it_goes_on_from_a_point_as_from_the_beginning(tmp_path: Path, cut: int) -> None:
     lines = events(120)

@@ -22,6 +22,7 @@ def test_stated_figures_hold(name: str, seed: int) -> None:
     assert not failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_same_seed_same_bits(name: str) -> None:
     anew = inspect.unwrap(scenarios.generated)  # tests remember what was generated
@@ -31,6 +32,7 @@ def test_same_seed_same_bits(name: str) -> None:
     assert first.submit.tobytes() != other.submit.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_demand_follows_the_curve_minute_by_minute(name: str) -> None:
     jobs = scenario(name, 3)

@@ -31,6 +31,7 @@ def measured(folder: Path, *tools: str) -> tuple[str, float]:
     return ran.stdout.strip(), time.monotonic() - began
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tools", "method"), [(("python3", *TOOLS), "python"), (TOOLS, "awk")])
 def test_a_shell_measures_with_what_the_machine_has(tmp_path: Path, tools: tuple[str, ...], method: str) -> None:
     said, took = measured(tmp_path, *tools)

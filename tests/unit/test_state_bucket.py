@@ -41,6 +41,7 @@ def store(rig: Rig) -> BucketStateStore:
     return rig.store()
 
 
+@pytest.mark.slow
 def test_a_state_and_its_journal_come_back(rig: Rig, store: BucketStateStore) -> None:
     assert store.load() is None
     with store.locked("apply"):
@@ -78,6 +79,7 @@ def test_the_server_honours_the_conditions_the_store_rests_on(rig: Rig) -> None:
         late._put("x", b"6", "1234" if isinstance(rig, Own) else '"0123"')
 
 
+@pytest.mark.slow
 def test_G3_a_late_writer_is_refused_by_serial_and_by_tag(rig: Rig, store: BucketStateStore) -> None:
     state = store.save(a_state())
     rig.store().save(replace(state, records=(a_record(9),)))
@@ -133,6 +135,7 @@ def test_G7_the_own_lock_is_recognised_when_its_answer_was_lost(rig: Rig, store:
         store.save(a_state())
 
 
+@pytest.mark.slow
 def test_R1_a_state_and_an_entry_are_recognised_when_their_answers_were_lost(rig: Rig, store: BucketStateStore) -> None:
     seen: dict[str, int] = {}
 
@@ -189,6 +192,7 @@ def test_G2_a_dead_holder_of_this_machine_is_replaced_and_no_other(rig: Rig, sto
     assert store.holder() is None
 
 
+@pytest.mark.slow
 def test_who_lost_the_lock_writes_nothing_more(rig: Rig, store: BucketStateStore) -> None:
     theirs = rig.store()
     with store.locked("apply") as info:
@@ -217,6 +221,7 @@ def test_the_lock_of_the_next_holder_is_not_given_back_by_the_last(rig: Rig, sto
 # ---- the same refusals as in a directory
 
 
+@pytest.mark.slow
 def test_H1_what_is_gone_or_empty_is_no_new_beginning(rig: Rig, store: BucketStateStore) -> None:
     state = store.save(store.save(a_state()))
     rig.put("state.json", b"")
@@ -243,6 +248,7 @@ def test_A8_a_torn_journal_gives_way(rig: Rig, store: BucketStateStore) -> None:
     assert [e.number for e in later.journal().entries()] == [1, 1]
 
 
+@pytest.mark.slow
 def test_more_objects_than_a_page_has_are_all_seen(rig: Rig, store: BucketStateStore) -> None:
     store.save(a_state())
     for number in range(12):

@@ -45,6 +45,7 @@ def _asks(job: Job, chance: np.random.Generator, most: int) -> None:
         job.tolerates[i] = 99 - job.vector[i]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["HF", "HM"])
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10_000), st.integers(1, 6))

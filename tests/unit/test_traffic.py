@@ -41,6 +41,7 @@ def test_utilisation_is_work_over_service() -> None:
     assert utilisations([1.0], [[0]], [0.0]) == [float("inf")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [1, 4])
 @pytest.mark.parametrize(("load", "grows"), [(0.75, False), (1.3, True)])
 def test_a_backlog_grows_in_long_runs_where_it_is_said_to(load: float, *, grows: bool, classes: int) -> None:

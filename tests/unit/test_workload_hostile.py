@@ -50,6 +50,7 @@ def refusal(path: Path, fmt: str = "auto", **keys: str) -> InputError:
     return caught.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", CELLS)
 @pytest.mark.parametrize("text", NOT_NUMBERS)
 def test_K1_what_is_no_number_is_refused_with_line_and_column(tmp_path: Path, column: str, text: str) -> None:

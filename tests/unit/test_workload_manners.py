@@ -68,6 +68,7 @@ def with_returns(data: bytes) -> bytes:
 WAYS = (gzip.compress, zstd, with_mark, with_returns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_text_format_in_every_wrapping(name: str, way: object, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from types import FunctionType
 from typing import Any
 
 from hcloud.kernel_cache import KernelSet
@@ -27,19 +26,10 @@ def plain() -> dict[str, Any]:
 
 @cache
 def compiled() -> dict[str, Any]:
-    """Every kernel compiled, and those that plain Python calls kept with all that they call, by what the kernels do.
+    """Every kernel by what it does; those that plain Python calls are compiled at their first call, and kept."""
+    from hcloud.kernel_compiler import entries
 
-    Kernels allocate nothing, so they do without numba's reference counts.
-    """
-    from numba import njit
-
-    options: Any = {"_nrt": False}
-
-    def compile_one(name: str, twin: FunctionType) -> Any:
-        own = name.rpartition(".")[2]
-        return njit(cache=own in ENTRIES, forceinline=own in INLINE, **options)(twin)
-
-    return _by_name(SET.compiled(compile_one))
+    return _by_name(entries(SET, ENTRIES, INLINE))
 
 
 def _by_name(found: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from hcloud.errors import HcloudError, ThrottledError, UnavailableError, Unknown
 from hcloud.live.operating.crash_points import BEGIN, END, LAUNCH
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.machines import order_of
+from hcloud.live.operating.standoff import WHY, by_turn, to_give_up
 from hcloud.live.operating.terms import Terms
 from hcloud.model.holdings.live import Machine
 from hcloud.model.running.job import JobPhase, JobPlace, MachineRole
@@ -26,12 +27,14 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
     actions: list[Action] = []
     if not (desk.finishing or desk.keeps):
         allowance, lacks = Allowance(desk.fold, desk.terms.limits, now), False
-        for machine in list(to_launch(desk.fold, now)):
+        for machine in by_turn(desk.fold, list(to_launch(desk.fold, now))):
             of_pieces = any(desk.fold.jobs[name].order.piece is not None for name in machine.jobs)
             if of_pieces and lacks and machine.phase is MachinePhase.WANTED:
                 continue  # or two jobs of several servers hold what the other lacks, for ever
             actions += _intended_launch(desk, machine, allowance, now)
             lacks = lacks or (of_pieces and machine.phase is MachinePhase.WANTED)
+        if lacks and (given_up := to_give_up(desk.fold)) is not None:
+            actions.append(partial(end, desk, given_up, WHY))
     going = [
         machine
         for machine in to_end(desk.fold, all_of_them=desk.finishing and (desk.nothing_runs or desk.forced))
@@ -70,6 +73,7 @@ def _intended_launch(
     if why := why or allowance.keeps(machine.type_name, hourly):
         if machine.why != why:
             desk.tell(Held(now, number, why))
+            desk.freed = desk.freed or not desk.unwilling.issuperset(machine.jobs)
         return ()
     if not (zones := _zones(desk, machine.type_name)):
         return ()

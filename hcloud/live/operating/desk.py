@@ -43,7 +43,8 @@ class OperatingDesk:
     engine may forget, ``external`` machines on which somebody else runs something, ``passed_by`` jobs that the engine
     places by itself, ``told`` what it measured; ``before`` looks at an event before the controller does; ``closed``
     says that no more jobs will come, ``harvests`` that some will for idle capacity, ``freed`` that somebody left a
-    machine since it was looked whether a job waits for one that cannot be launched; ``notices`` are about machines that
+    machine, or a launch came to be held back, since it was looked whether a job waits for one that cannot be launched;
+    ``unwilling`` are jobs that wanted nothing of what is free since; ``notices`` are about machines that
     their cloud takes away; ``zones`` are those of types that were asked for them.
     """
 
@@ -63,6 +64,7 @@ class OperatingDesk:
     coming: int = 0
     harvests: bool = False
     freed: bool = False
+    unwilling: set[str] = field(default_factory=set)
     unwritten: list[Line] = field(default_factory=list)
     progress: dict[str, float] = field(default_factory=dict)
     scores: dict[int, float] = field(default_factory=dict)
@@ -105,7 +107,9 @@ class OperatingDesk:
                 self.tell(decision)
             self.made += made
             self.failed += [event] if isinstance(event, Failed) else []
-            self.freed = self.freed or isinstance(event, Completion | Failed | Cancelled | Ready | Pool)
+            if isinstance(event, Completion | Failed | Cancelled | Ready | Pool):
+                self.freed = True
+                self.unwilling.clear()
             made += self._end_others(made)
         return made
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from types import FunctionType
 from typing import Any
 
 from hcloud.kernel_cache import KernelSet
@@ -32,13 +31,7 @@ def go_through(work: int) -> Any:
 
 @cache
 def compiled() -> dict[str, Any]:
-    """Every kernel compiled, and the loop kept with all that it calls. Kernels allocate nothing, so they do without
-    numba's reference counts."""
-    from numba import njit
+    """Every kernel; the loop is compiled at its first call, and kept with all that it calls."""
+    from hcloud.kernel_compiler import entries
 
-    options: Any = {"_nrt": False}
-
-    def compile_one(name: str, twin: FunctionType) -> Any:
-        return njit(cache=name == ENTRY, forceinline=name.rpartition(".")[2] in INLINE, **options)(twin)
-
-    return SET.compiled(compile_one)
+    return entries(SET, frozenset((ENTRY.rpartition(".")[2],)), INLINE)

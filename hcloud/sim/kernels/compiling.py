@@ -1,156 +1,41 @@
 """Compiles the entries of a group of kernels, each with all that it calls, in a process of its own; a few seconds.
 
-Numba optimises every function together with all that it calls, and then those that call it: with kernels a dozen calls
-deep that takes ten times as long as optimising what is called from outside, once. It also compiles a function anew for
-each number that it is called with. Here kernels that are called by kernels are translated only, once for each type.
-What numba documents is its hook for other passes; the library of code, which the passes fill, it does not. Where a
-version of it differs this process fails, and the kernels are compiled in the usual way when they are first called.
+Where a version of numba differs in what :mod:`hcloud.kernel_compiler` counts on this process fails, and the kernels are
+compiled in the usual way when they are first called.
 """
 
 from __future__ import annotations
 
-import gc
 import inspect
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
 from typing import IO, Annotated, Any, get_args, get_origin, get_type_hints
 
 import numba
 import numpy as np
-from numba.core import types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import NopythonRewrites
 
 from hcloud.kernel_cache import cached_in
+from hcloud.kernel_compiler import part, translating, whole
 from hcloud.policy.records import Ints, Reals, Table, table
 from hcloud.sim.kernels.compiled import OUT_OF_LINE, SET, entries_of, folder_of, gated
-
-
-class _NoEnvironment:
-    """A code generator that is asked to fill in addresses of code which was never generated."""
-
-    def __init__(self, generator: Any) -> None:
-        self._generator = generator
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._generator, name)
-
-    def set_env(self, name: str, environment: object) -> None:
-        """Nothing to fill in: whoever loads an entry does it."""
-
-
-class _Part(JITCodeLibrary):
-    """A kernel that others call: translated, and left as it is until an entry takes it in."""
-
-    @property
-    def codegen(self) -> Any:
-        return _NoEnvironment(self._codegen)
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def finalize(self) -> None:
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        return 0
-
-
-class _Whole(JITCodeLibrary):
-    """An entry: takes in all that it calls, directly or not, and is optimised once."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def finalize(self) -> None:
-        module = self._final_module
-        own = {f.name for f in module.functions if not f.is_declaration}
-        for library in _called(self, {}):
-            part = library._final_module if isinstance(library, _Part) else library._get_module_for_linking()
-            module.link_in(part, preserve=True)
-        for function in module.functions:
-            if not function.is_declaration and function.name not in own:
-                function.linkage = "internal"
-        passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=2)
-        passes.run(module, builder)
-        module.verify()
-        finish: Any = self._finalize_final_module
-        finish()
-
-
-def _called(library: Any, seen: dict[int, Any]) -> Iterator[Any]:
-    for other in library._linking_libraries:
-        if id(other) not in seen:
-            seen[id(other)] = other
-            yield other
-            if isinstance(other, _Part):
-                yield from _called(other, seen)
-
-
-def _compiler_into(library: type[JITCodeLibrary]) -> type[CompilerBase]:
-    """Numba's own passes, which put their code into a library of that kind."""
-
-    @register_pass(mutates_CFG=False, analysis_only=True)
-    class Choose(FunctionPass):
-        _name = f"choose{library.__name__}"
-
-        def __init__(self) -> None:
-            FunctionPass.__init__(self)
-
-        def run_pass(self, state: Any) -> bool:
-            state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
-            state.library.enable_object_caching()
-            return False
-
-    class Compiler(CompilerBase):
-        def define_pipelines(self) -> list[Any]:
-            passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-            passes.add_pass_after(Choose, NopythonRewrites)
-            passes.finalize()
-            return [passes]
-
-    return Compiler
 
 
 def compile_group(group: str) -> None:
     """Compile the entries of a group and let numba keep them in the folder of the kernels."""
     names, wholes = entries_of(group), {}
-    part, whole = _compiler_into(_Part), _compiler_into(_Whole)
-    lean: Any = {"_nrt": False, "no_cfunc_wrapper": True}
-    inner: Any = {"no_cpython_wrapper": True, **lean}
-    dispatcher: Any = CPUDispatcher
-    dispatcher.get_call_template = _without_literals(CPUDispatcher.get_call_template)
 
     def compile_one(name: str, twin: FunctionType) -> Any:
         twin = gated(group, name, twin)
         if name in names:
             with cached_in(folder_of(group)):
-                wholes[name] = numba.njit(cache=True, pipeline_class=whole, **lean)(twin)
-        inline = name.rsplit(".", 1)[1] not in OUT_OF_LINE
-        return numba.njit(pipeline_class=part, forceinline=inline, **inner)(twin)
+                wholes[name] = whole(twin)
+        return part(twin, name.rsplit(".", 1)[1] not in OUT_OF_LINE)
 
     SET.compiled(compile_one)
-    with cached_in(folder_of(group)):
+    with cached_in(folder_of(group)), translating():
         for name in names:
             wholes[name].compile(arguments(SET.plain[name]))
-
-
-def _without_literals(template: Any) -> Any:
-    def of(self: Any, args: Any, kws: Any) -> Any:
-        return template(self, tuple(map(_plain_type, args)), kws)
-
-    return of
-
-
-def _plain_type(kind: Any) -> Any:
-    """What a kernel is compiled for where it is called with that: whole numbers have 64 bits."""
-    kind = types.unliteral(kind)
-    return types.int64 if isinstance(kind, types.Integer) else kind
 
 
 def arguments(function: FunctionType) -> tuple[Any, ...]:
@@ -192,7 +77,6 @@ def main(group: str, mark: Path) -> None:
     with mark.with_suffix(".lock").open("ab") as file:
         _locked(file)
         if not mark.exists():
-            gc.disable()  # a tenth of the time; the process ends soon
             compile_group(group)
             mark.touch()
 
