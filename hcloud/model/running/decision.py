@@ -20,6 +20,7 @@ class DecisionAction(StrEnum):
     ENLARGE = "enlarge"
     MOVE = "move"
     END = "end"
+    SHRINK = "shrink"
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ _TO = {
     DecisionAction.QUEUE: "to the",
     DecisionAction.MOVE: "away from",
     DecisionAction.ENLARGE: "more of",
+    DecisionAction.SHRINK: "less of",
 }
 
 
