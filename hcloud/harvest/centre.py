@@ -35,7 +35,7 @@ _UPPER_FIFTH = 0.8416
 class CentreShape:
     """How large a centre is, and how often its servers are reimaged: the median and the 80th percentile over tenants,
     a server and month. ``variation`` is how far a tenant's rate goes up and down from month to month; ``mean_use`` is
-    what use is scaled to (None: as it is drawn)."""
+    what use is scaled to (None: as it is drawn). Shapes of another ``draw`` have other tenants from the same seed."""
 
     name: str
     tenants: int = 300
@@ -49,10 +49,11 @@ class CentreShape:
     tenants_by_pattern: tuple[float, float, float] = _SHARE_OF_TENANTS
     servers_by_pattern: tuple[float, float, float] = _SHARE_OF_SERVERS
     mean_use: float | None = None
+    draw: int = 0
 
 
 CENTRES: Mapping[str, CentreShape] = {
-    f"centre-{at}": CentreShape(f"centre-{at}", high_rate=high, median_rate=median, variation=variation)
+    f"centre-{at}": CentreShape(f"centre-{at}", high_rate=high, median_rate=median, variation=variation, draw=at)
     for at, (high, median, variation) in enumerate(
         (
             (0.3, 0.005, 0.3),
@@ -68,7 +69,8 @@ CENTRES: Mapping[str, CentreShape] = {
         )
     )
 }
-"""Ten centres that differ in how often servers are reimaged and how much that varies; the last three low."""
+"""Ten centres, each with tenants of its own, that differ in how often servers are reimaged and how much that varies;
+the last three low."""
 
 
 _OF_TESTBED = (13 / 21, 3 / 21, 5 / 21)
@@ -99,7 +101,7 @@ class Centre:
 
 def centre(shape: CentreShape, seed: int) -> Centre:
     """A centre drawn from a seed."""
-    chance = np.random.default_rng([seed, 1])
+    chance = np.random.default_rng([seed, 1, shape.draw])
     count = shape.tenants
     ends = np.round(np.cumsum(shape.tenants_by_pattern) * count).astype(np.int64)
     pattern = chance.permutation(np.searchsorted(ends, np.arange(count), side="right"))
@@ -161,7 +163,7 @@ def _servers(shape: CentreShape, sizes: NDArray[np.int64], environment: NDArray[
 
 def use_of(made: Centre, days: int, step: int = 300, begin: float = 0.0) -> TenantHistories:
     """The use of every tenant in whole days from the begin of a week on."""
-    chance = np.random.default_rng([made.seed, 2])
+    chance = np.random.default_rng([made.seed, 2, made.shape.draw])
     count, tenants = days * DAY // step, made.servers.tenants
     at = np.arange(count) * step / DAY
     weekend = np.where(at % 7 >= 5, 0.85, 1.0)
@@ -202,7 +204,7 @@ def _bursts(count: int, mean: float, step: int, chance: np.random.Generator) -> 
 
 def reimages_of(made: Centre, days: float, seed: int) -> Reimages:
     """Reimages of every server: single ones, and bursts over much of a tenant (or environment) within an hour."""
-    chance = np.random.default_rng([made.seed, seed, 3])
+    chance = np.random.default_rng([made.seed, seed, 3, made.shape.draw])
     months, owner = max(int(np.ceil(days * DAY / MONTH)), 1), made.servers.tenants.of
     rates = made.rate * np.exp(chance.normal(0.0, made.shape.variation, (months, len(made.rate))))
     rates /= np.exp(made.shape.variation**2 / 2)

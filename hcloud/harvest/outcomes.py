@@ -41,8 +41,9 @@ class SharedGroups:
 @dataclass(frozen=True, slots=True)
 class SystemOutcome:
     """One system over all seeds: blocks placed and refused (by reason), sets with something relaxed (by what), blocks
-    lost and accesses failed in each seed's year, copies made and copies without a server; how full small, middle and
-    large tenants are; and what copies share. No use known: no accesses; no reimages: nothing lost."""
+    lost and accesses failed in each seed's year, copies made, copies without a server, and how often a block waited to
+    be copied since all servers that have it or may take it were busy; how full small, middle and large tenants are; and
+    what copies share. No use known: no accesses; no reimages: nothing lost."""
 
     system: str
     placed: int
@@ -52,6 +53,7 @@ class SystemOutcome:
     failed: tuple[int, ...]
     copied: int
     stuck: int
+    put_off: int
     fill: tuple[float, ...]
     shared: tuple[SharedGroups, ...]
 

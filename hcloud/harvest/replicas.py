@@ -44,7 +44,7 @@ RELAXED = ("column", "row", "environment", "reserved")
 @dataclass(frozen=True)
 class ReplicaPool:
     """Servers as replicas see them: of each tenant the reimages a server and month, and the peak and busy times of its
-    use. ``busy`` has a row a step and a column a tenant; without histories it has none."""
+    use. ``busy`` has a row a step of ``step`` seconds and a column a tenant; without histories it has none."""
 
     servers: Servers
     policy: HarvestPolicy
@@ -53,6 +53,7 @@ class ReplicaPool:
     busy: NDArray[np.bool_]
     copies: int = 3
     groups: tuple[str, ...] = ()
+    step: float = 0.0
 
     @cached_property
     def blocks(self) -> Ints:
@@ -99,13 +100,15 @@ class PlacedSets:
 
 @dataclass(frozen=True, slots=True)
 class LastedYear:
-    """What became of sets: blocks lost, copies made, copies for which there was no server, servers reimaged."""
+    """What became of sets: blocks lost, copies made, copies for which there was no server, servers reimaged, heartbeats
+    that came late, and how often a block waited since all servers that have it or may take it were busy."""
 
     lost: int
     copied: int
     stuck: int
     reimaged: int
     late: int
+    put_off: int
 
 
 def check_replicas(found: ReplicaPool, blocks: int) -> None:
@@ -263,7 +266,8 @@ def _year(found: ReplicaPool, sets: Sets, rate: float | None) -> Any:
     blocks = int((sets[:, 0] >= 0).sum())
     an_hour = (copies_an_hour(found, blocks) if rate is None else rate) * len(found.servers)
     first = np.concatenate(([0], np.cumsum(found.blocks))).astype(np.int64)
-    clock = np.zeros(6, np.int64)
+    clock = np.zeros(7, np.int64)
+    clock[lasting.STEP] = int(found.step * MICROSECONDS)
     clock[lasting.EACH] = max(int(3600 * MICROSECONDS / max(an_hour, 1e-9)), 1)
     return lasting.Year(
         blocks=np.zeros(int(first[-1]), np.int32),
@@ -276,7 +280,7 @@ def _year(found: ReplicaPool, sets: Sets, rate: float | None) -> Any:
         batch_end=np.zeros(1, np.int64),
         batch_ready=np.zeros(1, np.int64),
         clock=clock,
-        counts=np.zeros(5, np.int64),
+        counts=np.zeros(6, np.int64),
     )
 
 

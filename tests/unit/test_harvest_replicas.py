@@ -252,6 +252,29 @@ def test_all_servers_at_once_lose_all_blocks_and_one_after_the_other_none() -> N
     assert slowly.lost == 0
 
 
+def test_busy_servers_neither_give_nor_take_copies() -> None:
+    """A day a row: on the third all servers are busy, so what is lost then is copied from the next loss after it on."""
+    quiet, day = pool(), 86_400.0
+    busy = np.zeros((4, 36), np.bool_)
+    busy[2] = True
+    found = replace(quiet, busy=busy, step=day)
+    held = [int(s) for s in np.unique(place_blocks(found, "history", 150, 1).sets[:75, 0])]
+    late, _ = lasting(found, [2.1 * day, 2.5 * day, 2.9 * day], [held[0], held[-1], held[-1]])
+    assert (late.copied, late.lost) == (0, 0)
+    assert late.put_off > 0
+    later, placed = lasting(found, [2.1 * day, 3.1 * day, 60 * day], [held[0], held[-1], held[-1]])
+    assert (later.lost, later.stuck) == (0, 0)
+    assert 0 < later.put_off <= later.copied
+    assert (placed.sets[:75] >= 0).all(), "whoever waited is whole again"
+    busy[2, 18:] = False
+    found = replace(quiet, busy=busy, step=day)
+    before = place_blocks(found, "history", 150, 1).sets
+    some, placed = lasting(found, [2.1 * day, 2.9 * day], [int(before[0, 0]), int(before[1, 0])])
+    taken = placed.sets[(placed.sets != before) & (placed.sets >= 0)]
+    assert some.copied == taken.size > 0
+    assert not busy[2, found.servers.tenants.of[taken]].any()
+
+
 def test_a_late_heartbeat_repairs_nothing() -> None:
     late = Reimages(np.array([10.0, 20.0]), np.array([3, 4]))
     year, placed = lasting(pool(), [], [], late=late)

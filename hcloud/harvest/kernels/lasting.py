@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hcloud.harvest.kernels.placing import one_more
-from hcloud.harvest.kernels.pool import NOBODY, Flags, Ints, Pool, Small, close, reopen, take
+from hcloud.harvest.kernels.pool import BUSY_ROW, NOBODY, Flags, Ints, Pool, Small, close, reopen, take
 
 NOTICE, REIMAGE, LATE = range(3)
 """What happens to a server: it will be reimaged, it is, or its heartbeat came late and nothing is lost."""
 TIME, SERVER, KIND, NOTICED = range(4)
 """The columns of events: microseconds, a server, what happens, and microseconds until a loss is noticed."""
-LOST, COPIED, STUCK, REIMAGED, LATE_BEATS = range(5)
-"""What is counted: blocks lost, copies made, copies that no server may take, servers reimaged, late heartbeats."""
-NOW, EACH, TAKEN, PUT, BATCH, BATCHES = range(6)
+LOST, COPIED, STUCK, REIMAGED, LATE_BEATS, PUT_OFF = range(6)
+"""What is counted: blocks lost, copies made, copies that no server may take, servers reimaged, late heartbeats, and
+how often a block was put off since all servers that hold it, or may take it, were busy."""
+LATER = -2
+"""Said instead of a server where only busy ones may take a copy."""
+NOW, EACH, TAKEN, PUT, BATCH, BATCHES, STEP = range(7)
 """What ``clock`` holds: the time up to which all is done, the time that a copy takes, entries of the queue that were
-taken out and put in, batches that are done and that were made."""
+taken out and put in, batches that are done and that were made, and the time that a row of the pool's ``busy`` lasts, 0
+where nobody knows when servers are busy."""
 
 
 class Year(NamedTuple):
@@ -81,22 +85,55 @@ def lose(year: Year, server: int) -> None:
     year.counts[REIMAGED] += 1
 
 
+def look_at_the_time(pool: Pool, year: Year) -> None:
+    """Who is busy now: the last row where nobody knows; histories begin anew when they are over."""
+    rows = len(pool.busy) - 1
+    step = year.clock[STEP]
+    pool.want[BUSY_ROW] = rows if step == 0 or rows == 0 else year.clock[NOW] // step % rows
+
+
+def whom_to_ask(pool: Pool, begin: int, count: int) -> int:
+    """A server for one more copy now; LATER where only busy ones may take it."""
+    other = one_more(pool, begin, count)
+    idle = len(pool.busy) - 1
+    if other != NOBODY or pool.want[BUSY_ROW] == idle:
+        return other
+    pool.want[BUSY_ROW] = idle
+    return LATER if one_more(pool, begin, count) != NOBODY else NOBODY
+
+
+def put_off(year: Year, block: int) -> None:
+    """Copy the block when those of the next loss are copied."""
+    year.counts[PUT_OFF] += 1
+    put_in(year, block)
+
+
 def mend(pool: Pool, year: Year, block: int) -> int:
-    """Copy a block to new servers for every copy that is gone or on a server that will be; how many were made. A block
-    without any copy is lost, and takes none."""
-    count, made, sources = 0, 0, 0
+    """Copy a block to new servers for every copy that is gone or on a server that will be; how many were made. Servers
+    that are busy neither give nor take (OSDI'16 §5.4): a block that only they hold, or only they may take, waits for
+    those of the next loss. A block without any copy is lost, and takes none."""
+    count, made, holders, sources, missing = 0, 0, 0, 0, 0
+    look_at_the_time(pool, year)
     for copy in range(year.sets.shape[1]):
         server = year.sets[block, copy]
         if server != NOBODY:
-            sources += 1
+            holders += 1
+            sources += 0 if pool.busy[pool.want[BUSY_ROW], pool.tenant[server]] else 1
             if not year.leaving[server]:
                 pool.chosen[count] = server
                 count += 1
+                continue
+        missing += 1
+    if sources == 0 and holders > 0 and missing > 0:
+        put_off(year, block)
     for copy in range(year.sets.shape[1] if sources > 0 else 0):
         server = year.sets[block, copy]
         if server != NOBODY and not year.leaving[server]:
             continue
-        other = one_more(pool, max(count - (pool.side - 1), 0), count)
+        other = whom_to_ask(pool, max(count - (pool.side - 1), 0), count)
+        if other == LATER:
+            put_off(year, block)
+            break
         if other == NOBODY:
             year.counts[STUCK] += 1
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,12 +122,12 @@ def open_replicas(request: ReplicaRequest) -> OpenedReplicas:
     log = None if request.reimages is None else read_reimages(request.reimages, servers)
     rate = _market_ranks(servers) if log is None else _rates(log.reimages, log.days, servers)
     many = len(servers.tenants.names)
-    peak, busy = np.ones(many), np.zeros((0, many), np.bool_)
+    peak, busy, step = np.ones(many), np.zeros((0, many), np.bool_), 0.0
     if request.util is not None:
         asked = UseRequest(request.util, Path(request.servers), policy=request.policy)
-        peak, busy = _by_use(open_use(asked).histories, servers, policy, request)
+        peak, busy, step = _by_use(open_use(asked).histories, servers, policy, request)
     return OpenedReplicas(
-        servers.file, ReplicaPool(servers, policy, rate, peak, busy, request.copies, request.groups), None, log
+        servers.file, ReplicaPool(servers, policy, rate, peak, busy, request.copies, request.groups, step), None, log
     )
 
 
@@ -138,10 +138,10 @@ def _of_centre(request: ReplicaRequest, policy: HarvestPolicy) -> OpenedReplicas
     made = centre_named(request.servers.removeprefix(SCENARIO_PREFIX), request.seed)
     _check_groups(request.groups, made.servers)
     months = use_of(made, 62, _STEP)
-    peak, busy = _by_use(months, made.servers, policy, request)
+    peak, busy, step = _by_use(months, made.servers, policy, request)
     before = reimages_of(made, _LOG_YEARS * YEAR_DAYS, _LOG_SEED)
     rate = _rates(before, _LOG_YEARS * YEAR_DAYS, made.servers)
-    pool = ReplicaPool(made.servers, policy, rate, peak, busy, request.copies, request.groups)
+    pool = ReplicaPool(made.servers, policy, rate, peak, busy, request.copies, request.groups, step)
     return OpenedReplicas(request.servers, pool, made)
 
 
@@ -157,9 +157,9 @@ def _check_groups(groups: tuple[str, ...], servers: Servers) -> None:
 
 def _by_use(
     histories: TenantHistories, servers: Servers, policy: HarvestPolicy, request: ReplicaRequest
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The peaks of the first half of a history (a month at most) and the busy times of the rest; tenants without a
-    history have the highest peak, and are never known to be busy."""
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], float]:
+    """The peaks of the first half of a history (a month at most), the busy times of the rest, and the seconds of a step
+    of these; tenants without a history have the highest peak, and are never known to be busy."""
     use = histories.use
     if request.mean_use is not None:
         use = scaled_use(use, histories.cores, request.mean_use, request.scaling)
@@ -170,7 +170,7 @@ def _by_use(
     peak, busy = np.ones(len(servers.tenants.names)), np.zeros((later.shape[1], len(servers.tenants.names)), np.bool_)
     peak[rows] = np.quantile(use[:, :cut], policy.peak_quantile, axis=1)
     busy[:, rows] = busy_times(later, policy)
-    return peak, busy
+    return peak, busy, 86_400.0 / histories.per_day
 
 
 def _rates(log: Reimages, days: float, servers: Servers) -> NDArray[np.float64]:
@@ -220,6 +220,7 @@ class _Run:
     failed: int | None
     copied: int
     stuck: int
+    put_off: int
     fill: tuple[float, ...]
 
 
@@ -229,9 +230,9 @@ def _run(opened: OpenedReplicas, system: str, writers: NDArray[np.int64], seed: 
     sets, fill = placed.sets.copy(), fill_by_size(pool, placed.pool.left)
     failed = failed_accesses(pool, sets, ACCESSES, seed) if len(pool.busy) else None
     if happens is None:
-        return _Run(sets, placed, None, failed, 0, 0, fill)
+        return _Run(sets, placed, None, failed, 0, 0, 0, fill)
     year = last_a_year(pool, placed, happens)
-    return _Run(sets, placed, year.lost, failed, year.copied, year.stuck, fill)
+    return _Run(sets, placed, year.lost, failed, year.copied, year.stuck, year.put_off, fill)
 
 
 def _outcome(pool: ReplicaPool, system: str, runs: list[_Run]) -> SystemOutcome:
@@ -244,6 +245,7 @@ def _outcome(pool: ReplicaPool, system: str, runs: list[_Run]) -> SystemOutcome:
         tuple(run.failed for run in runs if run.failed is not None),
         sum(run.copied for run in runs),
         sum(run.stuck for run in runs),
+        sum(run.put_off for run in runs),
         mean_of([run.fill for run in runs]),
         shared_groups(pool, runs[0].sets),
     )
@@ -284,7 +286,7 @@ def audit(request: ReplicaRequest, placement: Path) -> PlacementAudit:
     pool = opened.pool
     blocks, sets = read_placement(placement, pool.servers)
     if sets.shape[1] != pool.copies:
-        pool = ReplicaPool(pool.servers, pool.policy, pool.rate, pool.peak, pool.busy, sets.shape[1], pool.groups)
+        pool = replace(pool, copies=sets.shape[1])
     held = np.bincount(sets.reshape(-1), minlength=len(pool.servers))
     over = int(np.argmax(held - pool.blocks))
     if held[over] > pool.blocks[over]:

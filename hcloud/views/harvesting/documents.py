@@ -109,6 +109,7 @@ class _System(Part):
     accesses_failed_by_seed: Annotated[list[Count], From("failed")]
     copies_made: Annotated[Count, From("copied")]
     copies_without_server: Annotated[Count, From("stuck")]
+    copies_put_off: Annotated[Count, From("put_off")]
     full_by_size: Annotated[list[Number], From("fill")]
     shared: list[_Shared]
 

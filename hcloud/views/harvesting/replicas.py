@@ -101,6 +101,11 @@ def notes(found: ReplicaStudy) -> Iterator[str]:
             yield f"{one.system}: {count / found.seeds:,.0f} sets a seed share a {what}."
         if one.stuck:
             yield f"{one.system}: for {one.stuck / found.seeds:,.0f} lost copies a seed there was no server."
+        if one.put_off:
+            yield (
+                f"{one.system}: {one.put_off / found.seeds:,.0f} times a seed a block waited to be copied, since all"
+                " servers that have it or may take it were busy."
+            )
     if found.log_days:
         yield (
             f"Years are drawn from {format_span(found.log_days * _DAY)} of reimages; a server copies"
