@@ -29,13 +29,15 @@ SPOOL, OUTPUT, ORDERS = "machines", "output", "orders.jsonl"
 @dataclass(frozen=True, slots=True)
 class EngineParts:
     """What runs jobs, where they come from, (where it can) how a machine of it is probed: its quality 0..1, what takes
-    a look at the machines that the cloud has, and what those who tell of jobs say of each."""
+    a look at the machines that the cloud has, what those who tell of jobs say of each, and (where it can) the seconds
+    of processors that attempts used."""
 
     engine: Engine
     source: JobSource
     probe: Callable[[int], float | None] | None = None
     shown: Callable[[Mapping[int, Machine]], None] = field(default=lambda machines: None)
     arrivals: Mapping[str, Arrival] = field(default_factory=dict)
+    used: Callable[[], Mapping[tuple[str, int], float]] | None = None
 
 
 class NoMoreJobs:
@@ -89,7 +91,7 @@ def _local(directory: Path, jobs: JobsAsked) -> EngineParts:
     from hcloud.profiling.local.engine import LocalEngine
 
     engine = LocalEngine(directory / SPOOL, directory / OUTPUT, Path.cwd())
-    return EngineParts(engine, _source(jobs), getattr(engine, "probe", None))
+    return EngineParts(engine, _source(jobs), engine.probe, used=engine.used_seconds)
 
 
 def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:

@@ -326,6 +326,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         known=known,
         follow=asked.follow,
         replan_every=asked.replan_every,
+        used=world.used,
     )
 
 
