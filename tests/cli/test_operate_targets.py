@@ -1,5 +1,5 @@
-"""``hcloud operate --watching`` with real processes: a service is pressed by more requests, gets more of its machine, and
-gives it back. Judged by what the service measured itself, and by its control group."""
+"""``hcloud operate --watching`` with real processes: a service is pressed by more requests, gets more of its machine,
+and gives it back. Judged by what the service measured itself, and by its control group."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ pytestmark = [
 TARGET, LIMIT = 100.0, 30.0
 """Milliseconds, and the seconds within which it is to be kept again."""
 CALM, PRESSED = 15, 80
-"""Requests a second; each takes 2 ms of processor: a busy machine has that for it, and ``ASKED`` is less than the latter
-need."""
+"""Requests a second; each takes 2 ms of processor: a busy machine has that for it, and ``ASKED`` is less than what the
+latter need."""
 ASKED = 100
 QUICK = (("sample_seconds", 2, 0.5), ("above_samples", 10, 4), ("apart_seconds", 10, 1))
 
