@@ -29,7 +29,7 @@ from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control
 from hcloud.control.waits.admitting import admit, dispatch
 from hcloud.control.waits.mixing import note_end
 from hcloud.control.waits.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
-from hcloud.control.watching.beginning import begin_watch
+from hcloud.control.watched import begin_watch
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,

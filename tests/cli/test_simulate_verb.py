@@ -118,7 +118,7 @@ def test_a_job_no_type_holds_is_refused_and_said(tmp_path: Path, capsys: pytest.
     jobs = tmp_path / "jobs.csv"
     jobs.write_text(JOBS + "0,100,2,4,batch\n1,100,1,4000,batch\n")
     assert run("simulate", str(jobs), "-s", "OdM") == 9
-    assert "job 1 (1 vCPU, 4000 GiB) fits no type" in capsys.readouterr().err
+    assert "job 1, counted from 0 (1 vCPU, 4000 GiB) fits no type" in capsys.readouterr().err
     assert run("simulate", str(jobs), "-s", "OdM", "--drop-unplaceable") == 0
     assert "OdM: 1 job left out" in capsys.readouterr().err
 

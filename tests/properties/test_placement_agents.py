@@ -3,6 +3,7 @@ forgotten, and what is counted is what there is."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
 import pytest
@@ -14,6 +15,7 @@ from simulating import crashing, excerpt, hasty, setting_of, tasks_in, world_of
 from hcloud.control.controller import arrive, leave
 from hcloud.control.ranks import ARRIVAL
 from hcloud.control.state import DEAD, OWN
+from hcloud.control.waits.queue import append
 from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.quality import HALF
 from hcloud.readers.strategies import load_strategy
@@ -144,6 +146,27 @@ def test_a_job_is_held_back_until_enough_units_are_free() -> None:
         crowd.obey()
     assert crowd.starts[job] == 1
     crowd.check()
+
+
+def test_the_estimate_counts_those_whose_turn_is_before() -> None:
+    """Means of several intervals add up, and so do the squares of how far they are off. Whoever comes first, or waits
+    for another type, is in nobody's way."""
+    crowd = full_pool()
+    crowd.control.jobs[crowd.next + 2].ask = 2_000  # of no type there is: it waits for none
+    crowd.control.jobs[crowd.next + 2].memory = 99_999
+    told = []
+    for job in range(crowd.next, crowd.next + 4):
+        if crowd.control.jobs[job].memory < 99_999:
+            arrive(crowd.control, job, crowd.now)
+        else:
+            append(crowd.control, job)
+        crowd.obey()
+        told.append(crowd.control.jobs[job])
+    mean = 19 / 9  # five intervals of three seconds and four of one
+    usual, bound = told[0].usual - mean, told[0].until - crowd.now - mean
+    for turns, one in ((1, told[0]), (2, told[1]), (3, told[3])):
+        assert one.usual == pytest.approx(turns * mean + math.sqrt(turns) * usual)
+        assert one.until - crowd.now == pytest.approx(turns * mean + math.sqrt(turns) * bound)
 
 
 def test_after_its_bound_a_job_waits_at_two_servers() -> None:

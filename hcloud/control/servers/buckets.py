@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from hcloud.control.pieces import pieces_of
 from hcloud.control.state import OWN, UP, Control, Job, Server
 from hcloud.policy.codes import SCALE
 from hcloud.policy.placing.colocation import contention
@@ -14,6 +15,8 @@ _UNIT = 1000
 """Thousandths of a vCPU of a resource unit."""
 LEAST_GAPS = 8
 """Ours: with fewer intervals between releases nobody is kept waiting for the next."""
+_LOOKED = 64
+"""Ours: jobs of the queue that are asked whether they wait for the same units; those behind are taken to be alike."""
 
 
 def recount(c: Control, number: int, is_release: bool) -> None:
@@ -78,8 +81,9 @@ def free_for(c: Control, job: Job) -> int:
 
 
 def expected(c: Control, job: Job, now: float) -> tuple[float, float]:
-    """Seconds until as many units as a job asks for become free in its buckets: the usual ones, by a quantile of such
-    intervals lately, and the bound, some deviations above their mean. Infinite and 0 where too little is known."""
+    """Seconds until as many units as a job asks for become free in its buckets, after those that others wait for: the
+    usual ones, by a quantile of such intervals lately, and the bound, some deviations above their mean. Infinite and 0
+    where too little is known."""
     fastest, lowest, asked = _fastest(c, job), _lowest_band(c, job), units_of(job)
     gaps, units, last, first = 0, 0, now, max(c.desk.released - len(c.releases), 0)
     total, squares, begun = 0.0, 0.0, False
@@ -102,7 +106,32 @@ def expected(c: Control, job: Job, now: float) -> tuple[float, float]:
     mean = total / gaps
     deviation = math.sqrt(max(squares / gaps - mean * mean, 0.0))
     place = min(max(math.ceil(c.rules.release_quantile * gaps) - 1, 0), gaps - 1)
-    return c.releases[place].gap, mean + c.rules.bound_deviations * deviation
+    usual, bound = c.releases[place].gap, mean + c.rules.bound_deviations * deviation
+    others = _waited_for(c, job, fastest)
+    if others == 0.0:
+        return usual, bound
+    turns = 1.0 + others / asked  # means of several intervals add up, and so do the squares of how far they are off
+    later = (turns - math.sqrt(turns)) * mean
+    return later + math.sqrt(turns) * usual, later + math.sqrt(turns) * bound
+
+
+def _waited_for(c: Control, job: Job, fastest: int) -> float:
+    """The units that those in the queue wait for whose turn comes before a job's, and who may take what suits it: of
+    two jobs, what is calm enough for one is so for the other, or the reverse, so the type tells."""
+    number, looked, units = c.desk.head, 0, 0
+    while number >= 0 and looked < _LOOKED and c.jobs[number].urgent >= job.urgent:
+        other = c.jobs[number]
+        if _share_a_type(c, (job, fastest), (other, _fastest(c, other))):
+            units += units_of(other) * pieces_of(c, number)
+        number, looked = other.behind, looked + pieces_of(c, number)
+    return units * (c.desk.queued / looked) if number >= 0 and looked >= _LOOKED else float(units)
+
+
+def _share_a_type(c: Control, one: tuple[Job, int], other: tuple[Job, int]) -> bool:
+    for kind in range(len(c.kinds)):  # noqa: SIM110  (compiled kernels know no generators)
+        if _suits(c, one[0], kind, one[1]) and _suits(c, other[0], kind, other[1]):
+            return True
+    return False
 
 
 def _keep_sorted(c: Control, length: int, gap: float) -> None:

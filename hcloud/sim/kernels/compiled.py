@@ -42,7 +42,7 @@ SET = KernelSet(
     "control.waits.tenants",
     "control.waits.mixing",
     "control.waits.lines",
-    "control.watching.beginning",
+    "control.watched",
     "control.waits.queue",
     "control.searching.renting",
     "control.waits.admitting",
@@ -147,7 +147,7 @@ GATES = frozenset(
     | {f"control.waits.lines.{name}" for name in ("begin_wait", "join_own", "leave_line", "find_ahead")}
     | {f"control.servers.pools.{name}" for name in ("rank_server", "take_out")}
     | {"control.waits.mixing.note_end"}
-    | {"control.watching.adjusting.adjust", "control.watching.beginning.begin_watch"}
+    | {"control.watching.adjusting.adjust", "control.watched.begin_watch"}
     | {
         f"sim.kernels.{name}"
         for name in ("watches.begin_watching", "watches.rated", "watches.stopped", "moving.leave_for", "moving.set_off")

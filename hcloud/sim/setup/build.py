@@ -25,11 +25,11 @@ from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.setup.opening import open_reserve
-from hcloud.sim.setup.phases import phase_table, watch_table
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST
+from hcloud.sim.setup.watched import phase_table, watch_table
 
 _SPARE = 1024
 _MOST_DRAWS = 1 << 18

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hcloud import __version__
 from hcloud.control.operating.records import FoldImage
+from hcloud.control.state import FULL_SPEED
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError
@@ -30,6 +31,7 @@ from hcloud.store.journals.events import (
     to_line,
 )
 from hcloud.store.journals.notes import note_document, parse_note
+from hcloud.units import counted
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -287,10 +289,10 @@ def _setup(document: dict[str, Any]) -> Setup:
         named = str(head["strategy"]), str(head["digest"])
         speeds = tuple(tuple(map(int, row)) for row in head.get("speeds", ()))
         made = Setup(*named, Rules(**rules), whole, int(head["pool"]), start, types, beside, speeds)
-        _check(made)
-        return made
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise EventError(f"not the first line of a journal: {error}") from None
+    _check(made)
+    return made
 
 
 def _check(made: Setup) -> None:
@@ -305,8 +307,14 @@ def _check(made: Setup) -> None:
     known = all(0 <= kind < len(made.types) and 0 <= servers <= MOST_POOL for kind, servers in made.lots)
     if not (known and made.rules.period > 0):
         raise EventError("not the first line of a journal: large, pool or period is out of range")
-    if any(len(row) != len(made.types) or min(row, default=1) < 1 for row in made.speeds):
-        raise EventError("not the first line of a journal: speeds are not one a type, each above 0")
+    for number, row in enumerate(made.speeds, 1):
+        if len(row) != len(made.types):
+            missing = ", ".join(t.name for t in made.types[len(row) :])
+            lacks = f", none for {missing}" if missing else ""
+            raise EventError(f"row {number} of the speeds has {counted(len(row), 'type')} of {len(made.types)}{lacks}")
+        if not all(0 <= speed <= FULL_SPEED for speed in row):
+            allowed = f"1 to {FULL_SPEED} are allowed, 0 for a type that a job may not run on"
+            raise EventError(f"row {number} of the speeds: {allowed}")
     if any(made.types[kind].cores > made.large.cores for kind, _ in made.beside):
         raise EventError("not the first line of a journal: a reserved type is larger than the large one")
     if not all(name.isprintable() for name in (made.strategy, *(t.name for t in made.types))):

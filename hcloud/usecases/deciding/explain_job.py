@@ -12,9 +12,9 @@ from hcloud.control.sessions.decode import refusals
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.sessions.story import Ahead, FilteredSearch, FilterStep, LookedAt, Story
 from hcloud.control.state import OWN
-from hcloud.errors import UsageError
+from hcloud.errors import InputError, UsageError
 from hcloud.model.running.decision import Considered, Decision
-from hcloud.model.running.event import Arrival, Event
+from hcloud.model.running.event import Arrival, Event, EventError
 from hcloud.model.running.harvest_note import HarvestTaken
 from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
@@ -46,7 +46,10 @@ def explain_job(path: Path, job: str) -> Story:
         pieces = [name for name in known if name.startswith(f"{job}.")]
         names = ", ".join([*(pieces or known)[:NAMED], *(["..."] if len(pieces or known) > NAMED else [])])
         raise UsageError(f"{path}: no job {job} in it", hint=f"{'it was split' if pieces else 'jobs in it'}: {names}")
-    return _story(journal, arrivals[-1])
+    try:
+        return _story(journal, arrivals[-1])
+    except EventError as error:
+        raise InputError(f"{path}: the journal holds an event that cannot be: {error}") from None
 
 
 def _arrivals(journal: JournalContents, job: str) -> list[int]:

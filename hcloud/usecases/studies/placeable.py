@@ -28,16 +28,21 @@ def held_jobs(jobs: Jobs, shop: Shop, *, drop: bool) -> tuple[Jobs, Dropped]:
         return jobs, NOTHING_DROPPED
     if not drop or not held.any():
         worst = int(lost[np.argmax(jobs.memory[lost])])
-        raise _unplaceable(jobs.name(worst), (jobs.cores[worst], jobs.memory[worst]), len(lost))
+        raise _unplaceable(_told(jobs, jobs.name(worst)), (jobs.cores[worst], jobs.memory[worst]), len(lost))
     return jobs.at(np.flatnonzero(held)), Dropped(len(lost), float(work[lost].sum() / work.sum()))
 
 
-def _unplaceable(name: str, size: tuple[float, float], count: int, wanted: str = "", there: str = "") -> EvidenceError:
-    more = f", nor do {counted(count - 1, 'other job')}" if count > 1 else ""
+def _told(jobs: Jobs, name: str) -> str:
+    """A job and the trace it is of; where the trace has no names, what its number is counted from."""
+    return f"{jobs.provenance.name}: job {name}{', counted from 0' if jobs.ids is None else ''}"
+
+
+def _unplaceable(told: str, size: tuple[float, float], count: int, wanted: str = "", there: str = "") -> EvidenceError:
+    more = f", {'nor does' if count == 2 else 'nor do'} {counted(count - 1, 'other job')}" if count > 1 else ""
     asked = f"{size[0]:g} vCPU, {size[1]:g} GiB{f', {wanted}' if wanted else ''}"
     hint = "allow larger types (--family, --vcpus), allow splitting (planning.divisible), or use --drop-unplaceable"
     return EvidenceError(
-        f"job {name} ({asked}) fits no type that may be rented{more}",
+        f"{told} ({asked}) fits no type that may be rented{more}",
         hint=f"there are {there}; {hint}" if wanted else hint,
     )
 
@@ -46,7 +51,7 @@ class NeverHeldError(EvidenceError):
     """The whole reserve never holds the pieces of some job at once."""
 
 
-def _too_many(setting: Setting, tasks: Tasks, lost: Ints) -> NeverHeldError:
+def _too_many(jobs: Jobs, setting: Setting, tasks: Tasks, lost: Ints) -> NeverHeldError:
     """What to say of jobs whose pieces the whole reserve does not hold at once; of these of the one with the most."""
     assert tasks.pieces is not None
     worst = int(lost[np.argmax(tasks.pieces[lost] * tasks.ask[lost])])
@@ -54,7 +59,7 @@ def _too_many(setting: Setting, tasks: Tasks, lost: Ints) -> NeverHeldError:
     count = len(np.unique(tasks.job[lost]))
     more = f", nor of {counted(count - 1, 'other job')} all they ask for" if count > 1 else ""
     return NeverHeldError(
-        f"job {tasks.name(worst)} runs on {tasks.pieces[worst]:,} servers at once ({each}), and all "
+        f"{_told(jobs, tasks.name(worst))} runs on {tasks.pieces[worst]:,} servers at once ({each}), and all "
         f"{counted(setting.servers, 'reserved server')} together never hold that{more}",
         hint="reserve more (--pool), let pieces begin one by one (placement.gang: false), share servers "
         "(placement.locality: pack), or use --drop-unplaceable",
@@ -79,9 +84,11 @@ def check_placeable(jobs: Jobs, setting: Setting, tasks: Tasks) -> None:
     alone = replace(tasks, pieces=None)
     by_itself = np.flatnonzero(unplaceable(setting, alone))
     if not len(by_itself):
-        raise _too_many(setting, tasks, lost)
+        raise _too_many(jobs, setting, tasks, lost)
     worst, lost = int(by_itself[np.argmax(tasks.memory[by_itself])]), by_itself
     size = tasks.ask[worst] / 1000, tasks.memory[worst] / 1024
     code = -1 if jobs.requires is None else int(jobs.requires[tasks.job[worst]])
     wanted = jobs.requirements[code] if code >= 0 else ""
-    raise _unplaceable(tasks.name(worst), size, len(np.unique(tasks.job[lost])), wanted, _types_of(setting))
+    raise _unplaceable(
+        _told(jobs, tasks.name(worst)), size, len(np.unique(tasks.job[lost])), wanted, _types_of(setting)
+    )

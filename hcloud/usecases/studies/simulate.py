@@ -84,6 +84,7 @@ def compare(
             runs[place].append(measure(outcome))
             if at == 0:
                 firsts.append(_kept(outcome, runs[place][0]))
+            del outcome  # its tables go before the next run has its own
             advance((at * len(strategies) + place + 1) / (seeds * len(strategies)))
     told = zip(strategies, runs, firsts, strict=True)
     made = [ComparedStrategy(s.name, tuple(r), f, dropped=study.dropped) for s, r, f in told]
