@@ -247,7 +247,7 @@ class Fold:
     def _(self, entry: Beginning) -> None:
         job = self.jobs[entry.job]
         job.attempt, job.on, job.leaving, job.rests = entry.attempt, entry.instance, False, False
-        job.began = job.ended = job.code = None
+        job.began = job.ended = job.code = job.sized = None
 
     @_note.register
     def _(self, entry: Sized) -> None:
