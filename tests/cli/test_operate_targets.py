@@ -3,6 +3,7 @@ and gives it back. Judged by what the service measured itself, and by its contro
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,75 +30,8 @@ CALM, PRESSED = 15, 80
 """Requests a second; each takes 2 ms of processor: a busy machine has that for it, and ``ASKED`` is less than what the
 latter need."""
 ASKED = 100
+EXAMPLE = Path(__file__).parents[2] / "examples" / "pressed-service"
 QUICK = (("sample_seconds", 2, 0.5), ("above_samples", 10, 4), ("apart_seconds", 10, 1))
-
-SERVICE = """
-import os, time
-from collections import deque
-
-def load(before):
-    try:
-        return float(open("load").read())
-    except ValueError:
-        return before
-
-def quota():
-    for line in open("/proc/self/cgroup"):
-        names, path = line.strip().split(":")[1:]
-        for place in (f"/sys/fs/cgroup{path}/cpu.max", f"/sys/fs/cgroup/{names}{path}/cpu.cfs_quota_us"):
-            if (not names or "cpu" in names.split(",")) and os.path.exists(place):
-                return open(place).read().split()[0]
-    return "-"
-
-due, told, rate, seen = time.monotonic(), 0.0, 1.0, deque()
-while not os.path.exists("over"):
-    time.sleep(max(due - time.monotonic(), 0))
-    until = time.process_time() + 0.002
-    while time.process_time() < until:
-        pass
-    now = time.monotonic()
-    seen.append((now, now - due))
-    rate = load(rate)
-    due = max(due + 1 / rate, now - 2.0)
-    if now - told > 0.2:
-        while seen[0][0] < now - 1.0:
-            seen.popleft()
-        times, told = sorted(took for _, took in seen), now
-        p99 = 1000 * times[int(0.99 * (len(times) - 1))]
-        open("p99.new", "w").write(f"{p99:.1f} ms")
-        os.replace("p99.new", "p99")
-        open("ledger", "a").write(f"{now:.3f} {rate:g} {p99:.1f} {quota()}\\n")
-"""
-INJECTOR = """
-import os, time
-
-def press(rate):
-    open("load.new", "w").write(str(rate))
-    os.replace("load.new", "load")
-
-def seen():
-    try:
-        rows = [line.split() for line in open("ledger").read().splitlines()]
-    except FileNotFoundError:
-        return []
-    return [(float(at), float(rate), float(p99), quota) for at, rate, p99, quota in rows]
-
-def wait(what):
-    until = time.monotonic() + LIMIT
-    while time.monotonic() < until and not what(seen()):
-        time.sleep(0.2)
-
-wait(lambda rows: len(rows) > 8)
-first = seen()[-1][3]
-press(PRESSED)
-wait(lambda rows: rows[-1][2] > TARGET)
-wait(lambda rows: all(row[2] < TARGET for row in rows[-8:]))
-most = seen()[-1][3]
-press(CALM)
-wait(lambda rows: int(rows[-1][3]) < int(most))
-time.sleep(2)
-open("over", "w").close()
-"""
 
 
 @pytest.fixture
@@ -116,15 +50,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.skipif(not this_machine().has("cpu"), reason="no control group here can limit processors")
 def test_a_service_that_is_pressed_gets_more_and_gives_it_back(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    values = {"TARGET": TARGET, "LIMIT": LIMIT, "PRESSED": PRESSED, "CALM": CALM}
-    Path("service.py").write_text(SERVICE)
-    Path("injector.py").write_text("".join(f"{k} = {v}\n" for k, v in values.items()) + INJECTOR)
-    Path("load").write_text(str(CALM))
-    Path("jobs.csv").write_text(
-        "id,kind,command,cores,memory,target\n"
-        f"web,service,{sys.executable} service.py,{ASKED / 1000},64Mi,p99<{TARGET:g}ms cmd: cat p99\n"
-        f"injector,batch,{sys.executable} injector.py,0.25,64Mi,\n"
-    )
+    for name in ("service.py", "press.py", "load"):
+        shutil.copy(EXAMPLE / name, name)
+    jobs = (EXAMPLE / "jobs.csv").read_text()
+    assert f"{ASKED / 1000},64Mi,p99<{TARGET:g}ms" in jobs
+    Path("jobs.csv").write_text(jobs.replace("python3", sys.executable))
     words = ["run", "jobs.csv", "--plain", "--no-probe", "-s", "SR", "--pool", "1", "--watching", "mine.yaml"]
     assert main.run(["operate", *words]) == 0, capsys.readouterr()
     rows = [line.split() for line in Path("ledger").read_text().splitlines()]

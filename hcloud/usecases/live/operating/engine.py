@@ -14,6 +14,8 @@ from hcloud.errors import UsageError
 from hcloud.model.holdings.live import Machine
 from hcloud.model.running.event import Arrival
 from hcloud.model.running.job import NewJobs
+from hcloud.policy.repair import ADJUST
+from hcloud.policy.rules import Rules
 from hcloud.readers.job_fields import Fits
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from hcloud.providers.slurm.engine import SlurmEngine
     from hcloud.usecases.live.ground import LiveGround
 
+ADJUSTING = "adjust-to-target"
 LOCAL_ENGINE, SLURM_ENGINE, NO_ENGINE = "local", "slurm", "none"
 BEST = "best.json"
 SPOOL, OUTPUT, ORDERS = "machines", "output", "orders.jsonl"
@@ -73,6 +76,21 @@ def check_engine(here: LiveGround, name: str) -> None:
             f"--engine {NO_ENGINE} keeps machines of a cloud, and the cloud is this machine",
             hint="--cloud aws, gcp, azure or fake; or --engine local, which runs the jobs itself",
         )
+
+
+def check_sizes(name: str, rules: Rules) -> None:
+    """UsageError where running jobs are to be given more or less, and this engine cannot do that."""
+    from hcloud.profiling.cage import this_machine
+
+    if rules.watching != ADJUST:
+        return
+    if name == SLURM_ENGINE:
+        why = "Slurm gives a running job no more of its node, and no less"
+    elif name == LOCAL_ENGINE and not this_machine().has("cpu"):
+        why = "no control group here can limit the processors of a job"
+    else:
+        return
+    raise UsageError(f"--watching {ADJUSTING}: {why}", hint="--watching reactive moves jobs that miss their targets")
 
 
 def open_engine(here: LiveGround, name: str, directory: Path, jobs: JobsAsked) -> EngineParts:
