@@ -140,8 +140,9 @@ def _sweep(w: SimulatedWorld, now: float) -> None:
     tally.sweeps += 1
     for number in range(tally.next_job):
         task = w.tasks[number]
+        spare = w.control.watched[number].spare
         chance = w.chances[(number * _STRIDE + tally.sweeps * _TURN) % len(w.chances)]
-        if task.running and now - task.began >= rules.sample_every and chance < rules.sampled_share:
+        if task.running and not spare and now - task.began >= rules.sample_every and chance < rules.sampled_share:
             settle(task, now)
             performance = performance_now(task)
             if _measure(w, number, performance, now):
