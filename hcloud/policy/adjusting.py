@@ -26,6 +26,8 @@ _LEAST = 0.01
 _SAME = 1.1
 """Ours: a rate up to so many times one that was seen, in proportion to the size, tells of the same load."""
 _MOST_TURNS = 20
+_SOON = 6.0
+"""Ours: a size that turns out too small within so many times what steps are apart was so from the start."""
 _ENTRIES, _MOST_POINTS = 10, 99
 
 
@@ -175,8 +177,8 @@ def remember(rules: Rules, job: Watched, rate: float, step: tuple[int, int], now
         job.turned = min(job.turned + 1, _MOST_TURNS)
     if way < 0:
         job.rated = max(rate / step[1], job.rated) if is_lately else rate / step[1]
-    elif job.way < 0:
-        job.short = step[1]
+    elif job.way < 0:  # later it is the load that has changed
+        job.short = step[1] if now - job.adjusted <= _SOON * rules.apart else 0
     job.way, job.adjusted = way, now
 
 
