@@ -30,6 +30,10 @@ Admissions = Annotated[
     list[str] | None,
     typer.Option("--admission", help="How jobs wait for the reserve: arrival-order, multi-class (both: all), a file."),
 ]
+Watchings = Annotated[
+    list[str] | None,
+    typer.Option("--watching", help="Running jobs: off, reactive, sampled, adjust-to-target (all: all), a file."),
+]
 Audit = Annotated[
     bool, typer.Option("--audit", help="Rank each server that was taken among all that had room (takes longer).")
 ]

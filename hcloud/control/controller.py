@@ -29,6 +29,7 @@ from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control
 from hcloud.control.waits.admitting import admit, dispatch
 from hcloud.control.waits.mixing import note_end
 from hcloud.control.waits.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
+from hcloud.control.watched import begin_watch
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,
@@ -103,6 +104,8 @@ def decide_on(c: Control, number: int, now: float) -> bool:
     desk, job = c.desk, c.jobs[number]
     desk.now = now
     job.server, job.asked, job.tried, job.ticket, job.agent = -1, now, 0, 0, desk.agent
+    if c.rules.watching > 0:
+        begin_watch(c, number, now)
     if job.kind < 0 and is_piece(job):
         turn_pieces_away(c, number)
     elif job.kind < 0:
@@ -307,10 +310,10 @@ def suffer(c: Control, number: int, performance: float, now: float) -> bool:
         return True
     if is_piece(job) or not (job.movable and may_move(c.rules, job.moves)):
         return False
-    return _move(c, number, (TOO_NOISY, performance), now)
+    return move(c, number, (TOO_NOISY, performance), now)
 
 
-def _move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
+def move(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
     """Map a running job anew, away from its server; False where that would be into the queue. ``why`` is a reason and
     the performance it had."""
     job, place = c.jobs[number], c.jobs[number].server
@@ -341,9 +344,9 @@ def reclassify(c: Control, number: int, nature: Annotated[Ints, 2 * RESOURCES], 
         c.desk.blocked = 0  # it may fit now where it did not
         return
     seat(c, number, place)
-    stays = is_piece(job) or not job.movable
+    stays = is_piece(job) or not job.movable or c.rules.watching > 0  # who watches it decides where it goes
     if runs_jobs(c.servers[place]) and not stays and performance < c.rules.monitor_level:
-        _move(c, number, (MISCLASSIFIED, performance), now)
+        move(c, number, (MISCLASSIFIED, performance), now)
 
 
 def _resettle(c: Control, number: int, target: int, verdict: tuple[int, int, float], avoid: int) -> None:

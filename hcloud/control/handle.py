@@ -24,6 +24,8 @@ from hcloud.control.controller import (
 from hcloud.control.losses import cancel, grow, lose, shut
 from hcloud.control.searching.candidates import propose
 from hcloud.control.state import Control
+from hcloud.control.watching.adjusting import adjust
+from hcloud.policy.codes import SCALE
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints
 
@@ -66,6 +68,8 @@ def handle(
         tick(c, now)
     elif what == OVERDUE:
         overdue(c, who, now)
+    elif what == SUFFER and c.rules.watching > 0:
+        adjust(c, who, (figure, about[1] / SCALE), now)
     elif what == SUFFER:
         suffer(c, who, figure, now)
     elif what == RECLASSIFY:

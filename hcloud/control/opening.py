@@ -25,7 +25,17 @@ from hcloud.control.state import (
     Shelf,
     ShelfBlock,
 )
-from hcloud.control.waiting import BUSY, MIXED, ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease
+from hcloud.control.waiting import (
+    BUSY,
+    MIXED,
+    ClassBook,
+    ClassNote,
+    JobLine,
+    LocalEntry,
+    UnitBucket,
+    UnitRelease,
+    WatchedJob,
+)
 from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.quality import QualityWindow
 from hcloud.policy.records import Table, record, table
@@ -78,6 +88,7 @@ def new_control(
         table(JobLine, rules.classes + 1 if rules.classes else 0),
         table(ClassNote, BUSY * rules.classes + MIXED if rules.classes else 0),
         table(ClassBook, 1 if rules.classes else 0),
+        table(WatchedJob, len(jobs) if rules.watching else 0),
         table(RingPoint, POINTS if rules.hash_draw else 1),
         table(RingedServer, servers if rules.hash_draw else 1),
         np.full((1, count), FULL_SPEED, np.int64),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from hcloud.control.waiting import ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease
+from hcloud.control.waiting import ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease, WatchedJob
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
 from hcloud.policy.records import Bytes, Ints, Small, Table, Tiny
@@ -353,7 +353,7 @@ class Command:
 
 class Control(NamedTuple):
     """All that a decision of the controller rests on, and the commands it gives; jobs ``followed`` elsewhere; what
-    is noted of classes, those of pools first, and known of them (``book``: one row);
+    is noted of classes, those of pools first, and known of them (``book``: one row); jobs that are ``watched``;
     ``speeds`` [row of jobs, type] are relative to the fastest type, of 10,000."""
 
     rules: Rules
@@ -376,6 +376,7 @@ class Control(NamedTuple):
     lines: Table[JobLine]
     notes: Table[ClassNote]
     book: Table[ClassBook]
+    watched: Table[WatchedJob]
     ring: Table[RingPoint]
     ringed: Table[RingedServer]
     speeds: Ints

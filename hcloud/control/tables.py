@@ -126,6 +126,8 @@ class ControlTables:
         if row >= len(self._jobs):
             control = self.control
             self.control = control._replace(jobs=longer(control.jobs, 1), local=longer(control.local, 1))
+            if self._setup.rules.watching:
+                self.control = self.control._replace(watched=longer(control.watched, 1))
             self._lead()
         if row == len(self.names):
             self.names.append("")
@@ -166,6 +168,8 @@ class ControlTables:
             *_ON_ITS_OWN,
         )
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
+        if self._setup.rules.watching:
+            self.control.watched[row].spare = int(event.spare)
         return row
 
     def _slack(self, event: Arrival) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from hcloud.policy.adjusting import Watched
 from hcloud.policy.records import Ints, Reals
 from hcloud.policy.waiting.classes import LEVELS, MOST_CLASSES, POINTS, SERVER_LEVELS
 from hcloud.policy.waiting.freeing import GRID
@@ -64,6 +65,17 @@ class JobLine:
     ups: int
     downs: int
     lates: int
+
+
+class WatchedJob(Watched):
+    """What is remembered of a job that is watched: its adjustments, what sizing would give it now (``sized``), when it
+    ``came``, when it was last ``asked`` to make room, and whether it is best effort, which yields to others
+    (``spare``)."""
+
+    sized: int
+    came: float
+    asked: float
+    spare: int
 
 
 class ClassNote:

@@ -189,6 +189,7 @@ def simulate(
     placement: Names = None,
     sizing: Names = None,
     admission: Names = None,
+    watching: Names = None,
     seeds: int = 1,
     config: str | Path | None = None,
     format: str | None = None,  # noqa: A002 - the flag's name
@@ -219,9 +220,9 @@ def simulate(
     HF, HM, HC or files, else the first five (of a plan its own, on a scenario's own cluster SR); ``pool`` is a number
     of reserved servers, ``vcpus`` the size of one, ``price_ratio`` on-demand over reserved price, ``load`` the vCPUs
     needed over those of a scenario's own cluster. ``placement`` names what chooses a server of a pool, several for one
-    after the other, ``sizing`` how much jobs are given, ``admission`` how they wait, likewise; ``audit`` ranks what
-    each took, ``size_for=0.95``
-    finds the reserve that keeps so many jobs, and without ``interference`` no job slows another down.
+    after the other, ``sizing`` how much jobs are given, ``admission`` how they wait, ``watching`` how they are watched
+    while they run, likewise; ``audit`` ranks what each took, ``size_for=0.95`` finds the reserve that keeps so many
+    jobs, and without ``interference`` no job slows another down.
 
     Raises InputError and UsageError as :func:`plan` does, EvidenceError for a job that fits no instance type.
 
@@ -241,7 +242,7 @@ def simulate(
     )
 
     at, how, chosen = time_of(now), Reading(format, columns, options, decimal), names(strategies)
-    placed = names(placement), names(sizing), names(admission)
+    placed = names(placement), names(sizing), names(admission), names(watching)
     loads = () if load is None else checked_loads([load] if isinstance(load, int | float) else load)
     beside = {
         "format": format, "columns": columns, "options": options, "decimal": decimal, "provider": provider,

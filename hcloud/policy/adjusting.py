@@ -26,6 +26,7 @@ _LEAST = 0.01
 _SAME = 1.1
 """Ours: a rate up to so many times one that was seen tells of the same load."""
 _MOST_TURNS = 20
+_ENTRIES, _MOST_POINTS = 10, 99
 
 
 class Sighting:
@@ -64,13 +65,15 @@ class _Unwatched(NamedTuple):
 class Position(NamedTuple):
     """Where a job is, in thousandths of a vCPU: what it has (``cores``), what sizing would give it now (``floor``),
     what is ``free`` on its server and what best effort has there (``lent``); the most that another server has for it
-    (``elsewhere``); whether it may have several servers (``splits``), and may move (``movable``)."""
+    (``elsewhere``) and would have at best (``most``); whether it may have several servers (``splits``), and may
+    move (``movable``)."""
 
     cores: int
     floor: int
     free: int
     lent: int
     elsewhere: int
+    most: int
     splits: int
     movable: int
 
@@ -149,12 +152,12 @@ def _more(rules: Rules, wanted: int, at: Position) -> tuple[int, int]:
     missing, here = wanted - at.cores, at.free + at.lent
     if rules.grow and missing <= at.free:
         return GROW, wanted
-    if rules.evict and missing <= here:
+    if rules.evict and at.lent > 0 and missing <= here:
         return EVICT, wanted
     if rules.add and at.splits and at.elsewhere > 0:
         return ADD, min(missing, at.elsewhere)
-    if rules.migrate and at.movable and at.elsewhere >= wanted:
-        return MIGRATE, wanted
+    if rules.migrate and at.movable and at.elsewhere > at.cores and at.elsewhere >= min(wanted, at.most):
+        return MIGRATE, min(wanted, at.elsewhere)
     if rules.evict and at.lent > 0:
         return EVICT, at.cores + here
     if rules.grow and at.free > 0:
@@ -191,11 +194,21 @@ def pays(here: float, there: float, left: float, seconds: float) -> bool:
     return (there - here) * left > seconds * here
 
 
-def has_changed(rules: Rules, before: Ints, after: Ints) -> bool:
-    """Whether a job is of another kind than it was taken for: the mean difference of two vectors is beyond a share of
-    what the first has in the mean."""
-    moved, had = 0, 0
-    for i in range(len(before)):
-        moved += abs(after[i] - before[i])
-        had += before[i]
-    return moved > rules.differs * had
+def refold(rules: Rules, nature: Ints, at: tuple[int, int], found: tuple[int, int, int, int]) -> int:
+    """Write into what is known of a job (what it causes in each resource, then what it tolerates) what was measured of
+    the two resources ``at``: caused and tolerated in the first, then in the second. Where these differ from what was
+    known by more than a share of it the job is of another kind than it was taken for (1), and all else that it causes
+    is taken to have changed in the same proportion."""
+    one, two = at
+    known = nature[one] + nature[two] + nature[_ENTRIES + one] + nature[_ENTRIES + two]
+    moved = abs(found[0] - nature[one]) + abs(found[2] - nature[two])
+    moved += abs(found[1] - nature[_ENTRIES + one]) + abs(found[3] - nature[_ENTRIES + two])
+    changed = 1 if moved > rules.differs * known else 0
+    if changed:
+        factor = (found[0] + found[2] + 1) / (nature[one] + nature[two] + 1)
+        for i in range(_ENTRIES):
+            caused = min(int(nature[i] * factor), _MOST_POINTS)
+            tolerated = nature[_ENTRIES + i] - (caused - nature[i])
+            nature[i], nature[_ENTRIES + i] = caused, min(max(tolerated, 0), _MOST_POINTS)
+    nature[one], nature[_ENTRIES + one], nature[two], nature[_ENTRIES + two] = found
+    return changed

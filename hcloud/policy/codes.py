@@ -36,7 +36,7 @@ WAITS_IN_CLASS, WAITS_BELOW, WAITS_FOR_ANY, OWN_POOL, POOL_ABOVE, POOL_BELOW, WI
 """It waits for a server of its class's pool, or of a lower one's, or for any since its window is over; it gets one of
 its own pool, of the one above, of a lower one that it went to, any at the end of its window or at once."""
 
-PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)
+PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END, SHRINK = range(10)
 """What the controller tells its driver to do."""
 
 (
@@ -53,9 +53,10 @@ PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)
 ) = range(10)
 """Why an instance is released or kept, and why a job ended with it."""
 
-TOO_NOISY, MISCLASSIFIED, PIECE_LOST = range(3)
-"""Why a job is moved: what it was estimated to tolerate was not kept from it, the estimate was wrong, or another of its
-pieces was lost with its machine."""
+TOO_NOISY, MISCLASSIFIED, PIECE_LOST, BETTER_ELSEWHERE, MAKES_ROOM, YIELDS = range(6)
+"""Why a job is moved: what it was estimated to tolerate was not kept from it, the estimate was wrong, another of its
+pieces was lost with its machine, another server pays, a neighbour of it is below its target, or it is best effort and
+others need what it has."""
 
 BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
 """Orders of the greedy placement."""

@@ -1,8 +1,9 @@
-"""M9: a job below its quality of service gets more of its server, or another one (thesis §8.3.3)."""
+"""M9: a job below its quality of service gets more of its server, or another one (thesis §8.3.3); or all jobs are
+watched for phases, and kept at their targets (Paragon §3.4; Quasar §4)."""
 
 from __future__ import annotations
 
-from hcloud.policy.rule import DAY, SECONDS, Rule, count, number, share
+from hcloud.policy.rule import DAY, SECONDS, Rule, count, number, share, switch
 from hcloud.policy.rules import Rules
 
 
@@ -14,6 +15,46 @@ class EnlargeThenReschedule(Rule, of="monitoring", name="enlarge-then-reschedule
     patience_seconds: float = number(SECONDS, 0, DAY, "patience")
     enlarge_factor: float = number("times the allocation", 1, 100, "enlarge")
     most_reschedules: int = count("moves of a job", 0, 1000, "most_moves")
+
+
+RECLASSIFY, ADJUST = 1, 2
+"""How jobs are watched: for phases, and also to keep them at their targets."""
+_SAMPLES, _MOST_SAMPLES = "samples in a row", 10_000
+
+
+class Reclassify(Rule, of="monitoring", name="reclassify", monitor=1, watching=RECLASSIFY, migrate=1):
+    """A job that falls below its target is measured anew and moved where that pays; else its neighbours are (Paragon
+    §3.4). Some are measured before they fall."""
+
+    sample_seconds: float = number(SECONDS, 0.1, DAY, "monitor_period")
+    satisfied_level: float = share("share of the target", "monitor_level")
+    samples: int = count(_SAMPLES, 1, _MOST_SAMPLES, "watch_samples")
+    changed_share: float = share("mean difference of vectors", "differs")
+    isolate: bool = switch("isolate")
+    apart_seconds: float = number(SECONDS, 0.1, DAY, "apart")
+    move_seconds: float = number(SECONDS, 0, DAY, "move_seconds")
+    move_gib_seconds: float = number("s per GiB", 0, DAY, "move_gib_seconds")
+    shard_mib: int = count("MiB", 0, 1_048_576, "shard_mib")
+    shard_seconds: float = number(SECONDS, 0, DAY, "shard_seconds")
+    sampling_period: float = number(SECONDS, 1, DAY, "sample_every")
+    sampled_share: float = share("share of running jobs", "sampled_share")
+
+
+class AdjustToTarget(Reclassify, of="monitoring", name="adjust-to-target", monitor=1, watching=ADJUST, add=1):
+    """It gets more of its server, then what best effort has there, then another server; one that is above its target
+    gives back (Quasar §4.1)."""
+
+    above: float = number("times the target", 1, 100, "above")
+    above_samples: int = count(_SAMPLES, 1, _MOST_SAMPLES, "above_samples")
+    aim: float = number("share above the target", 0, 10, "aim")
+    settling_seconds: float = number(SECONDS, 0, DAY, "settling")
+    grow: bool = switch("grow")
+    evict: bool = switch("evict")
+    queue_first: bool = switch("queue_first")
+    migrate: bool = switch("migrate")
+    shrink: bool = switch("shrink")
+    written_back: bool = switch("learn")
+    written_back_from: float = number("share off what is known", 0, 10, "learn_from")
 
 
 def enlarged(rules: Rules, allocated: int, free: int) -> int:

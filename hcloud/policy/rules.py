@@ -107,13 +107,17 @@ class Rules(NamedTuple):
     probe_seconds: float = NEVER_SECONDS
     spot: int = 0
     spot_quality: int = 0
+    watching: int = 0
     watch_samples: int = 1
     differs: float = 0.0
     migrate: int = 0
+    isolate: int = 0
     move_seconds: float = 0.0
     move_gib_seconds: float = 0.0
     shard_mib: int = 0
     shard_seconds: float = 0.0
+    sample_every: float = NEVER_SECONDS
+    sampled_share: float = 0.0
     above: float = NEVER_SECONDS
     above_samples: int = 1
     apart: float = 0.0
@@ -122,5 +126,13 @@ class Rules(NamedTuple):
     settling: float = 0.0
     grow: int = 0
     evict: int = 0
+    queue_first: int = 0
     add: int = 0
     shrink: int = 0
+    learn: int = 0
+    learn_from: float = 0.0
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether only kernels will do that are not compiled for sessions."""
+        return bool(self.classes or self.watching)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hcloud.errors import Problem
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles, SizeModel
-from hcloud.model.running.strategy import Parameter, ParameterOrigin
+from hcloud.model.running.strategy import Parameter, ParameterOrigin, Value
 from hcloud.readers.bundle import bundled
 from hcloud.readers.stated import Stated, find_file, read_document
 
@@ -20,6 +20,15 @@ _MOST_VCPUS = 1024
 _FAULTS = "faults"
 _FAULTLESS = tuple(
     Parameter(k.name, 0, k.unit, ParameterOrigin.OURS, "", "Not stated: nothing fails.") for k in CLOUD_KEYS[_FAULTS]
+)
+_PHASES = "phases"
+_USUAL_PHASES: Mapping[str, Value] = {
+    "share": 0, "begins": (0.2, 0.7), "lasts": (0.1, 0.6), "need": (0.5, 2.0), "pressure": (0.5, 2.0)
+}  # fmt: skip
+"""Ours: where a model states nothing, no job has phases; the rest is there to be varied with the share."""
+_PHASELESS = tuple(
+    Parameter(k.name, _USUAL_PHASES[k.name], k.unit, ParameterOrigin.OURS, "", "Not stated: no job changes.")
+    for k in CLOUD_KEYS[_PHASES]
 )
 _STAND_IN = Quantiles((0.0, 1.0), (1.0, 1.0))
 
@@ -58,9 +67,10 @@ def misfits(model: CloudModel) -> Iterable[tuple[str, str, str]]:
     mean, swing = model.number("neighbours", "mean_load"), model.number("neighbours", "amplitude")
     if swing > min(mean, 1 - mean) + 1e-12:
         yield "sections.neighbours.amplitude.value", f"{swing:g}", "the load must stay within 0 and 1"
-    for key in CLOUD_KEYS["jobs"]:
-        if key.kind == "numbers" and len(given := model.numbers("jobs", key.name)) != 2:
-            yield f"sections.jobs.{key.name}.value", repr(given), "two numbers: the least and the most"
+    for section in ("jobs", _PHASES):
+        for key in CLOUD_KEYS[section]:
+            if key.kind == "numbers" and len(given := model.numbers(section, key.name)) != 2:
+                yield f"sections.{section}.{key.name}.value", repr(given), "two numbers: the least and the most"
     for before, after in pairwise(s.vcpus for s in model.sizes):
         if before >= after:
             yield "sizes", f"{before}, {after}", "in rising order of vcpus, each size once"
@@ -75,9 +85,10 @@ class _CloudReading(Stated):
 
     def cloud(self, content: object) -> CloudModel:
         head = self.head(content, _HEAD)
-        given = self.mapping(head.get("sections", {}), "sections", tuple(CLOUD_KEYS), (_FAULTS,))
+        given = self.mapping(head.get("sections", {}), "sections", tuple(CLOUD_KEYS), (_FAULTS, _PHASES))
         sections = {s: self.parameters(CLOUD_KEYS[s], given[s], f"sections.{s}") for s in CLOUD_KEYS if s in given}
         sections.setdefault(_FAULTS, _FAULTLESS)
+        sections.setdefault(_PHASES, _PHASELESS)
         name, title, source = (self.text(head, key) for key in ("name", "title", "source"))
         return CloudModel(name, title, source, sections, self._sizes(head.get("sizes", ())))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,8 @@ _HEAD = ("format_version", "name", "title", "summary", "source", "mechanisms")
 _MECHANISM = ("rule", "origin", "source", "why", "parameters")
 ADMISSIONS = ("arrival-order", "multi-class")
 """The bundled rules of how jobs wait for the reserve."""
+WATCHINGS = ("off", "reactive", "sampled", "adjust-to-target")
+"""The bundled ways to watch jobs that run."""
 SIZINGS = ("requested", "profiled", "target")
 """The bundled rules of how much jobs are given."""
 GREEDY, WITH = "greedy", "+"
@@ -45,10 +48,26 @@ def load_strategy(name: str) -> Strategy:
     found = read_strategy(find_file(base, strategy_names(), bundled("policies"), "strategy"))
     parts = [placement] if Path(placement).is_file() else placement.split(WITH)
     for part in parts if joined else ():
-        name = part.lower()
-        changed = with_sizing if name in SIZINGS else with_admission if name in ADMISSIONS else with_placement
-        found = changed(found, part)
+        found = _changed_by(part)(found, part)
     return found
+
+
+def _changed_by(part: str) -> Callable[[Strategy, str], Strategy]:
+    """What replaces the part of a strategy that a bundled document of this name states, or the user's own at this
+    path."""
+    name = part.lower()
+    if name in WATCHINGS or _states(Path(part), "monitoring"):
+        return with_watching
+    return with_sizing if name in SIZINGS else with_admission if name in ADMISSIONS else with_placement
+
+
+def _states(path: Path, mechanism: str) -> bool:
+    """Whether a user's own file states a mechanism; what is wrong with it is told by whoever reads it."""
+    try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    except (OSError, ValueError):
+        return False
+    return re.search(rf"^{mechanism}:", text, re.MULTILINE) is not None
 
 
 def placement_names() -> tuple[str, ...]:
@@ -96,6 +115,19 @@ def with_admission(strategy: Strategy, name: str) -> Strategy:
     Raises UsageError where there is no such rule or file, InputError with every problem of a file.
     """
     return _with_part(strategy, "queueing", find_file(name, ADMISSIONS, _folder("admission"), "admission"))
+
+
+def with_watchings(strategies: Sequence[Strategy], names: Sequence[str]) -> tuple[Strategy, ...]:
+    """Every strategy with every way to watch jobs that run; as they are where none is named."""
+    return tuple(with_watching(s, name) for s in strategies for name in names) if names else tuple(strategies)
+
+
+def with_watching(strategy: Strategy, name: str) -> Strategy:
+    """A strategy that watches running jobs as a bundled rule says, or as that of the user's own file.
+
+    Raises UsageError where there is no such rule or file, InputError with every problem of a file.
+    """
+    return _with_part(strategy, "monitoring", find_file(name, WATCHINGS, _folder("watching"), "watching"))
 
 
 def _folder(mechanism: str) -> Path:

@@ -76,7 +76,8 @@ def _finished(made: SimulatedWorld, jobs: int, advance: Callable[[float], None] 
 
     Plain Python may begin and the compiled engine go on: both write the same bytes into the tables.
     """
-    group = compiled.CLASSED if made.control.rules.classes else compiled.ENGINE
+    rules = made.control.rules
+    group = compiled.CLASSED if rules.classes or len(made.watches) else compiled.ENGINE
     until = _plainly(made, jobs, group, advance) if compiled.begins_plainly(jobs, group) else 0
     if until <= jobs:
         engine, step = compiled.compiled(group)[compiled.SIMULATE], max(-(-jobs // _STEPS), 1)

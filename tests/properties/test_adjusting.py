@@ -18,12 +18,12 @@ from hcloud.policy.adjusting import (
     SHRINK,
     Position,
     due_at,
-    has_changed,
     migration_seconds,
     needed,
     next_step,
     notice,
     pays,
+    refold,
     remember,
     unseen,
     unwatched,
@@ -49,7 +49,7 @@ def lived(
         notice(RULES, seen, (min(rate, 1.0), rate), now)
         if now < due_at(RULES, seen, job):
             continue
-        step = next_step(RULES, job, (min(rate, 1.0), rate), Position(cores, floor, most - cores, 0, 0, 0, 0))
+        step = next_step(RULES, job, (min(rate, 1.0), rate), Position(cores, floor, most - cores, 0, 0, most, 0, 0))
         if step[0] == KEEP:
             continue
         remember(RULES, job, rate, (step[0], cores), now)
@@ -107,7 +107,7 @@ def test_a_load_that_falls_and_comes_back_is_followed_both_ways() -> None:
         rate = cores / (4000 * load)
         notice(RULES, seen, (min(rate, 1.0), rate), 2.0 * at)
         if 2.0 * at >= due_at(RULES, seen, job):
-            step = next_step(RULES, job, (min(rate, 1.0), rate), Position(cores, 0, 50_000, 0, 0, 0, 0))
+            step = next_step(RULES, job, (min(rate, 1.0), rate), Position(cores, 0, 50_000, 0, 0, 50_000, 0, 0))
             if step[0] != KEEP:
                 remember(RULES, job, rate, (step[0], cores), 2.0 * at)
                 cores = step[1]
@@ -120,7 +120,7 @@ def test_a_load_that_falls_and_comes_back_is_followed_both_ways() -> None:
 def test_best_effort_yields_before_another_server_is_looked_for(
     cores: int, rate: float, free: int, lent: int, elsewhere: int, splits: bool, movable: bool
 ) -> None:
-    at = Position(cores, 0, free, lent, elsewhere, int(splits), int(movable))
+    at = Position(cores, 0, free, lent, elsewhere, 1 << 40, int(splits), int(movable))
     what, size = next_step(RULES, unwatched(), (rate, rate), at)
     wanted = max(needed(RULES, cores, rate), cores + 1)
     if wanted <= cores + free:
@@ -160,10 +160,22 @@ def test_what_a_move_costs_and_when_it_pays() -> None:
     assert not pays(0.9, 0.9, left=1e6, seconds=6.0)
 
 
-def test_a_vector_has_changed_beyond_a_fifth_of_what_it_was() -> None:
-    before = np.full(10, 50)
-    after = before.copy()
-    after[:2] += 50
-    assert not has_changed(RULES, before, after)  # a fifth, and not more
-    after[0] += 1
-    assert has_changed(RULES, before, after)
+@given(
+    st.lists(st.integers(0, 99), min_size=20, max_size=20),
+    st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda at: at[0] != at[1]),
+    st.tuples(*[st.integers(0, 99)] * 4),
+)
+@settings(max_examples=100, deadline=None)
+def test_what_was_measured_is_written_in_and_all_else_changes_only_with_the_kind(
+    known: list[int], at: tuple[int, int], found: tuple[int, int, int, int]
+) -> None:
+    nature = np.array(known)
+    changed = refold(RULES, nature, at, found)
+    assert (nature[at[0]], nature[10 + at[0]], nature[at[1]], nature[10 + at[1]]) == found
+    assert nature.min() >= 0
+    assert nature.max() <= 99
+    others = [i for i in range(20) if i % 10 not in at]
+    if not changed:
+        assert [nature[i] for i in others] == [known[i] for i in others]
+    old = [known[i] for i in (at[0], 10 + at[0], at[1], 10 + at[1])]
+    assert changed == (sum(abs(new - was) for new, was in zip(found, old, strict=True)) > 0.2 * sum(old))

@@ -14,6 +14,7 @@ from simulating import paper_shop
 
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles
 from hcloud.model.running.strategy import Strategy
+from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.policy.registry import RULES
 from hcloud.readers.clouds import load_cloud
@@ -74,9 +75,13 @@ STALE = ("SR+tarcil", "placement.notices=none")
 """Agents that know of each other only what a copy says that is seconds old."""
 CRASHING = ("SR+tarcil", "cloud.faults.agent_crashes_per_hour=3600", "placement.decision_seconds=1")
 ON_SEVERAL = "on several servers"
+BEST_EFFORT = "some of them best effort"
 SEVERAL = ("SR+tarcil", ON_SEVERAL)
 CROWDED = "reserved.rule=steady-minimum,load_quantile=0.3"
 """A reserve so small that no server is without harm."""
+CROWDED_HYBRID = "reserved.load_quantile=0.3"
+PHASED = ("cloud.phases.share=0.6", "monitoring.sampling_period=60")
+ADJUSTED = ("HM+adjust-to-target", CROWDED_HYBRID, *PHASED)
 BY_RULE: dict[str, tuple[str, ...]] = {
     "reserved peak-overprovisioned": ("SR",),
     "on_demand full-servers": ("HF",),
@@ -92,6 +97,8 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "queueing bucket-counters": (f"SR+{ADMISSION}", CROWDED),
     "queueing multi-class": ("SR+multi-class", CROWDED, "queueing.overtaking=false"),
     **{f"sizing {name}": (f"HM+{name}",) for name in SIZINGS},
+    "monitoring reclassify": ("HM+sampled", CROWDED_HYBRID, *PHASED),
+    "monitoring adjust-to-target": ADJUSTED,
 }
 BY_KEY: dict[str, tuple[str, ...]] = {
     **{f"information.{over}sized_{what}": REQUESTED for over in ("over", "under") for what in ("share", "factor")},
@@ -113,6 +120,10 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "limits.lower_gain": PATIENT,
     "queueing.cold_start": ("HM", "reserved.load_quantile=0.2", "limits.hard=0.7"),
     "queueing.history": ("HM", "limits.soft_start=0.5", "limits.hard=0.6"),
+    "monitoring.isolate": ("SR+sampled", CROWDED, *PHASED),
+    "monitoring.queue_first": ("SR+adjust-to-target", CROWDED, *PHASED),
+    "monitoring.evict": ("SR+adjust-to-target", BEST_EFFORT, CROWDED, *PHASED),
+    "monitoring.settling_seconds": ("SR+requested+adjust-to-target", *PHASED, "monitoring.above_samples=3"),
 }
 """The strategy, with changes, in which a key is read: by its rule, or by the key itself; HM everywhere else."""
 
@@ -227,6 +238,27 @@ OTHERWISE = {
     "monitoring.patience_seconds": "60",
     "monitoring.enlarge_factor": "3",
     "monitoring.most_reschedules": "0",
+    "monitoring.samples": "5",
+    "monitoring.changed_share": "0.01",
+    "monitoring.isolate": "false",
+    "monitoring.apart_seconds": "60",
+    "monitoring.move_seconds": "60",
+    "monitoring.move_gib_seconds": "30",
+    "monitoring.shard_mib": "0",
+    "monitoring.shard_seconds": "1",
+    "monitoring.sampling_period": "30",
+    "monitoring.sampled_share": "1",
+    "monitoring.above": "3",
+    "monitoring.above_samples": "2",
+    "monitoring.aim": "0.2",
+    "monitoring.settling_seconds": "0",
+    "monitoring.grow": "false",
+    "monitoring.evict": "false",
+    "monitoring.queue_first": "true",
+    "monitoring.migrate": "false",
+    "monitoring.shrink": "false",
+    "monitoring.written_back": "false",
+    "monitoring.written_back_from": "1",
 }
 """Another value for every key of a strategy."""
 
@@ -249,6 +281,11 @@ CLOUD_OTHERWISE = {
     "faults.lost_per_hour": "1",
     "faults.cancelled": "0.3",
     "faults.agent_crashes_per_hour": "60",
+    "phases.share": "0.5",
+    "phases.begins": "0.1:0.2",
+    "phases.lasts": "0.3:0.4",
+    "phases.need": "1:3",
+    "phases.pressure": "0.1:0.2",
     "jobs.batch_tolerant_share": "0.1",
     "jobs.batch_tolerant": "45:60",
     "jobs.batch_sensitive": "80:90",
@@ -256,16 +293,22 @@ CLOUD_OTHERWISE = {
     "jobs.other_entries": "0.9:0.95",
 }
 """Another value for every key of a cloud but the weights of the resources, which are all tried with 9."""
-CLOUD_BASES = {"spot": SPOT, "faults.agent_crashes_per_hour": ("SR+tarcil", "placement.decision_seconds=1")}
+CLOUD_BASES = {
+    "phases": ADJUSTED,
+    "spot": SPOT,
+    "faults.agent_crashes_per_hour": ("SR+tarcil", "placement.decision_seconds=1"),
+}
 """The strategy in which keys of a section, or a key, are read where that is not OdM."""
 
 
 @cache
 def varied(base: tuple[str, ...], change: str = "") -> str:
     """The fingerprint of a base with one more change of it or of the cloud."""
-    changes = [c for text in (*base[1:], change) if text and text != ON_SEVERAL for c in parse_axis(text)]
+    texts = [text for text in (*base[1:], change) if text not in ("", ON_SEVERAL, BEST_EFFORT)]
+    changes = [c for text in texts for c in parse_axis(text)]
     cloud = varied_cloud(load_cloud("paper"), changes)
     jobs = on_several(crowded()) if ON_SEVERAL in base else crowded()
+    jobs = with_best_effort(jobs) if BEST_EFFORT in base else jobs
     return fingerprint(varied_strategy(load_strategy(base[0]), changes), cloud, jobs)
 
 
@@ -273,6 +316,12 @@ def on_several(jobs: Jobs) -> Jobs:
     """Jobs of which two of three run on several servers, on less of each."""
     servers = np.arange(len(jobs), dtype=np.int32) % 3 + 1
     return replace(jobs, servers=servers)
+
+
+def with_best_effort(jobs: Jobs) -> Jobs:
+    """Jobs of which one of three takes what others leave."""
+    spare = np.where(np.arange(len(jobs)) % 3 == 0, 0, -1).astype(np.int32)
+    return replace(jobs, target=spare, targets=(TargetedSize(JobTarget(GoalKind.NONE)),))
 
 
 def strategy_cases() -> Iterator[tuple[tuple[str, ...], str]]:

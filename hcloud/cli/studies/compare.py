@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import Admissions, AsJson, JobTrace, Now, Placements, Sizings, Strategies
+from hcloud.cli.flags import Admissions, AsJson, JobTrace, Now, Placements, Sizings, Strategies, Watchings
 from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
@@ -80,6 +80,7 @@ def compare(
     placement: Placements = None,
     sizing: Sizings = None,
     admission: Admissions = None,
+    watching: Watchings = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many seeds.")] = 7,
     idle: IdleFlags,
     where: SimulationFlags,
@@ -96,7 +97,7 @@ def compare(
     found = where.opened(workload, at, terminal)
     study, pool, fleet, loads = found
     named = strategy or (fleet.rivals if fleet else None) or found.usual
-    chosen = strategies_named(named, placement or (), sizing or (), admission or ())
+    chosen = strategies_named(named, placement or (), sizing or (), admission or (), watching or ())
     tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds * max(len(loads), 1))
     request, find = CompareRequest(seeds, pool, loads), idle.asked(planned=fleet is not None)
     with terminal.progress("simulating", 1.0) as advance:

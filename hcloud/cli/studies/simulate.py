@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.flags import Admissions, JobTrace, Placements, Sizings, Strategies
+from hcloud.cli.flags import Admissions, JobTrace, Placements, Sizings, Strategies, Watchings
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
@@ -28,6 +28,7 @@ def simulate(
     placement: Placements = None,
     sizing: Sizings = None,
     admission: Admissions = None,
+    watching: Watchings = None,
     where: SimulationFlags,
     journal: Annotated[
         Path | None, typer.Option(help="Also write every event and decision of the one strategy named, a line each.")
@@ -41,13 +42,12 @@ def simulate(
     from hcloud.views.studies.documents import SimulationDocument
 
     terminal, at = session(ctx).terminal, shown.at
+    parts = placement or (), sizing or (), admission or (), watching or ()
     if strategy or not brings_servers(workload):
-        _check_journal(
-            journal, len(strategies_named(strategy or ["all"], placement or (), sizing or (), admission or ()))
-        )
+        _check_journal(journal, len(strategies_named(strategy or ["all"], *parts)))
     found = where.opened(workload, at, terminal)
     study, pool, _, loads = found
-    chosen = strategies_named(strategy or found.usual, placement or (), sizing or (), admission or ())
+    chosen = strategies_named(strategy or found.usual, *parts)
     _check_journal(journal, len(chosen) * max(len(loads), 1))
     tell_first_use(terminal, len(study.jobs) * len(chosen) * max(len(loads), 1))
     with terminal.progress("simulating", 1.0) as advance:

@@ -19,6 +19,7 @@ from hcloud.cli.flags import (
     Picture,
     Placements,
     Switch,
+    Watchings,
 )
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
@@ -63,6 +64,7 @@ def sweep(
     strategy: Annotated[str | None, typer.Option(help="Names or files, separated by commas; else all five.")] = None,
     placement: Placements = None,
     admission: Admissions = None,
+    watching: Watchings = None,
     file: Configuration = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
@@ -107,7 +109,8 @@ def sweep(
     placed = tuple(name for names in placement or () for name in names.split(","))
     waits = tuple(name for names in admission or () for name in names.split(","))
     asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable, interference=interference is Switch.ON)
-    request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked, waits)
+    seen = tuple(name for names in watching or () for name in names.split(","))
+    request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked, waits, seen)
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
     where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
     tell_first_use(terminal)

@@ -35,6 +35,7 @@ ACTIONS = {
     codes.ENLARGE: DecisionAction.ENLARGE,
     codes.MOVE: DecisionAction.MOVE,
     codes.END: DecisionAction.END,
+    codes.SHRINK: DecisionAction.SHRINK,
 }
 
 
@@ -137,12 +138,26 @@ def _end(_setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
 def _suffering(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
     if order.what == codes.MOVE and order.reason == codes.PIECE_LOST:
         return "piece-lost", None, "", "another piece of its job was lost with its machine; all of them begin anew"
+    if order.what == codes.MOVE and order.reason == codes.YIELDS:
+        return "yields", None, "", "it is best effort, and a job that is below its target needs what it has"
     level, done = setup.rules.monitor_level, order.margin
+    if order.what == codes.MOVE and order.reason == codes.MAKES_ROOM:
+        why = f"a neighbour runs at {percent(done)} of its target, below {percent(level)}, and suffers less without it"
+        return "makes-room", level - done, "share of performance", why
     then = "it gets more of its server" if order.what == codes.ENLARGE else "it is moved"
     if order.what == codes.MOVE and order.reason == codes.MISCLASSIFIED:
         then = "its estimate was wrong and is corrected, and it is placed anew"
-    why = f"it runs at {percent(done)} of its performance in isolation, below {percent(level)}; {then}"
+    if order.what == codes.MOVE and order.reason == codes.BETTER_ELSEWHERE:
+        then = "what it gains on another server is worth the move"
+    promised = "its target" if setup.rules.watching else "its performance in isolation"
+    why = f"it runs at {percent(done)} of {promised}, below {percent(level)}; {then}"
     return "below-qos", level - done, "share of performance", why
+
+
+def _shrinking(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
+    most = setup.rules.above
+    why = f"it could do {percent(order.margin)} of its target, above {percent(most)}; others get what it does not need"
+    return "above-target", order.margin - most, "times the target", why
 
 
 _OF_INSTANCES: dict[int, Callable[[Setup, DecodedCommand, DecisionFacts], Words]] = {
@@ -150,6 +165,7 @@ _OF_INSTANCES: dict[int, Callable[[Setup, DecodedCommand, DecisionFacts], Words]
     codes.RELEASE: _release,
     codes.ENLARGE: _suffering,
     codes.MOVE: _suffering,
+    codes.SHRINK: _shrinking,
     codes.END: _end,
 }
 

@@ -59,12 +59,12 @@ _RUNS = (UP, CLOSED)
 
 class ControlSession:
     """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.kernels.compiled``); the answers
-    agree, but only ``whole`` ones know several queues.
+    agree, but only ``whole`` ones know several queues and watch jobs.
     ``watch`` is called with a job's row and the time when a job has come and nothing is decided about it yet.
     """
 
     def __init__(self, setup: Setup, kernels: Kernels) -> None:
-        self.setup, kernels = setup, getattr(kernels, "whole", kernels) if setup.rules.classes else kernels
+        self.setup, kernels = setup, getattr(kernels, "whole", kernels) if setup.rules.is_gated else kernels
         self.tables = ControlTables(setup, compiled=is_compiled(kernels))
         self._book = InstanceBook(setup.reserve)
         self.watch: Callable[[int, float], None] | None = None
@@ -257,7 +257,8 @@ class ControlSession:
         row = self._running(event.job)
         if not self.setup.rules.monitor:
             return []
-        return self._call(handle.SUFFER, row, event.at, figure=event.performance)
+        rate = event.performance if event.rate is None else event.rate
+        return self._call(handle.SUFFER, row, event.at, figure=event.performance, also=(round(rate * codes.SCALE), 0))
 
     def _reclassified(self, event: Reclassified) -> list[Decision]:
         if not self.setup.rules.informed:
@@ -356,7 +357,7 @@ class ControlSession:
 
     def follow(self, batch: EventBatch, until: int) -> list[Decided]:
         """What is decided because of the events of a batch before a number, or the first that only ``handle`` takes."""
-        if self.setup.rules.buckets or self.setup.rules.classes:  # bounds end between events
+        if self.setup.rules.buckets or self.setup.rules.is_gated:  # bounds end between events
             return []
         self.now, self._control = batch.follow(self.tables, until, self.now, self._control, self._book.deadline)
         made = [astuple(due) for due in self._due]

@@ -38,6 +38,13 @@ CLOUD_KEYS: Mapping[str, tuple[Key, ...]] = {
         Key("cancelled", "number", "share of jobs", 0, 1),
         Key("agent_crashes_per_hour", "number", "per agent and hour", 0, 3600),
     ),
+    "phases": (
+        Key("share", "number", "share of jobs", 0, 1),
+        Key("begins", "numbers", "least and most share of the work", 0, 1),
+        Key("lasts", "numbers", "least and most share of the work", 0, 1),
+        Key("need", "numbers", "least and most times the vCPUs needed before", 0.05, 20),
+        Key("pressure", "numbers", "least and most times the pressure before", 0.05, 20),
+    ),
     "jobs": (
         Key("batch_tolerant_share", "number", "share of batch jobs", 0, 1),
         Key("batch_tolerant", "numbers", "least and most of the largest entry", 0, 99),

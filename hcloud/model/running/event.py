@@ -54,7 +54,7 @@ class Arrival:
     already; None: it follows from how long it runs). An ``urgent`` one goes before others that wait, then those with a
     higher ``priority``, then those that came before. It is one of so
     many ``pieces`` of a job of several servers, and comes ``after`` that piece (None: the first); nothing is decided
-    before the last has come."""
+    before the last has come. A ``spare`` one is best effort: where jobs are watched it yields to others."""
 
     at: float
     job: str
@@ -79,6 +79,7 @@ class Arrival:
     slack: float | None = None
     urgent: bool = False
     priority: int = 0
+    spare: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +132,14 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class BelowQos:
-    """A running job has been below its quality of service for longer than the patience of the strategy."""
+    """A running job has been below its quality of service for longer than the patience of the strategy. ``rate`` is the
+    most that it could do of what it is to do, where that was measured: a job above 1 has more than it needs, which is
+    told where the strategy takes that back."""
 
     at: float
     job: str
     performance: float
+    rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,4 +159,5 @@ def _kind(decision: Decision) -> str:
         DecisionAction.RELEASE: RELEASED,
         DecisionAction.MOVE: REPAIRED,
         DecisionAction.ENLARGE: REPAIRED,
+        DecisionAction.SHRINK: REPAIRED,
     }.get(decision.action, "")

@@ -18,6 +18,7 @@ SET = KernelSet(
     "policy.limits",
     "policy.retention",
     "policy.repair",
+    "policy.adjusting",
     "policy.waiting.queueing",
     "policy.placing.placement",
     "policy.placing.colocation",
@@ -41,6 +42,7 @@ SET = KernelSet(
     "control.waits.tenants",
     "control.waits.mixing",
     "control.waits.lines",
+    "control.watched",
     "control.waits.queue",
     "control.searching.renting",
     "control.waits.admitting",
@@ -51,14 +53,18 @@ SET = KernelSet(
     "control.groups",
     "control.controller",
     "control.losses",
+    "control.watching.adjusting",
     "control.handle",
     "control.batch",
     "sim.kernels.heap",
     "sim.kernels.interference",
+    "sim.kernels.watches",
     "sim.kernels.progress",
     "sim.kernels.agents",
     "sim.kernels.gangs",
+    "sim.kernels.moving",
     "sim.kernels.obeying",
+    "sim.kernels.phases",
     "sim.kernels.faults",
     "sim.kernels.engine",
 )
@@ -70,6 +76,18 @@ OUT_OF_LINE = frozenset(
     | {"decide_on", "entrust", "take_over"}
     | {"rank_server", "take_out", "cut_pools", "refit", "tabulate", "fitted", "log_survival", "dispatch", "_place_in"}
     | {"join", "schedule", "_find_chances", "leaving_time", "survives", "admit", "wake_up"}
+    | {
+        "adjust",
+        "move",
+        "look_after",
+        "rated",
+        "expect_look",
+        "expect_phase",
+        "_measure",
+        "_tell",
+        "next_step",
+        "_sweep",
+    }
     | {"_serve", "_search", "_sit", "leave_line", "insert", "_put_in", "_enter", "_leave", "best_fit", "join_own"}
     | {"_start_queued", "reserved_for", "_find_by_rank", "best_by_filters", "best_of_all", "best_by_ranking"}
     | {
@@ -129,9 +147,16 @@ GATES = frozenset(
     | {f"control.waits.lines.{name}" for name in ("begin_wait", "join_own", "leave_line", "find_ahead")}
     | {f"control.servers.pools.{name}" for name in ("rank_server", "take_out")}
     | {"control.waits.mixing.note_end"}
+    | {"control.watching.adjusting.adjust", "control.watched.begin_watch"}
+    | {
+        f"sim.kernels.{name}"
+        for name in ("watches.begin_watching", "watches.rated", "watches.stopped", "moving.leave_for", "moving.set_off")
+    }
+    | {"sim.kernels.phases.happen", "sim.kernels.phases.look_after"}
 )
-"""What others call of several queues. Only the engine of such a run is compiled with that, when it is first wanted: it
-takes half as long again. In all others gates do nothing, and are never called; sessions with queues stay plain."""
+"""What others call of several queues, and of jobs that are watched or have phases. Only the engine of such a run is
+compiled with that, when it is first wanted: it takes half as long again. In all others gates do nothing, and are never
+called; sessions with queues or watched jobs stay plain."""
 
 PLAIN_DECISIONS = 250
 """A controller in plain Python decides on as many jobs while numba is imported and loads what it compiled before."""
@@ -141,10 +166,10 @@ PLAIN_MOST = 50_000
 """Plain Python simulates as many jobs, a quarter of a millisecond each, while another process compiles the engine."""
 
 
-def kernels(jobs: int, classes: int = 0) -> dict[str, Any]:
-    """The kernels by ``module.name``: plain Python while a process asks for little and where there are several queues,
+def kernels(jobs: int, *, gated: bool = False) -> dict[str, Any]:
+    """The kernels by ``module.name``: plain Python while a process asks for little and where some are ``gated``,
     compiled from then on; the answers agree."""
-    return plain() if SET.is_little(jobs, PLAIN_DECISIONS, SESSION) or classes > 0 else compiled(SESSION)
+    return plain() if SET.is_little(jobs, PLAIN_DECISIONS, SESSION) or gated else compiled(SESSION)
 
 
 class CompiledKernels(dict[str, Any]):
@@ -246,12 +271,22 @@ def is_made(group: str) -> bool:
     if _mark(group).exists():
         return True
     if group not in _makers:
-        command = [sys.executable, "-P", "-m", "hcloud.sim.kernels.compiling", group, str(_mark(group))]
-        quiet = subprocess.DEVNULL
-        _makers[group] = subprocess.Popen(  # in a session of its own: Ctrl-C shall not waste what is nearly done
-            command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
-        )
+        _makers[group] = _compiling(group)
     return _makers[group].poll() is not None
+
+
+def _compiling(*groups: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-P", "-m", "hcloud.sim.kernels.compiling", *map(str, map(_mark, groups))]
+    quiet = subprocess.DEVNULL  # in a session of its own: Ctrl-C shall not waste what is nearly done
+    return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+
+
+def make_all() -> None:
+    """Begin to compile all but the kernels of several queues, in one other process, that takes half as long as one a
+    group; who needs a group sooner waits for it."""
+    missing = [group for group in ENTRIES if is_first_use(group) and group not in _makers]
+    if missing:
+        _makers.update(dict.fromkeys(missing, _compiling(*missing)))
 
 
 def made(group: str) -> None:

@@ -1,4 +1,4 @@
-"""Compiles the entries of a group of kernels, each with all that it calls, in a process of its own; a few seconds.
+"""Compiles the entries of groups of kernels, each with all that it calls, in a process of its own; a few seconds.
 
 Where a version of numba differs in what :mod:`hcloud.kernel_compiler` counts on this process fails, and the kernels are
 compiled in the usual way when they are first called.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import FunctionType
 from typing import IO, Annotated, Any, get_args, get_origin, get_type_hints
@@ -21,21 +23,25 @@ from hcloud.policy.records import Ints, Reals, Table, table
 from hcloud.sim.kernels.compiled import OUT_OF_LINE, SET, entries_of, folder_of, gated
 
 
-def compile_group(group: str) -> None:
-    """Compile the entries of a group and let numba keep them in the folder of the kernels."""
-    names, wholes = entries_of(group), {}
+def compile_groups(marks: Sequence[Path]) -> None:
+    """Compile the entries of groups that stand in one folder, each named as its mark, and let numba keep them there;
+    leave each mark when its group is done. What several groups call is translated once."""
+    groups = [mark.stem for mark in marks]
+    folder, names, wholes = folder_of(groups[0]), {n for g in groups for n in entries_of(g)}, {}
 
     def compile_one(name: str, twin: FunctionType) -> Any:
-        twin = gated(group, name, twin)
+        twin = gated(groups[0], name, twin)
         if name in names:
-            with cached_in(folder_of(group)):
+            with cached_in(folder):
                 wholes[name] = whole(twin)
         return part(twin, name.rsplit(".", 1)[1] not in OUT_OF_LINE)
 
     SET.compiled(compile_one)
-    with cached_in(folder_of(group)), translating():
-        for name in names:
-            wholes[name].compile(arguments(SET.plain[name]))
+    with cached_in(folder), translating():
+        for group, mark in zip(groups, marks, strict=True):
+            for name in entries_of(group):
+                wholes[name].compile(arguments(SET.plain[name]))
+            mark.touch()
 
 
 def arguments(function: FunctionType) -> tuple[Any, ...]:
@@ -72,14 +78,15 @@ def _locked(file: IO[bytes]) -> None:
     fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def main(group: str, mark: Path) -> None:
-    """Compile a group and leave a mark that it is done."""
-    with mark.with_suffix(".lock").open("ab") as file:
-        _locked(file)
-        if not mark.exists():
-            compile_group(group)
-            mark.touch()
+def main(*marks: Path) -> None:
+    """Compile groups, each named as its mark, and leave the marks that they are done."""
+    with ExitStack() as locks:
+        for mark in marks:
+            _locked(locks.enter_context(mark.with_suffix(".lock").open("ab")))
+        missing = [mark for mark in marks if not mark.exists()]
+        if missing:
+            compile_groups(missing)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(*map(Path, sys.argv[1:]))

@@ -29,8 +29,17 @@ from hcloud.sim.kernels.gangs import begin_together, has_come, is_first_done, re
 from hcloud.sim.kernels.heap import pop, push
 from hcloud.sim.kernels.interference import part, quality_of
 from hcloud.sim.kernels.obeying import advance, leave_for_good, look_again, note, obey
+from hcloud.sim.kernels.phases import happen, look_after
 from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
-from hcloud.sim.kernels.world import CRASHED, DECIDED, QUALITY, RANK, TAKEN_OVER, SimulatedWorld
+from hcloud.sim.kernels.watches import stopped
+from hcloud.sim.kernels.world import (
+    CRASHED,
+    DECIDED,
+    QUALITY,
+    RANK,
+    TAKEN_OVER,
+    SimulatedWorld,
+)
 
 
 def simulate(w: SimulatedWorld, until: int) -> bool:
@@ -147,18 +156,26 @@ def _handle(w: SimulatedWorld, event: tuple[float, int, int]) -> None:
         _check(w, number, tag, now)
     elif kind == CANCEL:
         cancel_job(w, number, now)
-    elif kind == DECIDED:
-        _decided(w, number, tag, now)
     elif kind == REPLACE:
         replace_server(w, now)
     elif kind == BOUND:
         _end_wait(w, number, now)
-    elif kind == CRASHED:
-        crash(w, number, now)
-    elif kind == TAKEN_OVER:
-        take_over(w, number, now)
+    elif kind >= DECIDED:
+        _handle_unseen(w, kind, (number, tag), now)
     elif w.hosts[tag].serial == number and w.hosts[tag].paid >= 0:
         _handle_of_host(w, kind, tag, now)
+
+
+def _handle_unseen(w: SimulatedWorld, kind: int, about: tuple[int, int], now: float) -> None:
+    """What the controller is not told of."""
+    if kind == DECIDED:
+        _decided(w, about[0], about[1], now)
+    elif kind == CRASHED:
+        crash(w, about[0], now)
+    elif kind == TAKEN_OVER:
+        take_over(w, about[0], now)
+    else:
+        happen(w, kind, about, now)
 
 
 def _end_wait(w: SimulatedWorld, number: int, now: float) -> None:
@@ -216,6 +233,8 @@ def _end(w: SimulatedWorld, number: int, now: float) -> None:
     """A job has ended, or a piece of one."""
     task = w.tasks[number]
     task.left, task.running, task.ended = 0.0, 0, -1.0 if task.crashed else now
+    if len(w.watches) > 0:
+        stopped(w, number, now)
     leave_for_good(w, number)
     task.version += 1
     w.tally.running -= 1
@@ -236,6 +255,9 @@ def _end(w: SimulatedWorld, number: int, now: float) -> None:
 
 def _check(w: SimulatedWorld, number: int, version: int, now: float) -> None:
     task = w.tasks[number]
+    if w.control.rules.watching > 0:
+        look_after(w, number, version, now)
+        return
     if task.version != version or not task.running:
         return
     performance = performance_now(task)

@@ -106,6 +106,15 @@ def batch_rate(cloud: CloudParameters, excess: float, slowness: float, share: fl
     return min(1.0, share / slowdown)
 
 
+def rate_of(cloud: CloudParameters, service: int, slow: tuple[float, float, float]) -> float:
+    """The most that a job could do of what it is to do, at points of excess pressure, a slowness of its server and a
+    share of the vCPUs needed: beyond 1 where it has more than it needs."""
+    excess, slowness, share = slow
+    if service:
+        return share / ((1.0 + cloud.service_sensitivity * excess / 100.0) * slowness)
+    return share / (min(1.0 + cloud.batch_sensitivity * excess / 100.0, cloud.worst_slowdown) * slowness)
+
+
 def service_tail(cloud: CloudParameters, excess: float, slowness: float, share: float) -> float:
     """Tail latency relative to isolation: a queue whose utilisation rises with interference; at least 1."""
     busy = cloud.service_load * (1.0 + cloud.service_sensitivity * excess / 100.0) * slowness / share

@@ -21,6 +21,7 @@ from hcloud.policy.codes import (
     QUEUE,
     RELEASE,
     RETAIN,
+    SHRINK,
     TURN_AWAY,
     WAIT,
 )
@@ -28,6 +29,7 @@ from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED
 from hcloud.sim.kernels.gangs import begin_together, stop_piece
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import at_quantile, join, part
+from hcloud.sim.kernels.moving import leave_for, set_off
 from hcloud.sim.kernels.progress import begin, halt, review
 from hcloud.sim.kernels.world import COMMAND, SimulatedWorld
 
@@ -90,8 +92,9 @@ def obey(w: SimulatedWorld, now: float) -> None:
             push(w, order.margin, EXPIRE, w.hosts[order.server].serial, order.server)
         elif what == RELEASE:
             _close(w, order.server, order.reason, now)
-        elif what == ENLARGE:
-            w.tally.enlarged += 1
+        elif what in (ENLARGE, SHRINK):
+            w.tally.enlarged += 1 if what == ENLARGE else 0
+            w.tally.shrunk += 1 if what == SHRINK else 0
             part(w, order.job, order.server)
             join(w, order.job, order.server)
             w.hosts[order.server].calm = 0
@@ -125,6 +128,8 @@ def _move(w: SimulatedWorld, order: Command, now: float) -> None:
     else:
         w.tally.moved += 1
         halt(w, order.job, now)
+        if w.control.rules.watching > 0:
+            leave_for(w, order.job, order.reason)
     part(w, order.job, order.server)
     if not w.hosts[order.server].calm:
         review(w, order.server, now, -1)
@@ -159,6 +164,8 @@ def _place(w: SimulatedWorld, order: Command, now: float) -> None:
         w.tally.reused += 1
     if is_piece(w.control.jobs[order.job]):
         begin_together(w, order.job, now)
+    elif server.status == UP and w.control.rules.watching > 0 and w.watches[order.job].away > 0.0:
+        set_off(w, order.job, now)
     elif server.status == UP:
         begin(w, order.job, order.server, now)
     if server.status == UP and server.tenants == 1:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from hcloud.control.ranks import CHECK, FINISH
-from hcloud.policy.rules import Rules
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import batch_rate, is_calm, neighbours, service_tail, suffered
+from hcloud.sim.kernels.watches import begin_watching, next_sample, rated, stopped
 from hcloud.sim.kernels.world import SimulatedWorld, Task
 
 DONE = 1e-9
@@ -37,6 +35,8 @@ def begin(w: SimulatedWorld, number: int, place: int, now: float) -> None:
     w.hosts[place].uses += 1
     if task.began < 0.0:
         task.began = now
+    if len(w.watches) > 0:
+        begin_watching(w, number, now)
     review(w, place, now, number)
     if w.control.rules.overcommit and w.control.servers[place].memory > w.control.kinds[w.hosts[place].kind].memory:
         task.crashed, task.due = 1, now
@@ -47,6 +47,8 @@ def halt(w: SimulatedWorld, number: int, now: float) -> None:
     """A job stops running where it is."""
     task = w.tasks[number]
     settle(task, now)
+    if len(w.watches) > 0:
+        stopped(w, number, now)
     task.running, task.due = 0, -1.0
     task.version += 1
     w.tally.running -= 1
@@ -86,14 +88,11 @@ def _rate(w: SimulatedWorld, number: int, now: float, excess: float, place: int)
             task.due = now + task.left / task.rate
             push(w, task.due, FINISH, number, 0)
     rules = w.control.rules
-    if rules.monitor and task.suspect == 0 and performance_now(task) < rules.monitor_level:
+    if len(w.watches) > 0:
+        rated(w, number, (excess, slowness, share), now)
+    if rules.monitor and rules.watching == 0 and task.suspect == 0 and performance_now(task) < rules.monitor_level:
         task.suspect = 1
         push(w, next_sample(rules, now + rules.patience), CHECK, number, task.version)
-
-
-def next_sample(rules: Rules, time: float) -> float:
-    """When the monitor first looks at jobs from a time on: at every period since the start of the run."""
-    return max(math.ceil(time / rules.monitor_period) * rules.monitor_period, time)
 
 
 def performance_now(task: Task) -> float:

@@ -7,16 +7,20 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from hcloud.control.state import Control
+from hcloud.policy.adjusting import Sighting
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Bytes, Ints, Reals, Small, Table, Tiny, table
 
-QUALITY = 18
-"""A quality sample, which is in the journal only, beside the kinds of events of :mod:`hcloud.control.ranks`."""
+QUALITY, MEASURED = 18, 19
+"""A quality sample, and two entries of a job that were measured anew, which are in the journal only, beside the kinds
+of events of :mod:`hcloud.control.ranks`."""
 
 DECIDED, CRASHED, TAKEN_OVER = range(15, 18)
 """An agent has decided on a job, has crashed, another takes over: in no journal. A job's arrival there is the first."""
+PHASE, RESUME, SWEEP = range(20, 23)
+"""A job is to change, has moved and goes on, some of those that run are measured: in no journal either."""
 
-COMMAND = 19
+COMMAND = 23
 """What is added to a command's code in a journal."""
 
 RANK = 1 << 40
@@ -132,6 +136,38 @@ class Task:
     rests: Tiny
 
 
+class Phase:
+    """How a job is from then on when so much of its work is ``left``: thousandths of a vCPU that it needs, what it
+    causes (``vector``) and tolerates."""
+
+    left: float
+    need: int
+    vector: Annotated[Ints, RESOURCES]
+    tolerates: Annotated[Ints, RESOURCES]
+
+
+class TaskWatch(Sighting):
+    """A job that has phases, or that somebody watches. Its phases are those from ``next`` up to ``last``; it is to
+    change at ``turns`` at the soonest (infinite: not). It could reach a ``rate`` of its target, has used (``using``,
+    thousandths of a vCPU) what it needed of what it had ``since`` then, and ``used`` so many of these seconds before;
+    it is looked after at ``due`` (infinite: not), was ``looked`` after then, and so
+    many times in ``vain``; it moves for ``away`` seconds. A phase of
+    it is ``open`` until somebody finds it: 1, or 2 once the job is below its target for it."""
+
+    next: int
+    last: int
+    turns: float
+    rate: float
+    since: float
+    using: float
+    used: float
+    due: float
+    looked: float
+    away: float
+    open: int
+    vain: int
+
+
 class Agent:
     """One that decides: when it is ``free``, when it ``copied`` the whole state and ``renews`` that, until when it is
     not ``back`` from a crash, the ``first`` and the ``last`` of the jobs that it has not decided on (-1: none), how
@@ -211,7 +247,11 @@ class Tally:
     the last control period; jobs running and come; rows written; whether a table was too short; how often things
     happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance, launches ``failed``,
     machines were ``lost``, jobs ``ended`` with them or were ``cancelled``), how many jobs are ``present``, and for when
-    the controller was last told to look after those who wait (``woken``)."""
+    the controller was last told to look after those who wait (``woken``). Of jobs that are watched: how many were
+    ``measured`` anew, ``phases`` that began, those that ``hurt``, were ``found`` before they did or ``late``, vectors
+    that were taken to have changed and had not (``alarms``), jobs that got less (``shrunk``), best effort that
+    ``yielded``, neighbours that were moved (``isolated``), rounds in which some were measured (``sweeps``); and what
+    one was measured to be like (``nature``)."""
 
     now: float
     since: float
@@ -240,14 +280,26 @@ class Tally:
     ended: int
     cancelled: int
     present: int
+    measured: int
+    phases: int
+    hurt: int
+    found: int
+    late: int
+    alarms: int
+    shrunk: int
+    yielded: int
+    isolated: int
+    sweeps: int
     scratch: Annotated[Ints, RESOURCES]
+    nature: Annotated[Ints, 2 * RESOURCES]
 
 
 class SimulatedWorld(NamedTuple):
     """Everything a run needs; ``speeds`` [row of jobs, type] are relative to the fastest type; ``agents`` are
     those that decide, ``chances`` theirs in 0..1; ``series`` rows are
     [time, reserved vCPUs in use, queue, soft limit, instances by payment and type], ``heat`` [sample, reserved server]
-    is the share of a server in use, ``active`` [payment, type]."""
+    is the share of a server in use, ``active`` [payment, type]; ``phases`` of jobs, those of a job in order, and
+    ``watches``, one for each job where any has phases or is watched."""
 
     control: Control
     cloud: CloudParameters
@@ -265,6 +317,8 @@ class SimulatedWorld(NamedTuple):
     active: Ints
     series: Reals
     heat: Reals
+    phases: Table[Phase]
+    watches: Table[TaskWatch]
 
 
 class Capacity(NamedTuple):

@@ -12,6 +12,7 @@ from hcloud.policy.records import Reals
 from hcloud.sim.outcomes.admitted import AdmissionMeasures, admission_measures
 from hcloud.sim.outcomes.given import SizingMeasures, sizing_measures
 from hcloud.sim.outcomes.placed import PlacementMeasures, placement_measures
+from hcloud.sim.outcomes.watched import WatchMeasures, watch_measures
 from hcloud.sim.run import CapacityCost, RunOutcome, charges, reserved_cost
 from hcloud.sim.setup.build import unplaceable
 from hcloud.sim.setup.fitting import work_share
@@ -147,6 +148,7 @@ class Measures:
     placed: PlacementMeasures | None = None
     sized: SizingMeasures | None = None
     admitted: AdmissionMeasures | None = None
+    watching: WatchMeasures | None = None
 
 
 def exact(value: float) -> Decimal:
@@ -170,6 +172,7 @@ def measure(outcome: RunOutcome) -> Measures:
         placement_measures(outcome, performance),
         sizing_measures(outcome, performance),
         admission_measures(outcome, performance),
+        watch_measures(outcome, performance),
     )
 
 

@@ -23,11 +23,13 @@ from hcloud.policy.records import Bytes, Ints, Reals, Table, column, record, tab
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
+from hcloud.sim.kernels.heap import push
 from hcloud.sim.setup.opening import open_reserve
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST
+from hcloud.sim.setup.watched import phase_table, watch_table
 
 _SPARE = 1024
 _MOST_DRAWS = 1 << 18
@@ -109,8 +111,14 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         *world.new_record(capacity, len(kinds)),
         series,
         np.zeros((setting.samples, setting.servers)),
+        phase_table(tasks),
+        watch_table(tasks, watched=rules.watching > 0),
     )
     made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
+    if rules.watching:
+        column(control.watched, "spare")[:] = 0 if tasks.spare is None else tasks.spare
+    if rules.sampled_share and len(tasks):
+        push(made, float(tasks.decide[0]) + rules.sample_every, world.SWEEP, 0, 0)
     open_reserve(made, ((lot.kind, lot.servers) for lot in setting.lots))
     return made
 

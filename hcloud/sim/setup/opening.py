@@ -12,7 +12,7 @@ from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import SimulatedWorld
 
 _UNTOUCHED = ("windows", "waits", "drifts", "followed", "jobs", "candidates", "audits", "changes", "local", "releases",
-              "commands")  # fmt: skip
+              "commands", "watched")  # fmt: skip
 """Tables of the controller of which opening a server reads and writes nothing."""
 
 
@@ -50,7 +50,7 @@ def _touched(made: SimulatedWorld, servers: int) -> Any:
         rosters=first(c.rosters),
         **{name: first(getattr(c, name), 0) for name in _UNTOUCHED},
     )
-    none = {name: first(getattr(made, name), 0) for name in ("tasks", "rentals", "lines")}
+    none = {name: first(getattr(made, name), 0) for name in ("tasks", "rentals", "lines", "phases", "watches")}
     events = first(made.events, servers + len(made.agents) + 1)
     there: Any = made
     return there._replace(

@@ -10,13 +10,16 @@ import numpy as np
 from hcloud.model import workload
 from hcloud.model.measured.profile import UNKNOWN_SCORE
 from hcloud.model.running import cloud, strategy
+from hcloud.model.target import GoalKind
 from hcloud.policy.placing.placements import Centralised, Ideal, Sampled, Sparrow
 from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Bytes, Ints, Reals
 from hcloud.policy.registry import rule_of, sizing_of
+from hcloud.policy.repair import Reclassify
 from hcloud.policy.sizes.information import Information, Profiled
 from hcloud.policy.sizes.requests import RequestedSizes, TargetSizes
 from hcloud.sim.setup.fitting import Room, pieces
+from hcloud.sim.setup.phases import PhaseRows, drawn_phases, with_courses
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST, borne, drawn, estimated, put_profiled, put_stated
 
@@ -38,7 +41,8 @@ class Tasks:
     workload and ``ids`` the trace's own name of it; ``left_out`` counts jobs by reason; ``platform`` is the row of each
     in the speeds of types, where these differ by job; ``expected`` is how many seconds each is thought to run, and
     ``slack`` how long it may wait without missing its promise, where something is decided by that; ``pieces`` is on
-    how many servers the job of each runs at once (None: all on one).
+    how many servers the job of each runs at once (None: all on one); ``phases`` is how some change while they run, and
+    ``spare`` which are best effort (None: none).
     """
 
     submit: Reals
@@ -59,6 +63,8 @@ class Tasks:
     expected: Reals | None = None
     slack: Reals | None = None
     pieces: Ints | None = None
+    phases: PhaseRows | None = None
+    spare: Ints | None = None
 
     @property
     def tolerates(self) -> Bytes:
@@ -118,11 +124,26 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
         vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
         borne=borne((truth, vector), jobs, chosen, seed, informed=informed),
-        expected=expected[order] if brief.any() or slack is not None else None,
+        expected=expected[order] if brief.any() or slack is not None or _is_watched(plan) else None,
         slack=None if slack is None else slack[order],
         pieces=None if jobs.servers is None else jobs.servers[chosen].astype(np.int64),
+        spare=spare_jobs(jobs)[chosen] if jobs.target is not None else None,
     )  # fmt: skip
-    return _alike(made)
+    drawn_ones = drawn_phases(len(made), made.pieces, model, seed)
+    return _alike(replace(made, phases=with_courses(drawn_ones, jobs, made.job)))
+
+
+def _is_watched(plan: strategy.Strategy) -> bool:
+    return isinstance(rule_of(plan, "monitoring"), Reclassify)
+
+
+def spare_jobs(jobs: workload.Jobs) -> Ints:
+    """Which jobs state that they are best effort (1), which yields to others."""
+    if jobs.target is None:
+        return np.zeros(len(jobs), np.int64)
+    of_kind = np.array([*(int(one.target.kind is GoalKind.NONE) for one in jobs.targets), 0], np.int64)
+    made: Ints = of_kind[jobs.target]
+    return made
 
 
 def _alike(tasks: Tasks) -> Tasks:

@@ -204,6 +204,10 @@ def _at(document: Document) -> float:
     return _number(document, "at", 0.0, MOST)
 
 
+def _optional(document: Document, key: str) -> float | None:
+    return None if document.get(key) is None else _number(document, key, 0.0, MOST)
+
+
 def _performance(document: Document) -> float:
     return _number(document, "performance", 0.0, 1000.0, 1.0)
 
@@ -227,7 +231,7 @@ def _read_arrival(document: Document) -> Arrival:
     platform = _whole(document, "platform", 0, MOST_SERVERS) if "platform" in document else 0
     refused = _whole(document, "refused", 0, MOST_REFUSED) if "refused" in document else 0
     known = at, job, ask, memory, vector, restartable, coin, submitted, truth, movable
-    expected = None if document.get("expected") is None else _number(document, "expected", 0.0, MOST)
+    expected = _optional(document, "expected")
     slack = None if document.get("slack") is None else _number(document, "slack", -MOST, MOST)
     urgent = _flag(document, "urgent", usual=False)
     priority = _whole(document, "priority", -MOST_PRIORITY, MOST_PRIORITY) if "priority" in document else 0
@@ -235,7 +239,8 @@ def _read_arrival(document: Document) -> Arrival:
     pieces = _whole(document, "pieces", 1, MOST_SERVERS) if "pieces" in document else 1
     after = _named(document["after"], "after") if "after" in document else None
     by, ranked, several = (agent, copy_age, platform), _ranked(document), (pieces, after)
-    return Arrival(*known, *by, ranked, *natures, refused, expected, *several, slack, urgent, priority)
+    last = priority, _flag(document, "spare", usual=False)
+    return Arrival(*known, *by, ranked, *natures, refused, expected, *several, slack, urgent, *last)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -264,6 +269,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({} if event.slack is None else {"slack": event.slack}),
         **({"urgent": True} if event.urgent else {}),
         **({"priority": event.priority} if event.priority else {}),
+        **({"spare": True} if event.spare else {}),
         **({"pieces": event.pieces} if event.pieces > 1 else {}),
         **({} if event.after is None else {"after": event.after}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),
@@ -282,16 +288,13 @@ def _write_sample(event: Sample) -> Document:
 
 
 def _write_job(event: Completion | BelowQos) -> Document:
-    return {"job": event.job, "performance": event.performance}
+    told = {"tail": event.tail} if isinstance(event, Completion) else {"rate": event.rate}
+    known = {key: value for key, value in told.items() if value is not None}
+    return {"job": event.job, "performance": event.performance, **known}
 
 
 def _read_completion(document: Document) -> Completion:
-    tail = None if document.get("tail") is None else _number(document, "tail", 0.0, MOST)
-    return Completion(_at(document), _name(document), _performance(document), tail)
-
-
-def _write_completion(event: Completion) -> Document:
-    return _write_job(event) | ({} if event.tail is None else {"tail": event.tail})
+    return Completion(_at(document), _name(document), _performance(document), _optional(document, "tail"))
 
 
 def _read_failed(document: Document) -> Failed:
@@ -341,10 +344,10 @@ def _write_ready(event: Ready) -> Document:
 
 _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Document]]] = {
     Arrival: ("arrival", _read_arrival, _write_arrival),
-    Completion: ("completion", _read_completion, _write_completion),
+    Completion: ("completion", _read_completion, _write_job),
     Failed: ("failed", _read_failed, lambda e: {"job": e.job, "code": e.code}),
     Cancelled: ("cancelled", lambda d: Cancelled(_at(d), _name(d)), lambda e: {"job": e.job}),
-    BelowQos: ("below-qos", lambda d: BelowQos(_at(d), _name(d), _performance(d)), _write_job),
+    BelowQos: ("below-qos", lambda d: BelowQos(_at(d), _name(d), _performance(d), _optional(d, "rate")), _write_job),
     Progress: (
         "progress",
         lambda d: Progress(_at(d), _name(d), _number(d, "share", 0.0, 1.0)),

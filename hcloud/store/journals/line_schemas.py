@@ -52,6 +52,7 @@ _VALUES: Mapping[str, Schema] = {
     "expected": _number(0, MOST, "null"),
     "slack": _number(-MOST, MOST, "null"),
     "urgent": _FLAG,
+    "spare": _FLAG,
     "priority": {"type": "integer", "minimum": -MOST_PRIORITY, "maximum": MOST_PRIORITY},
     "movable": _FLAG,
     "agent": {"type": "integer", "minimum": 0, "maximum": MOST_AGENTS},
@@ -62,6 +63,7 @@ _VALUES: Mapping[str, Schema] = {
     "after": _NAME,
     "ranked": {"type": "array", "items": {"type": "integer", "minimum": 0, "exclusiveMaximum": MOST_SERVERS}},
     "performance": _number(0, 1000),
+    "rate": _number(0, MOST, "null"),
     "estimate": _entries(),
     "tail": _number(0, MOST, "null"),
     "code": {"type": "integer", "minimum": -255, "maximum": 255, "not": {"const": 0}},
@@ -91,6 +93,7 @@ _OPTIONAL = frozenset(
         "expected",
         "slack",
         "urgent",
+        "spare",
         "priority",
         "movable",
         "agent",
@@ -101,7 +104,7 @@ _OPTIONAL = frozenset(
         "platform",
         "ranked",
     }
-    | {"over", "performance", "tail", "spin_up", "unbegun", "during"}
+    | {"over", "performance", "rate", "tail", "spin_up", "unbegun", "during"}
 )
 """Keys that a line may leave out, whatever its event."""
 

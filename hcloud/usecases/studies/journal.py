@@ -17,6 +17,7 @@ from hcloud.control.state import RentableKind
 from hcloud.errors import HcloudError
 from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import (
+    ENTRIES,
     Arrival,
     BelowQos,
     Cancelled,
@@ -30,10 +31,12 @@ from hcloud.model.running.event import (
     Lost,
     Pool,
     Ready,
+    Reclassified,
     Sample,
 )
 from hcloud.model.running.strategy import Strategy
-from hcloud.policy.codes import LAUNCH
+from hcloud.policy.adjusting import refold
+from hcloud.policy.codes import LAUNCH, SCALE
 from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup, TypeFacts
 from hcloud.policy.quality import complement
 from hcloud.policy.records import Ints, Table
@@ -93,7 +96,7 @@ def setup_of_run(outcome: RunOutcome) -> Setup:
 
 def journal_entries(outcome: RunOutcome, setup: Setup) -> Iterator[Entry]:
     """The events of a run, each followed by what was decided because of it and what was due before it."""
-    session = ControlSession(setup, kernels(len(outcome.tasks), setup.rules.classes))
+    session = ControlSession(setup, kernels(len(outcome.tasks), gated=setup.rules.is_gated))
     obeyed: list[Told] = []
     decided: list[Told] = []
     for entry in JournalReader(outcome, setup).entries():
@@ -131,6 +134,7 @@ class JournalReader:
         self._lines: list[Line] = list(zip(*fields, strict=True))
         self._numbers = {slot: slot for slot in range(len(setup.reserve))}
         self._next = len(self._numbers)
+        self._natures: dict[int, Ints] = {}
 
     def entries(self) -> Iterator[Entry]:
         """In order, and at last the time at which the record ends."""
@@ -160,13 +164,27 @@ class JournalReader:
         if code == ranks.FINISH:
             tail = self._tails[who]
             return Completion(time, self._names[who], value, None if math.isnan(tail) else tail)
-        if code == ranks.CHECK:
-            return BelowQos(time, self._names[who], value)
+        if code in (ranks.CHECK, world.MEASURED):
+            return self._seen(self._lines[at])
         if code == ranks.CANCEL:
             return Cancelled(time, self._names[who])
         if code == ranks.REPLACE:
             return Pool(time, who)
         return self._of_instance(self._lines[at])
+
+    def _seen(self, line: Line) -> BelowQos | Reclassified:
+        """How a job is off its target; or what it is known to be like after two entries of it were measured."""
+        code, who, *packed, _, time, performance = line
+        if code == ranks.CHECK:
+            rate = packed[0] / SCALE if self._setup.rules.watching else None
+            return BelowQos(time, self._names[who], performance, rate)
+        nature = self._natures.setdefault(
+            who, np.r_[self._tasks.vector[who], self._tasks.tolerates[who]].astype(np.int64)
+        )
+        (one, *first), (two, *second) = ((n // 10_000, n // 100 % 100, n % 100) for n in packed)
+        refold(self._setup.rules, nature, (one, two), (first[0], first[1], second[0], second[1]))
+        known = tuple(nature.tolist())
+        return Reclassified(time, self._names[who], known[:ENTRIES], performance, known[ENTRIES:])
 
     def _of_instance(self, line: Line) -> Event:
         code, slot, held_back, _, _, time, value = line
@@ -189,6 +207,8 @@ class JournalReader:
         made = made if t.platform is None else replace(made, platform=int(t.platform[row]))
         if t.expected is not None:
             made = replace(made, expected=float(t.expected[row]))
+        if t.spare is not None and t.spare[row]:
+            made = replace(made, spare=True)
         if t.slack is not None:
             made = replace(made, slack=float(t.slack[row]))
         if t.borne is not None:

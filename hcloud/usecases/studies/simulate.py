@@ -13,11 +13,13 @@ from hcloud.readers.strategies import (
     ADMISSIONS,
     NAMES,
     SIZINGS,
+    WATCHINGS,
     load_strategy,
     placement_names,
     with_admissions,
     with_placements,
     with_sizings,
+    with_watchings,
 )
 from hcloud.sim.outcomes.comparison import (
     RESERVED,
@@ -41,17 +43,23 @@ if TYPE_CHECKING:
 
 
 def strategies_named(
-    names: Sequence[str], placements: Sequence[str] = (), sizings: Sequence[str] = (), admissions: Sequence[str] = ()
+    names: Sequence[str],
+    placements: Sequence[str] = (),
+    sizings: Sequence[str] = (),
+    admissions: Sequence[str] = (),
+    watchings: Sequence[str] = (),
 ) -> tuple[Strategy, ...]:
-    """The strategies of the given names or files, all five for ``all``, each with every placement, sizing and admission
-    that is named."""
+    """The strategies of the given names or files, all five for ``all``, each with every placement, sizing, admission
+    and watching that is named."""
     wanted = [n for name in names for n in (NAMES if name.lower() == "all" else name.split(","))]
     chosen = [n for name in placements for n in (placement_names() if name.lower() == "all" else name.split(","))]
     placed = with_placements([load_strategy(name) for name in dict.fromkeys(wanted)], tuple(dict.fromkeys(chosen)))
     sizes = [n for name in sizings for n in (SIZINGS if name.lower() == "all" else name.split(","))]
     sized = with_sizings(placed, tuple(dict.fromkeys(sizes)))
     waits = [n for name in admissions for n in (ADMISSIONS if name.lower() == "all" else name.split(","))]
-    return with_admissions(sized, tuple(dict.fromkeys(waits)))
+    waiting = with_admissions(sized, tuple(dict.fromkeys(waits)))
+    seen = [n for name in watchings for n in (WATCHINGS if name.lower() == "all" else name.split(","))]
+    return with_watchings(waiting, tuple(dict.fromkeys(seen)))
 
 
 def compare(

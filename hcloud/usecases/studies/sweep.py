@@ -36,7 +36,7 @@ class Watch:
 @dataclass(frozen=True, slots=True)
 class SweepRequest:
     """What is asked for: keys with values, strategies by name or file (empty: the five), each with every
-    placement and admission that is named, and how many seeds."""
+    placement, admission and watching that is named, and how many seeds."""
 
     vary: tuple[str, ...]
     strategies: tuple[str, ...] = ()
@@ -44,6 +44,7 @@ class SweepRequest:
     seeds: int = 1
     asked: SimulationRequest = field(default_factory=SimulationRequest)
     admissions: tuple[str, ...] = ()
+    watchings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ def prepare(loaded: Loaded, at: datetime, request: SweepRequest, jobs: Jobs | No
     first = loaded.config.planning.seed
     grid = parse_grid(request.vary, request.strategies, range(first, first + request.seeds))
     named = bool(grid.strategies)
-    found = strategies_named(grid.strategies or usual_strategies(loaded), request.placements, (), request.admissions)
+    chosen = grid.strategies or usual_strategies(loaded)
+    found = strategies_named(chosen, request.placements, (), request.admissions, request.watchings)
     grid = replace(grid, strategies=tuple(dict.fromkeys(s.name for s in found)))
     if len(grid.strategies) < len(found):
         raise UsageError("two strategies have the same name", hint="give each file a name of its own")

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from hcloud.control.sessions.story import FilteredSearch, FilterStep, LookedAt, Story, Turn
 
 _MOST_CANDIDATES = 8
+_MOST_STEPS = 12
+_ADJUSTMENTS = {
+    DecisionAction.ENLARGE: "more of server",
+    DecisionAction.SHRINK: "less of server",
+    DecisionAction.MOVE: "moved off server",
+}
 
 
 def explain_story(story: Story) -> Explanation:
@@ -33,6 +39,7 @@ def explain_story(story: Story) -> Explanation:
         ExplanationLine("search", tuple(_looked_at(story)), weight=2),
         ExplanationLine("rejected", tuple(map(_missed, considered.refused)), weight=1),
         ExplanationLine("unless", tuple(map(_said, story.turns)), weight=2),
+        ExplanationLine("adjusted", tuple(_adjusted(story)), weight=2),
         ExplanationLine("later", listed(_later(story)), weight=0),
     )
     return Explanation(f"why job {job.job} went where it went", _answer(story), lines)
@@ -159,6 +166,18 @@ def _said(turn: Turn) -> str:
         side = "above" if turn.at > turn.now else "at most"
         return f"{turn.what} {side} {turn.at:,.1f} s instead of {turn.now:,.1f} s: {turn.then}"
     return f"{turn.what} below {turn.at:.4f} instead of {turn.now:.4f}: {turn.then}"
+
+
+def _adjusted(story: Story) -> Iterator[str]:
+    """What was done about a job that is watched while it runs, when and why."""
+    if not story.setup.rules.watching:
+        return
+    steps = [e for e in story.afterwards if isinstance(e, Decision) and e.action in _ADJUSTMENTS]
+    for step in steps[:_MOST_STEPS]:
+        where = "" if step.instance is None else f" {step.instance}"
+        yield f"{step.at:,.1f} s: {_ADJUSTMENTS[step.action]}{where}; {step.why}"
+    if len(steps) > _MOST_STEPS:
+        yield f"and {counted(len(steps) - _MOST_STEPS, 'step')} more, the last at {steps[-1].at:,.1f} s"
 
 
 def _later(story: Story) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from hcloud.sim.outcomes.comparison import WEEKS
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.sweep import Cell
+from hcloud.sim.outcomes.watched import WatchMeasures
 from hcloud.units import plain, rate
 from hcloud.views.document import (
     ABSENT,
@@ -122,6 +123,28 @@ class _Given(Part):
     performance_p5: Annotated[_Known, From("p5")]
 
 
+class _Watched(Part):
+    held_vcpu_hours: Annotated[Number, From("allocated")]
+    needed_vcpu_hours: Annotated[Number, From("used")]
+    performance_mean: Annotated[_Known, From("mean")]
+    performance_p5: Annotated[_Known, From("p5")]
+    measured_anew: Annotated[Count, From("measured")]
+    enlarged: Count
+    shrunk: Count
+    moved: Count
+    moved_for_a_neighbour: Annotated[Count, From("isolated")]
+    best_effort_evicted: Annotated[Count, From("yielded")]
+    phases: Count
+    phases_that_hurt: Annotated[Count, From("hurt")]
+    found_before_they_hurt: Annotated[Count, From("found")]
+    found_after_they_hurt: Annotated[Count, From("late")]
+    taken_for_a_phase_in_error: Annotated[Count, From("alarms")]
+
+
+def _is_told(watching: WatchMeasures | None) -> bool:
+    return watching is not None and (watching.watched or watching.phases > 0)
+
+
 class _Run(Part):
     seed: Count
     reserved_servers: Annotated[Count, From("pool")]
@@ -147,6 +170,7 @@ class _Run(Part):
     admission: Annotated[
         _Admitted | None, From(lambda of: of.admitted if of.admitted and of.admitted.classes else ABSENT)
     ] = None
+    watching: Annotated[_Watched | None, From(lambda of: of.watching if _is_told(of.watching) else ABSENT)] = None
     faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS
     hours: Annotated[Number, From("cost.hours")]
     reserved_cost: Annotated[_Dollars, From("cost.reserved")]

@@ -21,6 +21,7 @@ from hcloud.sim.setup.cluster_shop import OWN
 from hcloud.units import counted, format_figure
 from hcloud.views.lines import point
 from hcloud.views.studies.admission import admission_lines, admission_notes
+from hcloud.views.studies.watching import watching_lines
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
@@ -74,6 +75,8 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         ("pool use, %", lambda m: 100 * m.use.utilisation, 1),
     ]
     lines += (*_sizing_lines(comparison), *_placement_lines(comparison), *admission_lines(comparison))
+    shown = {label for label, _, _ in lines}
+    lines += (line for line in watching_lines(comparison) if line[0] not in shown)
     names = ("", *(c.name for c in comparison.strategies))
     rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])

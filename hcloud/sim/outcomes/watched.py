@@ -1,0 +1,72 @@
+"""What jobs had and used of capacity while they ran, what changed of them, what was seen of that and done about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hcloud.policy.records import Reals, column
+from hcloud.sim.run import RunOutcome
+
+_MILLI_HOURS = 3_600_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class WatchMeasures:
+    """vCPU-hours that jobs had while they ran, and those of them that they needed; performance against the target of
+    jobs that ended, waiting included: its mean and what 5 % fall below. How often a job was ``measured`` anew, got more
+    of its server (``enlarged``) or less (``shrunk``), ``moved``, moved to make room (``isolated``), or yielded as best
+    effort; ``phases`` that began, those that brought a job below its target (``hurt``), those that were ``found``
+    before they did (or did not) and those found ``late``; and ``alarms``: a job was taken to be of another kind, and
+    was in no phase that nobody had found: what was known of it was wrong. ``watched``: whether anybody looked."""
+
+    allocated: float
+    used: float
+    mean: float
+    p5: float
+    measured: int
+    enlarged: int
+    shrunk: int
+    moved: int
+    isolated: int
+    yielded: int
+    phases: int
+    hurt: int
+    found: int
+    late: int
+    alarms: int
+    watched: bool
+
+    @property
+    def used_share(self) -> float:
+        """The part of what jobs had that they needed."""
+        return self.used / self.allocated if self.allocated else 1.0
+
+
+def watch_measures(outcome: RunOutcome, performance: Reals) -> WatchMeasures:
+    """The figures of a run; ``performance`` of each job relative to isolation at the size it needs (NaN: it did not
+    end)."""
+    world, told = outcome.world, np.minimum(performance[~np.isnan(performance)], 1.0)
+    tally, usage = world.tally, outcome.of_tasks("usage")
+    used = np.minimum(usage, outcome.of_tasks("need") * outcome.of_tasks("ran"))
+    if len(world.watches):
+        used = column(world.watches, "used")
+    return WatchMeasures(
+        allocated=float(usage.sum()) / _MILLI_HOURS,
+        used=float(used.sum()) / _MILLI_HOURS,
+        mean=float(told.mean()) if len(told) else float("nan"),
+        p5=float(np.quantile(told, 0.05)) if len(told) else float("nan"),
+        measured=int(tally.measured),
+        enlarged=int(tally.enlarged),
+        shrunk=int(tally.shrunk),
+        moved=int(tally.moved),
+        isolated=int(tally.isolated),
+        yielded=int(tally.yielded),
+        phases=int(tally.phases),
+        hurt=int(tally.hurt),
+        found=int(tally.found),
+        late=int(tally.late),
+        alarms=int(tally.alarms),
+        watched=bool(world.control.rules.watching),
+    )
