@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from operating import World, closed_after, job
+from operating import World, closed_after, job, setup_of
 from rich.console import Console
 
 from hcloud.control.operating.reached import rate_of
+from hcloud.errors import UsageError
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.job import ServiceTarget, TargetKind
@@ -21,6 +22,7 @@ from hcloud.model.workload import JobKind
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.decide import replay
+from hcloud.usecases.live.operating.engine import check_sizes
 from hcloud.usecases.live.operating.operate import fold_of
 from hcloud.views.live.operating import Moment, operating_screen
 
@@ -172,3 +174,11 @@ def test_who_uses_less_and_answers_sooner_could_bear_more(
         assert busier is not None
         assert busier <= rate * (1 + 1e-9)
     assert (rate_of(target, p99, None, cores) is None) == (p99 <= target)
+
+
+def test_an_engine_that_cannot_change_what_a_job_has_is_refused() -> None:
+    adjusting = setup_of("SR+adjust-to-target", 1).rules
+    with pytest.raises(UsageError, match="Slurm gives a running job no more"):
+        check_sizes("slurm", adjusting)
+    check_sizes("none", adjusting)
+    check_sizes("slurm", setup_of("HM", 1).rules)
