@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from operating import World, closed_after, job
+from operating import World, closed_after, job, setup_of
 from rich.console import Console
 
 from hcloud.control.operating.reached import rate_of
+from hcloud.errors import UsageError
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.job import ServiceTarget, TargetKind
@@ -21,7 +22,9 @@ from hcloud.model.workload import JobKind
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.decide import replay
+from hcloud.usecases.live.operating.engine import check_sizes
 from hcloud.usecases.live.operating.operate import fold_of
+from hcloud.usecases.live.operating.setup import strategy_with
 from hcloud.views.live.operating import Moment, operating_screen
 
 TARGET = ServiceTarget(TargetKind.COMMAND, "true", 100.0)
@@ -118,6 +121,25 @@ def test_nothing_is_taken_back_where_nobody_knows_what_is_used(tmp_path: Path) -
     assert found[-1] >= 2400
 
 
+def test_it_moves_where_its_machine_has_no_more(tmp_path: Path) -> None:
+    """A neighbour has the rest of the machine; the service may begin anew, and does on the other one, with what it
+    needs."""
+    service = pressed(tmp_path / "j", lambda seconds: 2.4 if seconds >= RISES else 0.7)
+    world = service.world
+    web = replace(world.source.orders[0], restartable=True)
+    world.source.orders[:] = [web, job("full", cores=7.0, seconds=ENDS)]
+    world.setup = setup_of("SR+adjust-to-target", 2)
+    world.run()
+    world.check(completed=2)
+    first, second = (ran for ran in world.engine.ran if ran.job == "web")
+    assert (first.instance, second.instance) == (0, 1)
+    assert RISES < second.began - service.began < RISES + 30
+    known = read_journal(world.path)
+    (moved,) = (d for d in known.decisions if d.action is DecisionAction.MOVE)
+    assert "worth the move" in moved.why
+    assert tuple(replay(known, plain())[1]) == known.decisions
+
+
 @pytest.mark.parametrize("kill", ["decided", "noted", "said"])
 def test_what_was_decided_is_so_in_the_end_whenever_the_controller_is_killed(tmp_path: Path, kill: str) -> None:
     """Killed before a size is noted, after that and before the engine knows it, and right after."""
@@ -172,3 +194,18 @@ def test_who_uses_less_and_answers_sooner_could_bear_more(
         assert busier is not None
         assert busier <= rate * (1 + 1e-9)
     assert (rate_of(target, p99, None, cores) is None) == (p99 <= target)
+
+
+def test_an_engine_that_cannot_change_what_a_job_has_is_refused() -> None:
+    adjusting = setup_of("SR+adjust-to-target", 1).rules
+    with pytest.raises(UsageError, match="Slurm gives a running job no more"):
+        check_sizes("slurm", adjusting)
+    check_sizes("none", adjusting)
+    check_sizes("slurm", setup_of("HM", 1).rules)
+
+
+def test_a_way_to_watch_that_there_is_not_is_named() -> None:
+    assert strategy_with(None, "tarcil", "adjust-to-target") == "HM+tarcil+adjust-to-target"
+    assert strategy_with("SR", None, None) == "SR"
+    with pytest.raises(UsageError, match="no watching 'adjust'"):
+        strategy_with("SR", None, "adjust")

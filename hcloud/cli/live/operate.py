@@ -122,13 +122,11 @@ def run(
     from hcloud.control.operating.wanted import SpendingLimits
     from hcloud.usecases.live.operating.harvest import BesideServices
     from hcloud.usecases.live.operating.operate import OperateRequest, operating
-    from hcloud.usecases.live.operating.setup import STRATEGY, Policy
+    from hcloud.usecases.live.operating.setup import Policy, strategy_with
 
     terminal = session(ctx).terminal
     limits = SpendingLimits(_dollars(max_hourly), _dollars(max_total), max_machines)
-    parts = [part for part in (placement, watching) if part is not None]
-    chosen = "+".join([strategy or STRATEGY, *parts]) if parts else strategy
-    policy = Policy(chosen, pool, plan, tuple(family or ()))
+    policy = Policy(strategy_with(strategy, placement, watching), pool, plan, tuple(family or ()))
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
     beside = BesideServices(harvest, harvest_policy, _history(util, servers, harvest_policy))
