@@ -74,7 +74,7 @@ class _Whole(JITCodeLibrary):
         for function in module.functions:
             if not function.is_declaration and function.name not in own:
                 function.linkage = "internal"
-        passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=2)
+        passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=3)
         passes.run(module, builder)
         module.verify()
         finish: Any = self._finalize_final_module

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -244,6 +244,7 @@ class World:
     follow: bool = False
     probe: Callable[[int], float | None] | None = None
     measure: Callable[[ServiceTarget], float] | None = None
+    used: Callable[[], Mapping[tuple[str, int], float]] | None = None
     known: Teachable | None = None
     replan: Callable[[float], CommitmentsAdvised] | None = None
     replan_every: float = math.inf
@@ -325,6 +326,7 @@ class World:
             replan_every=self.replan_every,
             follow=self.follow,
             harvest=self.harvest,
+            used=self.used,
         )
         machines = Machines(self.cloud, self.cloud.clock, WaitLimits(ended=30.0, first_poll=0.5), self.rhythm.settled)
         there = self.engine, self.source, machines, self._file, self.cloud.clock, AtOnce()

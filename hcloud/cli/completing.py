@@ -20,6 +20,8 @@ SCENARIOS = tuple(
         "ec2-1000", "ec2-1000-high", "ec2-1000-oversubscribed",
         "tarcil-110", "tarcil-110-mixed", "tarcil-110-durations",
         "tarcil-110-residents", "tarcil-110-mixed-residents", "quasar-200",
+        "quasar-200-hadoop", "quasar-200-frameworks",
+        "quasar-200-web-flat", "quasar-200-web-fluctuating", "quasar-200-web-spike", "quasar-200-day",
         "tarcil-200-short", "tarcil-200-medium", "tarcil-200-long", "tarcil-400", "fleet-10000",
     )
 )  # fmt: skip

@@ -121,7 +121,8 @@ class Jobs:
     ``bears`` [job, resource] are the vectors that single jobs state, before those of their applications; -1: none.
     ``target`` is the index into ``targets`` of jobs that state what they are to achieve instead of a size (-1: none).
     ``requires`` is what each requires of a machine, as index into ``requirements`` (-1: nothing); ``servers`` is on how
-    many servers each runs at once, an equal part on each.
+    many servers each runs at once, an equal part on each. ``courses`` say of applications how the need of their jobs
+    changes while they run: from which share of the work each needs how many times as much; nobody is told.
     """
 
     submit: Floats
@@ -151,6 +152,7 @@ class Jobs:
     requires: Codes | None = None
     requirements: tuple[str, ...] = ()
     servers: Codes | None = None
+    courses: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.submit)

@@ -24,8 +24,10 @@ _MIB = 1024.0
 _LEAST = 0.01
 """A rate below this counts as this: what is asked for at once is a hundred times what there is at most."""
 _SAME = 1.1
-"""Ours: a rate up to so many times one that was seen tells of the same load."""
+"""Ours: a rate up to so many times one that was seen, in proportion to the size, tells of the same load."""
 _MOST_TURNS = 20
+_SOON = 6.0
+"""Ours: a size that turns out too small within so many times what steps are apart was so from the start."""
 _ENTRIES, _MOST_POINTS = 10, 99
 
 
@@ -40,7 +42,7 @@ class Sighting:
 class Watched:
     """A record of a job by who decides: when it was last ``adjusted`` and which ``way`` (1: more, -1: less, 0: never),
     how often it ``turned`` lately; a size, in thousandths of a vCPU, that was ``short`` after it had been at a rate
-    (``rated``) with more."""
+    (``rated``, for each of them) with more."""
 
     adjusted: float
     way: int
@@ -141,7 +143,7 @@ def next_step(rules: Rules, job: Watched, measured: tuple[float, float], at: Pos
 
 def _less(rules: Rules, job: Watched, rate: float, what: tuple[int, Position]) -> tuple[int, int]:
     wanted, at = max(what[0], what[1].floor), what[1]
-    is_known_short = wanted <= job.short and rate <= job.rated * _SAME
+    is_known_short = wanted <= job.short and rate <= job.rated * at.cores * _SAME
     if not rules.shrink or wanted >= at.cores or is_known_short:
         return KEEP, at.cores
     return SHRINK, wanted
@@ -174,9 +176,9 @@ def remember(rules: Rules, job: Watched, rate: float, step: tuple[int, int], now
     elif way * job.way < 0:
         job.turned = min(job.turned + 1, _MOST_TURNS)
     if way < 0:
-        job.rated = max(rate, job.rated) if is_lately else rate
-    elif job.way < 0:
-        job.short = step[1]
+        job.rated = max(rate / step[1], job.rated) if is_lately else rate / step[1]
+    elif job.way < 0:  # later it is the load that has changed
+        job.short = step[1] if now - job.adjusted <= _SOON * rules.apart else 0
     job.way, job.adjusted = way, now
 
 

@@ -12,12 +12,12 @@ import shlex
 import signal
 import ssl
 import subprocess
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import SplitResult, urlencode, urlsplit
 
+from hcloud.at_once import in_parallel
 from hcloud.errors import HcloudError
 from hcloud.model.running.job import ServiceTarget, TargetKind
 
@@ -115,11 +115,10 @@ class _Load:
 
 def _by_requests(target: ServiceTarget, how: Measuring) -> float:
     load = _Load(_address(target.probe), how, time.monotonic())
-    senders = [threading.Thread(target=load.run, daemon=True) for _ in range(_CONNECTIONS)]
-    for sender in senders:
-        sender.start()
-    for sender in senders:
-        sender.join()
+    try:
+        in_parallel(lambda _: load.run(), range(_CONNECTIONS), _CONNECTIONS)
+    except MemoryError as error:
+        raise ProbeError(f"{target.probe}: there is no memory to measure it: {error}") from error
     asked = len(load.times) + len(load.failed)
     if len(load.failed) > _MOST_FAILED * asked:
         raise ProbeError(f"{target.probe}: {len(load.failed)} of {asked} requests failed: {load.failed[-1]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -47,16 +48,26 @@ def load_strategy(name: str) -> Strategy:
     found = read_strategy(find_file(base, strategy_names(), bundled("policies"), "strategy"))
     parts = [placement] if Path(placement).is_file() else placement.split(WITH)
     for part in parts if joined else ():
-        name = part.lower()
-        found = _changed_by(name)(found, part)
+        found = _changed_by(part)(found, part)
     return found
 
 
-def _changed_by(name: str) -> Callable[[Strategy, str], Strategy]:
-    """What replaces the part of a strategy that a bundled document of this name states."""
-    if name in WATCHINGS:
+def _changed_by(part: str) -> Callable[[Strategy, str], Strategy]:
+    """What replaces the part of a strategy that a bundled document of this name states, or the user's own at this
+    path."""
+    name = part.lower()
+    if name in WATCHINGS or _states(Path(part), "monitoring"):
         return with_watching
     return with_sizing if name in SIZINGS else with_admission if name in ADMISSIONS else with_placement
+
+
+def _states(path: Path, mechanism: str) -> bool:
+    """Whether a user's own file states a mechanism; what is wrong with it is told by whoever reads it."""
+    try:
+        text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    except (OSError, ValueError):
+        return False
+    return re.search(rf"^{mechanism}:", text, re.MULTILINE) is not None
 
 
 def placement_names() -> tuple[str, ...]:

@@ -60,11 +60,14 @@ def taken(one: Decision) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     "name",
     ["SR+reactive", "SR+requested+sampled", "SR+requested+adjust-to-target", "SR+paragon+multi-class+adjust-to-target",
-     "HM+adjust-to-target"],
+     "HM+adjust-to-target", "SR+adjust-to-target unprofiled"],
 )  # fmt: skip
 def test_a_controller_that_sees_the_journal_alone_decides_the_same(name: str) -> None:
     """Phases and errors are the simulator's: a session has no table of them."""
-    setting = ground(name, 8, PHASED)
+    setting = ground(name.removesuffix(" unprofiled"), 8, PHASED)
+    if "unprofiled" in name:
+        parts = (replace(m, rule="requested") if m.name == "information" else m for m in setting.strategy.mechanisms)
+        setting = replace(setting, strategy=replace(setting.strategy, mechanisms=tuple(parts)))
     tasks = tasks_in(setting, excerpt(110))
     tasks = replace(tasks, spare=(np.arange(len(tasks)) % 4 == 0).astype(np.int64))
     outcome = run(setting, tasks, journal=True)

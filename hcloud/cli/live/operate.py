@@ -85,6 +85,9 @@ def run(
     placement: Annotated[
         str | None, typer.Option(help="Which server of a pool: greedy, least-loaded, tarcil ... or a file.")
     ] = None,
+    watching: Annotated[
+        str | None, typer.Option(help="Keep running jobs at their targets: adjust-to-target, off ... or a file.")
+    ] = None,
     pool: Annotated[int | None, typer.Option(min=0, help="Reserved machines.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Strategy and reserve of a plan.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
@@ -119,12 +122,11 @@ def run(
     from hcloud.control.operating.wanted import SpendingLimits
     from hcloud.usecases.live.operating.harvest import BesideServices
     from hcloud.usecases.live.operating.operate import OperateRequest, operating
-    from hcloud.usecases.live.operating.setup import STRATEGY, Policy
+    from hcloud.usecases.live.operating.setup import Policy, strategy_with
 
     terminal = session(ctx).terminal
     limits = SpendingLimits(_dollars(max_hourly), _dollars(max_total), max_machines)
-    chosen = strategy if placement is None else f"{strategy or STRATEGY}+{placement}"
-    policy = Policy(chosen, pool, plan, tuple(family or ()))
+    policy = Policy(strategy_with(strategy, placement, watching), pool, plan, tuple(family or ()))
     source = ctx.get_parameter_source("engine")
     said = engine if source is not None and source.name != "DEFAULT" else None  # else that of the work that goes on
     beside = BesideServices(harvest, harvest_policy, _history(util, servers, harvest_policy))

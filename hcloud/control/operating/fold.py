@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
@@ -13,7 +12,7 @@ from hcloud.control.operating.records import FoldImage, JobRecord, MachinePhase,
 from hcloud.control.operating.results import Results
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
-from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.decision import Decision, DecisionAction, finite
 from hcloud.model.running.event import Cancelled, Completion, Event, Failed, Latency, LaunchFailed, Quality
 from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import KEPT
@@ -34,6 +33,7 @@ from hcloud.model.running.note import (
     LimitsSet,
     Note,
     NotLaunched,
+    Sized,
 )
 from hcloud.policy.facts import Setup
 
@@ -79,12 +79,12 @@ class Fold:
         kept = [m for m in self.machines.values() if m.phase is not MachinePhase.GONE or m.released is None]
         return FoldImage(
             kept,
-            [replace(job, decision=_finite(job.decision)) for job in self.active.values()],
+            [replace(job, decision=finite(job.decision)) for job in self.active.values()],
             list(self.queue),
             sorted(self.known),
             dict(self.results.counted),
             [(*what, until) for what, until in self.shut.items()],
-            [told for d in self.decisions if (told := _finite(d)) is not None],
+            [told for d in self.decisions if (told := finite(d)) is not None],
             self.spent_before,
             self.asked,
             self.is_finished,
@@ -247,7 +247,11 @@ class Fold:
     def _(self, entry: Beginning) -> None:
         job = self.jobs[entry.job]
         job.attempt, job.on, job.leaving, job.rests = entry.attempt, entry.instance, False, False
-        job.began = job.ended = job.code = None
+        job.began = job.ended = job.code = job.sized = None
+
+    @_note.register
+    def _(self, entry: Sized) -> None:
+        self.jobs[entry.job].sized = entry.cores
 
     @_note.register
     def _(self, entry: AttemptOver) -> None:
@@ -265,7 +269,7 @@ class Fold:
     def _(self, entry: Latency) -> None:
         job = self.jobs[entry.job]
         if job.order.target is not None:
-            job.looks += 1
+            job.looks, job.p99 = job.looks + 1, entry.p99
             job.kept_looks += job.order.target.kept_at(entry.p99)
 
     @_note.register
@@ -388,9 +392,3 @@ class Fold:
     def hourly(self) -> Decimal:
         """Dollars an hour of all that stands or may stand."""
         return sum((m.hourly or Decimal(0) for m in self.standing.values() if m.stands), Decimal(0))
-
-
-def _finite(decision: Decision | None) -> Decision | None:
-    """A decision that JSON can hold: a wait without a foreseeable end has no margin."""
-    endless = decision is not None and decision.margin is not None and not math.isfinite(decision.margin)
-    return replace(decision, margin=None) if decision is not None and endless else decision

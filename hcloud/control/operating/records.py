@@ -75,7 +75,8 @@ class JobRecord:
     begun (None: it was not); ``leaving`` says that this attempt is to end so that another may begin, ``rests`` that it
     did its work: a piece keeps its place until the other pieces of its job did theirs. ``result`` says
     how it ended: completed, failed, cancelled, lost, refused. ``kept_looks`` is the sum of the shares of its target
-    that a service kept at so many ``looks``."""
+    that a service kept at so many ``looks``, the last of which found it at ``p99`` milliseconds; ``sized`` thousandths
+    of a vCPU are what it was given since it began (None: nothing else than it asks for)."""
 
     order: JobOrder
     came: float
@@ -93,6 +94,8 @@ class JobRecord:
     decision: Decision | None = None
     looks: int = 0
     kept_looks: float = 0.0
+    p99: float | None = None
+    sized: int | None = None
 
     @property
     def reached(self) -> float | None:

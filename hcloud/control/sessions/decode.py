@@ -149,7 +149,8 @@ def _suffering(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Wo
         then = "its estimate was wrong and is corrected, and it is placed anew"
     if order.what == codes.MOVE and order.reason == codes.BETTER_ELSEWHERE:
         then = "what it gains on another server is worth the move"
-    why = f"it runs at {percent(done)} of its performance in isolation, below {percent(level)}; {then}"
+    promised = "its target" if setup.rules.watching else "its performance in isolation"
+    why = f"it runs at {percent(done)} of {promised}, below {percent(level)}; {then}"
     return "below-qos", level - done, "share of performance", why
 
 

@@ -8,12 +8,14 @@ from functools import partial
 
 from hcloud.control.operating.happened import performance_until
 from hcloud.control.operating.records import JobRecord
+from hcloud.live.operating.acting import Action
+from hcloud.live.operating.adjusting import Adjuster
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.learning import Learner
 from hcloud.live.operating.workers import Answer
-from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import BelowQos, Latency
 from hcloud.model.running.job import JobPhase, JobSighting, Told
+from hcloud.model.running.note import Sized
 
 
 class Judge:
@@ -22,16 +24,20 @@ class Judge:
     def __init__(self, desk: OperatingDesk, learner: Learner) -> None:
         self._desk, self._learner = desk, learner
         self._below: dict[str, float] = {}
+        self._adjuster = Adjuster(desk)
+        self._sized: dict[tuple[str, int], int] = {}
 
     def judge(self, now: float) -> None:
         """Look at all that run, and at what others measured."""
         told, self._desk.told = self._desk.told, []
+        self._adjuster.look(now)
         for event in told:
             self._hear(event, now)
         for job in list(self._desk.fold.active.values()):
             seen = self._runs(job)
             if seen is None:  # what begins anew is judged anew
                 self._below.pop(job.order.id, None)
+                self._adjuster.forget(job.order.id)
                 self._learner.begins_anew(job.order.id)
                 self._desk.measured.pop(job.order.id, None)
                 continue
@@ -40,7 +46,7 @@ class Judge:
                 continue
             share = None if seen.began is None else performance_until(job.order, seen.began, seen.progress, now)
             if share is not None:
-                self._compare(job, share, now)
+                self._compare(job, share, None, now)
 
     def _hear(self, event: Told, now: float) -> None:
         """What was measured elsewhere; of what is over, or gone, nothing follows."""
@@ -68,7 +74,7 @@ class Judge:
         desk, target, name = self._desk, job.order.target, job.order.id
         if target is None or desk.terms.measure is None or desk.busy("latency", name):
             return
-        if now - desk.measured.setdefault(name, now) >= desk.terms.rhythm.measure:  # it may be starting still
+        if now - desk.measured.setdefault(name, now) >= self._adjuster.period:  # it may be starting still
             desk.measured[name] = now
             desk.do("latency", name, partial(desk.terms.measure, target))
 
@@ -82,12 +88,16 @@ class Judge:
         self._desk.troubles.pop(f"latency of {name}", None)
         self._desk.happen(Latency(now, name, answer.found))
         if job.order.target is not None:
-            self._compare(job, job.order.target.kept_at(answer.found), now)
+            rate = self._adjuster.rate(job, answer.found)
+            self._compare(job, job.order.target.kept_at(answer.found), rate, now)
 
-    def _compare(self, job: JobRecord, share: float, now: float) -> None:
+    def _compare(self, job: JobRecord, share: float, rate: float | None, now: float) -> None:
         """Below the level at this look and at one so long ago, and not above it between."""
         rules, name = self._desk.session.setup.rules, job.order.id
         if not rules.monitor:
+            return
+        if self._adjuster.is_on:
+            self._adjust(job, share, rate, now)
             return
         if share >= rules.monitor_level:
             self._below.pop(name, None)
@@ -96,12 +106,44 @@ class Judge:
             del self._below[name]
             self._suffers(job, share, now)
 
+    def _adjust(self, job: JobRecord, share: float, rate: float | None, now: float) -> None:
+        """Have a job adjusted that is off its target."""
+        is_below = self._adjuster.is_below(share)
+        if not is_below:
+            self._learner.keeps(job.order.id, now)
+        made = self._adjuster.measured(job, share, rate, now)
+        if is_below and made is not None:
+            self._learner.misses(job, now)
+            if not made:
+                self._learner.suspect(job, share, now)
+
     def _suffers(self, job: JobRecord, share: float, now: float) -> None:
         desk, name = self._desk, job.order.id
         self._learner.misses(job, now)
-        made = [d for d in desk.happen(BelowQos(now, name, share)) if d.job == name]
-        if not made:
+        if not any(d.job == name for d in desk.happen(BelowQos(now, name, share))):
             self._learner.suspect(job, share, now)
-        if any(d.action is DecisionAction.ENLARGE for d in made):
-            cores = desk.session.cores_of(name)
-            desk.do("resize", name, partial(desk.parts.engine.resize, name, job.attempt, cores))
+
+    def intended(self, now: float) -> list[Action]:
+        """Running jobs are to have what was decided: noted here, and said until the engine took it."""
+        found: list[Action] = []
+        if not self._desk.session.setup.rules.monitor:
+            return found
+        for job in self._desk.fold.active.values():
+            if self._runs(job) is not None:
+                found += self._size(job, now)
+        return found
+
+    def _size(self, job: JobRecord, now: float) -> list[Action]:
+        desk, about = self._desk, (job.order.id, job.attempt)
+        cores = desk.session.cores_of(job.order.id) if job.order.id in desk.session.tables.rows else 0
+        if cores and cores != (job.sized or job.order.cores):
+            desk.tell(Sized(now, job.order.id, cores))
+        if not cores or job.sized is None or self._sized.get(about) == cores or not desk.may_say("resize", about, now):
+            return []
+
+        def resized() -> None:
+            desk.parts.engine.resize(*about, cores)
+            self._sized[about] = cores
+
+        desk.said("resize", about, now)
+        return [partial(desk.do, "resize", job.order.id, resized)]

@@ -102,7 +102,7 @@ class OperatingLoop:
         self._learner.flush(now)
         advise(desk, now)
         desk.happen(ClockTick(now))
-        actions = self._on_idle_capacity(now) + intended(desk, now)
+        actions = self._on_idle_capacity(now) + intended(desk, now) + self._judge.intended(now)
         if desk.write():
             desk.parts.crash(NOTED)
             for action in actions:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hcloud.model.running.event import Event
@@ -76,3 +77,9 @@ class GoneOn:
 
 Entry = Event | Decision
 """A line of a journal: what happened, or what was decided."""
+
+
+def finite(decision: Decision | None) -> Decision | None:
+    """A decision that JSON can hold: a wait without a foreseeable end has no margin."""
+    endless = decision is not None and decision.margin is not None and not math.isfinite(decision.margin)
+    return replace(decision, margin=None) if decision is not None and endless else decision

@@ -87,6 +87,15 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
+class Sized:
+    """A running job is about to have so many thousandths of a vCPU."""
+
+    at: float
+    job: str
+    cores: int
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptOver:
     """Nothing of an attempt of a job is left."""
 
@@ -197,6 +206,7 @@ Note = (
     | NotLaunched
     | Ended
     | Beginning
+    | Sized
     | AttemptOver
     | Held
     | Asked

@@ -94,7 +94,9 @@ def _tell(w: SimulatedWorld, number: int, measured: tuple[float, int], now: floa
 
 def _measure(w: SimulatedWorld, number: int, performance: float, now: float) -> int:
     """Measure a job anew in the two resources that are most pressed on its server: whether it is of another kind than
-    it was taken for."""
+    it was taken for. Nobody looks at what jobs are like where they are not profiled."""
+    if w.control.rules.informed == 0:
+        return 0
     task, job, nature = w.tasks[number], w.control.jobs[number], w.tally.nature
     one, two = _most_pressed(w.control.servers[job.server].pressure)
     for i in range(RESOURCES):
@@ -140,8 +142,9 @@ def _sweep(w: SimulatedWorld, now: float) -> None:
     tally.sweeps += 1
     for number in range(tally.next_job):
         task = w.tasks[number]
+        spare = w.control.watched[number].spare
         chance = w.chances[(number * _STRIDE + tally.sweeps * _TURN) % len(w.chances)]
-        if task.running and now - task.began >= rules.sample_every and chance < rules.sampled_share:
+        if task.running and not spare and now - task.began >= rules.sample_every and chance < rules.sampled_share:
             settle(task, now)
             performance = performance_now(task)
             if _measure(w, number, performance, now):

@@ -50,8 +50,11 @@ def rated(w: SimulatedWorld, number: int, slow: tuple[float, float, float], now:
 
 
 def expect_look(w: SimulatedWorld, number: int, now: float) -> None:
-    """Look after a job when it has been off its target for long enough, unless that is expected already."""
+    """Look after a job when it has been off its target for long enough, unless that is expected already. Best effort
+    has none."""
     watch, rules = w.watches[number], w.control.rules
+    if w.control.watched[number].spare:
+        return
     due = due_at(rules, watch, w.control.watched[number])
     if due == math.inf:
         return

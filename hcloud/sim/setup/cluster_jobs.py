@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +59,8 @@ class Lengths:
 class AppGroup:
     """Applications of one class: how many there are, which part of the jobs is theirs, what they press on most, the
     vCPUs that a job of theirs may hold, and how long one runs. Jobs that are ``resident`` hold that part of all vCPUs
-    from the start to the end, and have no other share."""
+    from the start to the end, and have no other share. Those of a ``course`` change while they run: from each share of
+    their time they need so many times as much. ``best_effort`` takes what others leave."""
 
     name: str
     apps: int
@@ -69,6 +70,8 @@ class AppGroup:
     lengths: Lengths = Lengths()
     kind: JobKind = JobKind.BATCH
     resident: float = 0.0
+    course: tuple[tuple[float, float], ...] = ()
+    best_effort: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +103,22 @@ class Arrivals:
 
 
 @dataclass(frozen=True, slots=True)
+class Filler:
+    """So many jobs of the last group, one every ``gap`` seconds, that come beside those of the study."""
+
+    jobs: int
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterRecipe:
     """The jobs of a scenario: ``cluster`` is where they run, ``load`` the vCPUs needed over those there are: at the
     peak, or where a ``steady`` stream comes in the mean. All lengths are stretched alike until that holds, none
     beyond the ``limits``. ``once_each`` jobs begin with every application once; in ``phases`` the middle third of the
     jobs presses on memory more than the others. ``tolerance_apart`` says that what applications tolerate is drawn
-    beside what they cause."""
+    beside what they cause. ``filler`` is best effort beside the jobs. Where lengths are ``stated`` the load follows
+    from them, unless another is asked for.
+    """
 
     name: str
     cluster: str
@@ -117,6 +130,8 @@ class ClusterRecipe:
     once_each: bool = False
     phases: bool = False
     tolerance_apart: bool = False
+    filler: Filler | None = None
+    stated: bool = False
 
     @property
     def resident(self) -> float:
@@ -189,8 +204,9 @@ def _cores_seconds(recipe: ClusterRecipe) -> float:
 def applications_of_jobs(recipe: ClusterRecipe, found: Applications, seed: int) -> Ints:
     """The application of each job, in the order in which jobs come."""
     chance, count = stream(seed, f"{recipe.name}: jobs"), recipe.arrivals.count
-    first = min(len(found.names), count) if recipe.once_each else 0
-    begun = chance.permutation(len(found.names))[:first]
+    own = sum(g.apps for g in recipe.groups if not g.best_effort)
+    first = min(own, count) if recipe.once_each else 0
+    begun = chance.permutation(own)[:first]
     if recipe.phases:
         begun = _in_phases(found, chance, first)
     together = recipe.arrivals.together
@@ -199,6 +215,16 @@ def applications_of_jobs(recipe: ClusterRecipe, found: Applications, seed: int) 
     sizes = np.array([g.apps for g in recipe.groups])
     drawn = starts[groups] + (chance.random(len(groups)) * sizes[groups]).astype(np.int64)
     return np.concatenate([begun, np.repeat(drawn, together)]).astype(np.int64)
+
+
+def fillers_of(recipe: ClusterRecipe, found: Applications, seed: int) -> tuple[Ints, Floats]:
+    """The applications of best effort that comes beside the jobs, and when."""
+    if recipe.filler is None:
+        return np.zeros(0, np.int64), np.zeros(0)
+    group = len(recipe.groups) - 1
+    drawn = stream(seed, f"{recipe.name}: best effort").random(recipe.filler.jobs) * recipe.groups[group].apps
+    first = int(np.searchsorted(found.group, group))
+    return first + drawn.astype(np.int64), recipe.filler.gap * np.arange(recipe.filler.jobs, dtype=np.float64)
 
 
 def residents_of(recipe: ClusterRecipe, found: Applications, cluster: Cluster) -> tuple[Ints, Floats]:
@@ -240,98 +266,3 @@ def peak(submit: Floats, seconds: Floats, cores: Floats) -> float:
     """The most vCPUs that jobs hold at one moment where each begins when it comes."""
     times, held = np.concatenate([submit + seconds, submit]), np.concatenate([-cores, cores])
     return float(np.cumsum(held[np.lexsort((held, times))]).max())
-
-
-_SINGLE, _THREADED, _MIXED, _STORAGE = ("single", "threaded", "mix", "storage")
-
-
-def _paragon(shares: Sequence[float], *, threads: bool, mixes: tuple[int, ...]) -> tuple[AppGroup, ...]:
-    """The pool of Paragon and ARQ (§5): 29 single-threaded applications, 22 multithreaded, 350 mixes of four, 25 that
-    use storage. Ours: what each presses on, and log-normal lengths."""
-    lengths = Lengths(900.0, 0.8)
-    return (
-        AppGroup(_SINGLE, 29, shares[0], CPU, (1,), lengths),
-        AppGroup(_THREADED, 22, shares[1], MEMORY, (1, 2, 3, 4) if threads else (1,), lengths),
-        AppGroup(_MIXED, 350, shares[2], (*CPU, *MEMORY), mixes, lengths),
-        AppGroup(_STORAGE, 25, shares[3], ("disk", "network", "memcap"), (1,), lengths),
-    )
-
-
-_POOL, _ONE_EACH = (29 / 426, 22 / 426, 350 / 426, 25 / 426), (0.25, 0.25, 0.25, 0.25)
-_MINUTES = (120.0, 14_400.0)
-
-
-def _local(name: str, arrivals: Arrivals, load: float, *, threads: bool = False, phases: bool = False) -> ClusterRecipe:
-    """178 jobs for 178 cores: one core each. Ours: where more are needed than there are, threads hold up to four and
-    mixes one or two."""
-    groups = _paragon(_POOL, threads=threads, mixes=(1, 2) if threads else (1,))
-    return ClusterRecipe(
-        name, "local-40", groups, arrivals, load, steady=False, limits=_MINUTES, once_each=True, phases=phases,
-        tolerance_apart=True,
-    )  # fmt: skip
-
-
-def _ec2(name: str, arrivals: Arrivals, load: float) -> ClusterRecipe:
-    """2,500 jobs of one vCPU cannot need half of 7,355. Ours: a mix of four holds four, threads one to four."""
-    groups = _paragon(_ONE_EACH, threads=True, mixes=(4,))
-    return ClusterRecipe(
-        name, "ec2-1000", groups, arrivals, load, steady=False, limits=_MINUTES, once_each=True, tolerance_apart=True
-    )
-
-
-def _tasks(name: str, cluster: str, jobs: int, lengths: Lengths) -> ClusterRecipe:
-    """A steady stream of tasks of one vCPU at 80 % of what there is."""
-    groups = (
-        AppGroup("compute", 10, 0.5, CPU, lengths=lengths),
-        AppGroup("memory", 10, 0.5, (*MEMORY, "network"), lengths=lengths),
-    )
-    return ClusterRecipe(name, cluster, groups, Arrivals(jobs), 0.8)
-
-
-_MEMCACHED = AppGroup(
-    "memcached", 5, 0.0, ("llc", "llcbw", "membw", "network"), (4,), kind=JobKind.SERVICE, resident=0.4
-)
-"""Ours: four vCPUs each."""
-
-
-def _beside_residents(name: str, cluster: str, jobs: int) -> ClusterRecipe:
-    """Tasks of 100 ms, 20 a job, beside services on 40 % of the vCPUs. Ours: 70 % are needed in all, and the services
-    are placed as the first jobs."""
-    usual = _tasks(name, cluster, jobs, Lengths(0.1))
-    return replace(usual, groups=(*usual.groups, _MEMCACHED), arrivals=Arrivals(jobs, together=20), load=0.7)
-
-
-_FRAMEWORKS = (
-    AppGroup("spark", 10, 0.4, (*MEMORY, "network"), (4, 8), Lengths(30.0, 0.8)),
-    AppGroup("hadoop", 10, 0.2, ("disk", "network", "membw", "cpu"), (4, 8, 16), Lengths(600.0, 0.8)),
-    AppGroup("storm", 5, 0.1, ("network", "cpu", "llc"), (4, 8), Lengths(900.0, 0.8)),
-    AppGroup("service", 5, 0.1, ("llc", "llcbw", "membw", "network"), (2, 4, 8), Lengths(1800.0, 0.8), JobKind.SERVICE),
-    AppGroup("single-node", 20, 0.2, CPU, (1, 2, 4), Lengths(300.0, 0.8)),
-)
-"""Ours: shares, sizes and lengths of what the text names (thesis §7.6.3)."""
-
-RECIPES = {
-    recipe.name: recipe
-    for recipe in (
-        _local("local-40", Arrivals(178, 10.0), 0.5),
-        _local("local-40-medium", Arrivals(178, 10.0, 1.0), 0.95),
-        _local("local-40-bell", Arrivals(178, 10.0, bell=True), 0.95),
-        _local("local-40-phases", Arrivals(178, 10.0), 0.95, phases=True),
-        _local("local-40-oversubscribed", Arrivals(178, 1.0), 1.2, threads=True),
-        _ec2("ec2-1000", Arrivals(2500, 1.0), 0.5),
-        _ec2("ec2-1000-high", Arrivals(5000, 1.0), 0.95),
-        _ec2("ec2-1000-oversubscribed", Arrivals(7500, 1.0, burst=Burst(3750, 1000, 100.0)), 1.2),
-        _tasks("tarcil-110", "tarcil-110", 100_000, Lengths(0.1)),
-        _tasks("tarcil-110-mixed", "tarcil-110-mixed", 100_000, Lengths(0.1)),
-        _tasks("tarcil-110-durations", "tarcil-110", 20_000, Lengths(between=(0.01, 600.0))),
-        _beside_residents("tarcil-110-residents", "tarcil-110", 60_000),
-        _beside_residents("tarcil-110-mixed-residents", "tarcil-110-mixed", 60_000),
-        ClusterRecipe("quasar-200", "quasar-200", _FRAMEWORKS, Arrivals(1200, 1.0), 0.95, steady=False),
-        _tasks("tarcil-200-short", "tarcil-200", 100_000, Lengths(0.1)),
-        _tasks("tarcil-200-medium", "tarcil-200", 100_000, Lengths(between=(1.0, 10.0))),
-        _tasks("tarcil-200-long", "tarcil-200", 30_000, Lengths(between=(10.0, 600.0))),
-        ClusterRecipe("tarcil-400", "tarcil-400", _FRAMEWORKS, Arrivals(7200, 1.0), 0.725),
-        _tasks("fleet-10000", "fleet-10000", 1_000_000, Lengths(60.0, 0.8)),
-    )
-}
-"""The scenarios by name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,21 +12,23 @@ from hcloud.errors import UsageError
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.cluster import Cluster
+from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.model.workload import Jobs, Modelled, Provenance, Window
 from hcloud.planning.forecasting.window import window_of
 from hcloud.sim.setup.cluster_jobs import (
     MEMORY_GROUPED,
     MOST,
-    RECIPES,
     Applications,
     ClusterRecipe,
     applications_of_jobs,
+    fillers_of,
     of_each,
     peak,
     residents_of,
     stretched,
     submissions,
 )
+from hcloud.sim.setup.recipes import RECIPES
 from hcloud.sim.setup.scenarios import ScenarioCheck
 from hcloud.sim.setup.streams import stream
 
@@ -107,22 +109,27 @@ def cluster_scenario(
     """
     recipe = RECIPES[name]
     found = Applications.drawn(recipe, cloud, seed)
-    app = applications_of_jobs(recipe, found, seed)
     submit, span = submissions(recipe, cluster, seed)
+    filling, times = fillers_of(recipe, found, seed)
+    app, submit = np.append(applications_of_jobs(recipe, found, seed), filling), np.append(submit, times)
+    order = np.argsort(submit, kind="stable")
+    app, submit, own = app[order], submit[order], order < len(order) - len(filling)
     groups, chance = found.group[app], stream(seed, f"{name}: sizes")
     cores = of_each(recipe, groups, lambda g, n: chance.choice(g.vcpus, n).astype(np.float64))
     chance = stream(seed, f"{name}: lengths")
     lengths = of_each(recipe, groups, lambda g, n: g.lengths.drawn(chance, n))
     level = _Level(recipe, cluster, submit, cores, span)
     wanted = recipe.load if load is None else load
+    wanted = level.of(lengths) if recipe.stated and load is None else wanted
     load = None if wanted == recipe.load else load
     if wanted <= recipe.resident:
         raise UsageError(
             f"--load {wanted:g}: {recipe.resident:g} of the vCPUs of scenario:{name} are held by residents alone",
             hint=f"write a load above {recipe.resident:g}",
         )
-    seconds = level.fitted(lengths, wanted - recipe.resident)
-    checked = groups, (wanted, level.of(seconds) + recipe.resident, load is None)
+    stays = recipe.stated and load is None
+    seconds = lengths if stays else level.fitted(lengths, wanted - recipe.resident)
+    checked = groups[own], (wanted, level.of(seconds) + recipe.resident, load is None)
     beside, held = residents_of(recipe, found, cluster)
     app, cores = np.append(beside, app), np.append(held, cores)
     submit, seconds = np.append(np.zeros(len(held)), submit), np.append(np.full(len(held), span), seconds)
@@ -192,7 +199,23 @@ def _jobs(recipe: ClusterRecipe, cluster: Cluster, seed: int, drawn: _Drawn) -> 
         vectors=_by_application(found, found.causes),
         tolerates=_by_application(found, _tolerated(recipe, found.causes, seed)) if recipe.tolerance_apart else {},
         vector_errors=dict.fromkeys(found.names, (_CLASSIFIED,) * len(RESOURCES)),
+        courses=_courses(recipe, found),
+        **_best_effort(recipe, found, app),
     )  # fmt: skip
+
+
+def _courses(recipe: ClusterRecipe, found: Applications) -> dict[str, tuple[tuple[float, float], ...]]:
+    told = {name: recipe.groups[at].course for name, at in zip(found.names, found.group.tolist(), strict=True)}
+    return {name: course for name, course in told.items() if course}
+
+
+def _best_effort(recipe: ClusterRecipe, found: Applications, app: Ints) -> dict[str, Any]:
+    """The target of those that take what others leave."""
+    if not any(group.best_effort for group in recipe.groups):
+        return {}
+    spare = np.array([group.best_effort for group in recipe.groups])[found.group[app]]
+    target = TargetedSize(JobTarget(GoalKind.NONE))
+    return {"target": np.where(spare, 0, -1).astype(np.int32), "targets": (target,)}
 
 
 def _by_application(found: Applications, points: Ints) -> dict[str, tuple[int, ...]]:
@@ -221,13 +244,15 @@ def _checks(
     yield ScenarioCheck("servers", servers, cluster.servers, 0.0)
     if vcpus:
         yield ScenarioCheck("vCPUs of all servers", vcpus, cluster.vcpus, 0.001)
-    residents = len(jobs) - len(groups)
+    residents = len(jobs) - len(groups) - (recipe.filler.jobs if recipe.filler else 0)
     yield ScenarioCheck("jobs", recipe.arrivals.count, len(groups), 0.0)
     if residents:
         held = float(jobs.cores[:residents].sum()) / cluster.vcpus
         yield ScenarioCheck("vCPUs that residents hold", recipe.resident, held, 0.02)
     yield ScenarioCheck("vCPUs needed over those there are", wanted, needed, 0.02)
-    if recipe.arrivals.gap is not None and not recipe.arrivals.bell:
+    if recipe.filler is not None:
+        yield ScenarioCheck("best effort beside them", recipe.filler.jobs, len(jobs) - len(groups), 0.0)
+    elif recipe.arrivals.gap is not None and not recipe.arrivals.bell:
         usual = recipe.arrivals.burst.after if recipe.arrivals.burst else len(jobs)
         gap = float(np.diff(jobs.submit[:usual]).mean())
         yield ScenarioCheck("mean inter-arrival seconds", recipe.arrivals.gap, gap, 0.03)
@@ -244,7 +269,9 @@ def _checks(
 
 def _share(recipe: ClusterRecipe, at: int) -> float:
     """The part of the jobs that a group has, of those that come once each and of the rest."""
-    count, apps = recipe.arrivals.count, sum(g.apps for g in recipe.groups)
+    count, apps = recipe.arrivals.count, sum(g.apps for g in recipe.groups if not g.best_effort)
+    if recipe.groups[at].best_effort:
+        return 0.0
     first = min(apps, count) if recipe.once_each else 0
     group = recipe.groups[at]
     return (first * group.apps / apps + (count - first) * group.share) / count

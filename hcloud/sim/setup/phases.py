@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hcloud.model.running.cloud import CloudModel
+from hcloud.model.workload import Jobs
 from hcloud.policy.records import Ints, Reals
 from hcloud.sim.setup.streams import stream
 
@@ -48,6 +49,27 @@ def drawn_phases(count: int, pieces: Ints | None, model: CloudModel, seed: int) 
     )
     order = np.lexsort((made.at, made.task))
     return PhaseRows(made.task[order], made.at[order], made.need[order], made.pressure[order])
+
+
+def with_courses(phases: PhaseRows | None, jobs: Jobs, rows: Ints) -> PhaseRows | None:
+    """The phases of tasks, of which these are the ``rows`` of the workload; those of applications that have a course
+    are of that alone."""
+    if not jobs.courses:
+        return phases
+    known = [(code, course) for code, name in enumerate(jobs.apps) if (course := jobs.courses.get(name))]
+    given = np.isin(jobs.app[rows], [code for code, _ in known])
+    made = (
+        []
+        if phases is None
+        else [[a[~given[phases.task]] for a in (phases.task, phases.at, phases.need, phases.pressure)]]
+    )
+    for code, course in known:
+        mine = np.flatnonzero(jobs.app[rows] == code)
+        at, need = (np.tile(values, len(mine)) for values in zip(*course, strict=True))
+        made.append([np.repeat(mine, len(course)), at, need, np.ones(len(at))])
+    task, at, need, pressure = (np.concatenate(columns) for columns in zip(*made, strict=True))
+    order = np.lexsort((at, task))
+    return PhaseRows(task[order], at[order], need[order], pressure[order])
 
 
 def _between(bounds: tuple[float, ...], place: Reals) -> Reals:

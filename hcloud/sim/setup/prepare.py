@@ -19,7 +19,7 @@ from hcloud.policy.repair import Reclassify
 from hcloud.policy.sizes.information import Information, Profiled
 from hcloud.policy.sizes.requests import RequestedSizes, TargetSizes
 from hcloud.sim.setup.fitting import Room, pieces
-from hcloud.sim.setup.phases import PhaseRows, drawn_phases
+from hcloud.sim.setup.phases import PhaseRows, drawn_phases, with_courses
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST, borne, drawn, estimated, put_profiled, put_stated
 
@@ -129,7 +129,8 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         pieces=None if jobs.servers is None else jobs.servers[chosen].astype(np.int64),
         spare=spare_jobs(jobs)[chosen] if jobs.target is not None else None,
     )  # fmt: skip
-    return _alike(replace(made, phases=drawn_phases(len(made), made.pieces, model, seed)))
+    drawn_ones = drawn_phases(len(made), made.pieces, model, seed)
+    return _alike(replace(made, phases=with_courses(drawn_ones, jobs, made.job)))
 
 
 def _is_watched(plan: strategy.Strategy) -> bool:

@@ -35,6 +35,7 @@ from hcloud.model.running.note import (
     Note,
     NotLaunched,
     PassNoted,
+    Sized,
     SnapshotTaken,
 )
 
@@ -47,6 +48,7 @@ _NAMES: dict[type, str] = {
     ControllerStarted: "controller-started",
     JobTaken: "job",
     Beginning: "beginning",
+    Sized: "sized",
     AttemptOver: "attempt-over",
     Launching: "launching",
     Launched: "launched",

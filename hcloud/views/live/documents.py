@@ -232,6 +232,9 @@ class _OperatedJob(Part):
     instance: Whole | None
     attempt: Count
     code: Whole | None
+    cores: Annotated[Number, From(lambda job: (job.sized or job.order.cores) / 1000)]
+    cores_asked: Annotated[Number, From(lambda job: job.order.cores / 1000)]
+    p99_milliseconds: Annotated[Number | None, From("p99")]
     why: Annotated[NoText, From(lambda job: job.decision and job.decision.why)]
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hcloud.model.holdings.state import LockInfo
     from hcloud.views.lines import Shown
 
-SHOWN_MACHINES, SHOWN_QUEUE, SHOWN_DECISIONS = 12, 5, 6
+SHOWN_MACHINES, SHOWN_QUEUE, SHOWN_SERVICES, SHOWN_DECISIONS = 12, 5, 5, 6
 SHOWN_JOBS, NAME = 2, 10
 """Jobs of a machine by name, and letters of a name: they have to fit into 60 columns."""
 CENTS, FINE = 2, 4
@@ -106,6 +106,7 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
         if len(machines) > len(chosen):
             shown.append(f"and {counted(len(machines) - len(chosen), 'machine')} more")
         shown += _whys(machines)
+    shown += _targets(fold)
     shown += _queue(fold, now)
     if fold.advised is not None:
         shown.append(next(advice_lines(fold.advised)))
@@ -211,6 +212,26 @@ def _without_empty(figures: Figures) -> Figures:
     rows = [[row[c] for c in kept] for row in figures.rows]
     numbers = frozenset(at for at, c in enumerate(kept) if c in figures.numbers)
     return Figures(tuple(figures.names[c] for c in kept), rows, numbers)
+
+
+def _targets(fold: Fold) -> Iterator[Shown | Figures]:
+    """Services that are measured: their latency and what they have, and why that is not what they ask for."""
+    measured = [(j, j.order.target, j.p99) for j in fold.active.values() if j.order.target and j.p99 is not None]
+    if not measured:
+        return
+    off = sorted(measured, key=lambda of: (of[1].kept_at(of[2]), of[0].sized is None))[:SHOWN_SERVICES]
+    rows = [
+        (
+            job.order.id,
+            f"{p99:,.1f} of {target.milliseconds:,.10g} ms",
+            f"{(job.sized or job.order.cores) / 1000:g} for {job.order.cores / 1000:g}",
+        )
+        for job, target, p99 in off
+    ]
+    yield Figures(("service", "99th percentile", "vCPUs it has, and asks for"), rows, frozenset({1, 2}))
+    if len(measured) > len(off):
+        yield f"and {counted(len(measured) - len(off), 'service')} more"
+    yield from (decision_line(job.decision) for job, *_ in off if job.sized is not None and job.decision is not None)
 
 
 def _queue(fold: Fold, now: float) -> Iterator[Shown | Figures]:

@@ -14,6 +14,8 @@ from hcloud.errors import UsageError
 from hcloud.model.holdings.live import Machine
 from hcloud.model.running.event import Arrival
 from hcloud.model.running.job import NewJobs
+from hcloud.policy.repair import ADJUST
+from hcloud.policy.rules import Rules
 from hcloud.readers.job_fields import Fits
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from hcloud.providers.slurm.engine import SlurmEngine
     from hcloud.usecases.live.ground import LiveGround
 
+ADJUSTING = "adjust-to-target"
 LOCAL_ENGINE, SLURM_ENGINE, NO_ENGINE = "local", "slurm", "none"
 BEST = "best.json"
 SPOOL, OUTPUT, ORDERS = "machines", "output", "orders.jsonl"
@@ -29,13 +32,15 @@ SPOOL, OUTPUT, ORDERS = "machines", "output", "orders.jsonl"
 @dataclass(frozen=True, slots=True)
 class EngineParts:
     """What runs jobs, where they come from, (where it can) how a machine of it is probed: its quality 0..1, what takes
-    a look at the machines that the cloud has, and what those who tell of jobs say of each."""
+    a look at the machines that the cloud has, what those who tell of jobs say of each, and (where it can) the seconds
+    of processors that attempts used."""
 
     engine: Engine
     source: JobSource
     probe: Callable[[int], float | None] | None = None
     shown: Callable[[Mapping[int, Machine]], None] = field(default=lambda machines: None)
     arrivals: Mapping[str, Arrival] = field(default_factory=dict)
+    used: Callable[[], Mapping[tuple[str, int], float]] | None = None
 
 
 class NoMoreJobs:
@@ -73,6 +78,21 @@ def check_engine(here: LiveGround, name: str) -> None:
         )
 
 
+def check_sizes(name: str, rules: Rules) -> None:
+    """UsageError where running jobs are to be given more or less, and this engine cannot do that."""
+    from hcloud.profiling.cage import this_machine
+
+    if rules.watching != ADJUST:
+        return
+    if name == SLURM_ENGINE:
+        why = "Slurm gives a running job no more of its node, and no less"
+    elif name == LOCAL_ENGINE and not this_machine().has("cpu"):
+        why = "no control group here can limit the processors of a job"
+    else:
+        return
+    raise UsageError(f"--watching {ADJUSTING}: {why}", hint="--watching reactive moves jobs that miss their targets")
+
+
 def open_engine(here: LiveGround, name: str, directory: Path, jobs: JobsAsked) -> EngineParts:
     """The engine of live work. UsageError for one that there is not, or that cannot use the machines of this cloud."""
     if name == LOCAL_ENGINE:
@@ -89,7 +109,7 @@ def _local(directory: Path, jobs: JobsAsked) -> EngineParts:
     from hcloud.profiling.local.engine import LocalEngine
 
     engine = LocalEngine(directory / SPOOL, directory / OUTPUT, Path.cwd())
-    return EngineParts(engine, _source(jobs), getattr(engine, "probe", None))
+    return EngineParts(engine, _source(jobs), engine.probe, used=engine.used_seconds)
 
 
 def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:

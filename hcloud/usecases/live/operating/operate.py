@@ -48,6 +48,7 @@ from hcloud.usecases.live.operating.engine import (
     EngineParts,
     JobsAsked,
     check_engine,
+    check_sizes,
     open_engine,
 )
 from hcloud.usecases.live.operating.fake_machines import executed
@@ -120,7 +121,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         if known is None or not here.is_local:  # else it is said first which cloud the work is on
             check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
         origin = _origin(here, asked.engine, known, directory)
-        setup = _setup(here, asked.policy, known, directory)
+        setup = _setup(here, asked.policy, known, origin.engine)
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
         limited = asked.limits != SpendingLimits()
         limits = replace(kept_limits(asked.limits, fold.limits), cores=_cores_here(here))
@@ -247,13 +248,15 @@ def _origin(here: LiveGround, engine: str | None, known: JournalContents | None,
     return origin
 
 
-def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, directory: Path) -> Setup:
+def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, engine: str) -> Setup:
     """What the controller was told when the work began; UsageError where something else is said now."""
     if known is None:
-        return setup_for(here, policy)
+        made = setup_for(here, policy)
+        check_sizes(engine, made.rules)
+        return made
     if policy.is_stated and replace(setup_for(here, policy), start=known.setup.start) != known.setup:
         raise UsageError(
-            f"{directory}: work goes on there under another strategy, pool or list of types",
+            f"{here.beside.resolve() / DIRECTORY}: work goes on there under another strategy, pool or list of types",
             hint="leave these options out to go on, or end it first: hcloud operate stop",
         )
     return known.setup
@@ -326,6 +329,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         known=known,
         follow=asked.follow,
         replan_every=asked.replan_every,
+        used=world.used,
     )
 
 

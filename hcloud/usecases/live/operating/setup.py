@@ -16,6 +16,7 @@ from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.job_fields import Fits
+from hcloud.readers.strategies import load_strategy, with_watching
 from hcloud.units import counted
 from hcloud.usecases.live.decide import StreamMarket, live_strategy, make_setup
 
@@ -43,6 +44,15 @@ class Policy:
     def is_stated(self) -> bool:
         """Whether anything is said."""
         return self != Policy()
+
+
+def strategy_with(strategy: str | None, placement: str | None, watching: str | None) -> str | None:
+    """The name of a strategy with another placement and another way to watch jobs; None where nothing is said.
+    UsageError where there is no such way to watch."""
+    if watching is not None:
+        with_watching(load_strategy(strategy or STRATEGY), watching)
+    parts = [part for part in (placement, watching) if part is not None]
+    return "+".join([strategy or STRATEGY, *parts]) if parts else strategy
 
 
 def setup_for(here: LiveGround, policy: Policy) -> Setup:

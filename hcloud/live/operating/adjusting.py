@@ -1,0 +1,78 @@
+"""Running jobs are kept at their targets: each is measured, and the controller is told of those that are off for as
+long as its rules wait. What follows is decided there, by the same steps as in a simulation."""
+
+from __future__ import annotations
+
+import math
+
+from hcloud.control.operating.reached import rate_of
+from hcloud.control.operating.records import JobRecord
+from hcloud.errors import HcloudError
+from hcloud.live.harvesting.gauge import Gauge
+from hcloud.live.operating.desk import OperatingDesk
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import BelowQos
+from hcloud.policy.adjusting import Sighting, below_or_above, due_at, notice, unseen
+
+_USED = "use of processors"
+
+
+class Adjuster:
+    """What was seen of each running job since it was last adjusted."""
+
+    def __init__(self, desk: OperatingDesk) -> None:
+        self._desk, self._rules = desk, desk.session.setup.rules
+        self._seen: dict[str, Sighting] = {}
+        self._gauge, self._gauged = Gauge(), -math.inf
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the strategy adjusts running jobs."""
+        return self._rules.watching > 0
+
+    @property
+    def period(self) -> float:
+        """Seconds between two looks at the latency of a service."""
+        return self._rules.monitor_period if self.is_on else self._desk.terms.rhythm.measure
+
+    def look(self, now: float) -> None:
+        """Note what all jobs use of processors, where the engine can tell, once a period."""
+        used = self._desk.terms.used
+        if not self.is_on or used is None or now - self._gauged < self._rules.monitor_period:
+            return
+        self._gauged = now
+        try:
+            self._gauge.look(used(), now)
+        except HcloudError as error:
+            self._desk.troubles[_USED] = str(error)
+            self._gauge.forget()
+        else:
+            self._desk.troubles.pop(_USED, None)
+
+    def forget(self, job: str) -> None:
+        """An attempt is over, or has not begun: what begins is seen anew."""
+        self._seen.pop(job, None)
+
+    def is_below(self, performance: float) -> bool:
+        """Whether that is less than is promised."""
+        return below_or_above(self._rules, (performance, performance))[0]
+
+    def rate(self, job: JobRecord, p99: float) -> float | None:
+        """The most that a service could do of its target with what it has; None where nobody knows."""
+        target, name = job.order.target, job.order.id
+        if target is None:
+            return None
+        cores = self._desk.session.cores_of(name) / 1000
+        return rate_of(target.milliseconds, p99, self._gauge.used((name, job.attempt)), cores)
+
+    def measured(self, job: JobRecord, performance: float, rate: float | None, now: float) -> list[Decision] | None:
+        """Tell the controller of a job that has been off its target for long enough: what it decided about that job;
+        None where it was not told."""
+        desk, rules, name = self._desk, self._rules, job.order.id
+        seen = self._seen.setdefault(name, unseen())
+        notice(rules, seen, (performance, performance if rate is None else rate), now)
+        tables = desk.session.tables
+        if name not in tables.rows or now < due_at(rules, seen, tables.control.watched[tables.rows[name]]):
+            return None
+        self._seen[name] = unseen()  # whether or not anything follows
+        return [d for d in desk.happen(BelowQos(now, name, performance, rate)) if d.job == name]
