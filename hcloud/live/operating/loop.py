@@ -20,9 +20,9 @@ from hcloud.live.operating.advising import advise, advised
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.harvester import Harvester
-from hcloud.live.operating.judging import Judge
-from hcloud.live.operating.learning import Learner
 from hcloud.live.operating.losing import lose_ended
+from hcloud.live.operating.quality.judging import Judge
+from hcloud.live.operating.quality.learning import Learner
 from hcloud.live.operating.seeing import answered, decide_anew, see_machine
 from hcloud.live.operating.terms import Parts, Terms
 from hcloud.live.operating.workers import Answer

@@ -28,7 +28,7 @@ from hcloud.readers.strategies import NAMES
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, unplaceable
-from hcloud.sim.setup.clusters import ClusterScenario
+from hcloud.sim.setup.clustered.clusters import ClusterScenario
 from hcloud.sim.setup.fitting import Room, work_share
 from hcloud.sim.setup.prepare import Tasks, origin, tasks_of
 from hcloud.sim.setup.shop import Shop, ShopChoice, SmallerReserve, fitting_shop, open_shop, shop_for

@@ -15,7 +15,7 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, Dropped
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.sweep import Cell, Sweep
-from hcloud.sim.setup.cluster_shop import OWN
+from hcloud.sim.setup.clustered.cluster_shop import OWN
 from hcloud.sim.setup.grid import Changes, SweepGrid, WhatIfBatch, parse_grid
 from hcloud.store.sweep_rows import RowFile, SweepRow, open_rows
 from hcloud.units import counted

@@ -6,8 +6,8 @@ from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.workload import Jobs
 from hcloud.readers.clouds import CLUSTERS, PAPER, load_cloud
 from hcloud.readers.clusters import load_clusters
-from hcloud.sim.setup.clusters import ClusterScenario, cluster_scenario
-from hcloud.sim.setup.recipes import RECIPES as ON_CLUSTERS
+from hcloud.sim.setup.clustered.clusters import ClusterScenario, cluster_scenario
+from hcloud.sim.setup.clustered.recipes import RECIPES as ON_CLUSTERS
 from hcloud.sim.setup.scenarios import RECIPES, scenario
 
 SCENARIO_NAMES = (*RECIPES, *ON_CLUSTERS)

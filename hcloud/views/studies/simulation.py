@@ -17,7 +17,7 @@ from hcloud.sim.outcomes.comparison import (
     kept_qos,
 )
 from hcloud.sim.outcomes.interval import Interval
-from hcloud.sim.setup.cluster_shop import OWN
+from hcloud.sim.setup.clustered.cluster_shop import OWN
 from hcloud.units import counted, format_figure
 from hcloud.views.lines import point
 from hcloud.views.studies.admission import admission_lines, admission_notes

@@ -15,7 +15,7 @@ from hcloud.model.running.cluster import Cluster
 from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.model.workload import Jobs, Modelled, Provenance, Window
 from hcloud.planning.forecasting.window import window_of
-from hcloud.sim.setup.cluster_jobs import (
+from hcloud.sim.setup.clustered.cluster_jobs import (
     MEMORY_GROUPED,
     MOST,
     Applications,
@@ -28,7 +28,7 @@ from hcloud.sim.setup.cluster_jobs import (
     stretched,
     submissions,
 )
-from hcloud.sim.setup.recipes import RECIPES
+from hcloud.sim.setup.clustered.recipes import RECIPES
 from hcloud.sim.setup.scenarios import ScenarioCheck
 from hcloud.sim.setup.streams import stream
 

@@ -9,9 +9,9 @@ from functools import partial
 from hcloud.control.operating.happened import performance_until
 from hcloud.control.operating.records import JobRecord
 from hcloud.live.operating.acting import Action
-from hcloud.live.operating.adjusting import Adjuster
 from hcloud.live.operating.desk import OperatingDesk
-from hcloud.live.operating.learning import Learner
+from hcloud.live.operating.quality.adjusting import Adjuster
+from hcloud.live.operating.quality.learning import Learner
 from hcloud.live.operating.workers import Answer
 from hcloud.model.running.event import BelowQos, Latency
 from hcloud.model.running.job import JobPhase, JobSighting, Told

@@ -7,7 +7,16 @@ from dataclasses import replace
 from math import cos, pi, sin
 
 from hcloud.model.workload import JobKind
-from hcloud.sim.setup.cluster_jobs import CPU, MEMORY, AppGroup, Arrivals, Burst, ClusterRecipe, Filler, Lengths
+from hcloud.sim.setup.clustered.cluster_jobs import (
+    CPU,
+    MEMORY,
+    AppGroup,
+    Arrivals,
+    Burst,
+    ClusterRecipe,
+    Filler,
+    Lengths,
+)
 
 _SINGLE, _THREADED, _MIXED, _STORAGE = ("single", "threaded", "mix", "storage")
 

@@ -1,0 +1,1 @@
+"""Clusters of published studies: their servers, and the jobs on them."""
