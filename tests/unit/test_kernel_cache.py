@@ -151,3 +151,15 @@ def test_an_entry_is_compiled_whole_or_else_in_the_usual_way(
     assert answers == [kernels.plain["harvest.kernels.pool.draw"](plain_drawn, 1000) for _ in range(20)]
     assert (drawn == plain_drawn).all()
     assert bool(list(tmp_path.rglob("*.nbi")))
+
+
+def test_kernels_are_compiled_in_a_folder_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks may stand in a folder that is gone before the compiler is done, and numba asks where it stands."""
+    begun: list[dict[str, object]] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(subprocess, "Popen", lambda command, **how: begun.append(how))
+        compiled._compiling(compiled.ENGINE)
+    assert begun[0]["cwd"] == compiled.SET.folder
+    program = "import os, tempfile, sys; d = tempfile.mkdtemp(); os.chdir(d); os.rmdir(d)\n"
+    program += "from hcloud.sim.kernels import compiled; p = compiled._compiling(); sys.exit(p.wait())"
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
