@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ from hypothesis.extra.numpy import arrays
 from hcloud.cli.main import run
 from hcloud.planning.explanations.statement import in_spans
 from hcloud.views.deciding.plan import BLOCKS, sparkline
+from hcloud.views.studies.simulation import _sparkline
 
 
 @pytest.mark.slow
@@ -54,3 +57,11 @@ def test_a_day_that_is_left_out_is_told(
     assert run(["plan", str(trace), "--provider", "aws", "--family", "m6i"]) == 0
     told = " ".join(capsys.readouterr().err.split())
     assert (said in told) if said else ("only whole days" not in told)
+
+
+@pytest.mark.parametrize("name", ["SR", "OdM", "SR+adjust-to-target"])
+def test_the_name_of_a_strategy_stands_apart_from_its_bars(name: str) -> None:
+    timeline = SimpleNamespace(times=[0.0, 1.0], reserved=4.0, rented={})
+    line = _sparkline(cast("Any", SimpleNamespace(timeline=timeline)), name, 60)
+    assert line.startswith(f"{name} ")
+    assert len(line) <= 60

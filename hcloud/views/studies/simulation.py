@@ -314,7 +314,7 @@ def _sparkline(run: Simulated, name: str, width: int) -> str:
     """Instances over time: reserved and rented together."""
     counts = [run.timeline.reserved + sum(float(c[i]) for c in run.timeline.rented.values()) for i in _indices(run)]
     top = max(counts, default=0.0)
-    label, tail = f"{name:<4}", f" {top:,.0f} instances at most"
+    label, tail = f"{name:<3} ", f" {top:,.0f} instances at most"
     room = max(width - len(label) - len(tail), 10)
     picked = [max(_slice(counts, i, room), default=0.0) for i in range(min(room, len(counts)))]
     bars = "".join(_BARS[math.ceil(c / top * 8)] if top else " " for c in picked)
