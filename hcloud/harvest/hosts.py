@@ -141,16 +141,17 @@ def class_of(host: IdleHost, known: HarvestClasses) -> str:
 
 
 def classes_for(
-    size: tuple[int, int],
+    asked: tuple[int, int, int],
     last: float,
     hosts: Sequence[IdleHost],
     known: HarvestClasses,
     by: tuple[HarvestSet, Sequence[int]],
 ) -> tuple[str, ...]:
-    """The classes that a job of so many vCPUs and MiB, which took so long last (below 0: nobody knows), is put on:
-    those that have room for as long as it takes, as likely as their history speaks for them; none where none has.
-    ``by`` are the rules, and the state of chance."""
+    """The classes that a job which asks for so many containers of so many vCPUs and MiB, and took so long last (below
+    0: nobody knows), is put on: those that have room for as long as it takes, as likely as their history speaks for
+    them; none where all together have too little. ``by`` are the rules, and the state of chance."""
     rules, stream = by
+    needed, *size = asked
     length, classes = length_of(last, known.short, known.long), all_classes(known)
     room = np.zeros(len(classes), np.int64)
     for host in hosts:
@@ -162,5 +163,5 @@ def classes_for(
         room[at] += containers(cores, memory, *size)
     weights = np.array([one.weights[length] for one in classes])
     picked = np.zeros(len(classes), np.bool_)
-    choose(room, weights, 1, picked, np.array(stream, np.int64))
+    choose(room, weights, needed, picked, np.array(stream, np.int64))
     return tuple(one.name for one, is_picked in zip(classes, picked, strict=True) if is_picked)

@@ -75,9 +75,9 @@ def _job_order(row: _Row, times: Times, servers: int) -> JobOrder:
     """The job of a row as a whole; one that does not say what it needs gets the usual on each of its servers."""
     kind = row.read("kind", _kind, JobKind.BATCH)
     order = JobOrder(
-        id=row.read("id", _identity, ""),
+        id=row.read("id", identity, ""),
         submit=row.read("submit", lambda v: _submit(v, times), times.now),
-        command=row.read("command", _command, ()),
+        command=row.read("command", command_words, ()),
         cores=row.read("cores", _cores, DEFAULT_CORES * servers),
         memory=row.read("memory", _memory, DEFAULT_MEMORY_MIB * servers),
         kind=kind,
@@ -141,14 +141,16 @@ def _word(value: object) -> str:
     return text
 
 
-def _identity(value: object) -> str:
+def identity(value: object) -> str:
+    """The id of a job."""
     text = _word(value)
     if len(text) > _LONGEST_ID:
         raise FieldError(f"at most {_LONGEST_ID} characters")
     return text
 
 
-def _command(value: object) -> tuple[str, ...]:
+def command_words(value: object) -> tuple[str, ...]:
+    """A command as its words, which a text is split into as a shell does."""
     if isinstance(value, list):
         words = tuple(str(word) for word in value)
         if not all(isinstance(word, str | int | float) and not isinstance(word, bool) for word in value):

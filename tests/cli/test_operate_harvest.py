@@ -101,6 +101,35 @@ until grep -q calm ledger; do {told("beat", "$1")}; sleep {BEAT}; done
     assert all(job.classes == ("periodic-2",) for job in judge_journal(here).jobs.values()), "by the history of api"
 
 
+@pytest.mark.slow
+def test_a_graph_of_tasks_runs_beside_a_service(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What comes after what, by what the processes wrote; the service ends when it is done, whenever that is."""
+    Path("web.sh").write_text("timeout 120 sh -c 'until grep -q sum ledger; do sleep 0.2; done' 2> /dev/null\n")
+    Path("services.csv").write_text("id,kind,command,cores,memory,app\nweb,service,sh web.sh,0.9,64Mi,api\n")
+    mapped = told("end", "$HCLOUD_TASK-$HCLOUD_TASKS")
+    vertices = [
+        {"name": "map", "tasks": 4, "seconds": 60, "cores": 0.2, "memory_gib": 0.03, "command": f"sh -c '{mapped}'"},
+        {"name": "sum", "tasks": 1, "seconds": 60, "cores": 0.5, "memory_gib": 0.03, "after": ["map"]},
+    ]
+    Path("dags.json").write_text(json.dumps({"jobs": [{"id": "load", "vertices": vertices}]}))
+    assert main.run(["operate", *RUN, "--harvest", "dags.json"]) == 1
+    assert "jobs[0].vertices[1].command: missing" in capsys.readouterr().err
+    vertices[1]["command"] = ["sh", "-c", told("begin", "sum")]
+    Path("dags.json").write_text(json.dumps({"jobs": [{"id": "load", "vertices": vertices}]}))
+    words = ["--harvest", "dags.json", "--harvest-policy", "mine.yaml", *HISTORY, "--json"]
+    assert main.run(["operate", *RUN, *words]) == 0, capsys.readouterr()
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    happened = [(what, name) for what, name, _ in ledger()]
+    assert sorted(name for what, name in happened if what == "end") == ["1-4", "2-4", "3-4", "4-4"], "each was told its number"
+    assert happened[-1] == ("begin", "sum"), "after all of them"
+    (graph,) = last["idle_capacity"]["graphs"]
+    assert (graph["id"], graph["state"], graph["tasks"], graph["done"]) == ("load", "completed", 5, 5)
+    assert last["idle_capacity"]["results"] == {"completed": 1}
+    found = judge_journal(here)
+    assert found.counted == {"completed": 1}
+    assert found.graphs["load"].classes == (), "four of 0.2 vCPUs at once are more than any class has room for"
+
+
 def judge_journal(here: Path) -> HarvestLedger:
     """The journal replays, and the controller of services never heard of batch."""
     known = read_journal(here / ".hcloud" / "operate" / "journal.jsonl")

@@ -3,10 +3,9 @@ arithmetic of its own; with controllers that are killed anywhere."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,13 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from operating import FakeEngine, GivenJobs, Ran, World, closed_after, job
+from idle_worlds import MEMORY, POLICY, STAYING, SharedEngine, lines, others, run, world_of
+from operating import closed_after, job
 
-from hcloud.control.operating.fold import Fold
-from hcloud.control.operating.harvested import HarvestRecord
 from hcloud.harvest.hosts import IdleHost, class_of, classes_for
-from hcloud.harvest.policy import HarvestPolicy
-from hcloud.live.harvesting.terms import HarvestTerms, settings_of
+from hcloud.live.harvesting.terms import settings_of
 from hcloud.model.running.harvest_note import (
     HarvestClass,
     HarvestClasses,
@@ -29,63 +26,14 @@ from hcloud.model.running.harvest_note import (
     HarvestYielding,
     Yielded,
 )
-from hcloud.model.running.job import JobOrder, JobPlace
-from hcloud.model.running.note import JobTaken, Note
-from hcloud.model.workload import JobKind
-from hcloud.readers.harvest.policy import load_harvest
-from hcloud.store.journals.journal import read_journal
-
-TICK, STEP = 3, 10.0
-POLICY = replace(load_harvest(), live_window=9)
-CORES, MEMORY = 8.0, 32768
-STAYING = replace(POLICY, most_kills=0, moves_on_slip=False)
-RESERVE = 2.7  # a third of 8 vCPUs in tenths
-MOST = 0.98 * CORES
+from hcloud.model.running.job import JobOrder
+from hcloud.model.running.note import JobTaken
 
 
 @pytest.fixture(autouse=True)
 def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with closed_after(monkeypatch):
         yield
-
-
-@dataclass
-class SharedEngine(FakeEngine):
-    """The same, in which services use as many vCPUs as they are told in each step of their run, and others run
-    beside them."""
-
-    levels: dict[str, list[float]] = field(default_factory=dict)
-    killed: list[tuple[str, int]] = field(default_factory=list)
-
-    def used(self, ran: Ran, now: float) -> float:
-        """Seconds of processors until now."""
-        levels, left, total = self.levels.get(ran.job, [0.0]), now - ran.began, 0.0
-        for at in range(math.ceil(left / STEP)):
-            total += levels[at % len(levels)] * min(STEP, left - at * STEP)
-        return total
-
-    def used_seconds(self) -> Mapping[tuple[str, int], float]:
-        now = self._now()
-        return {(r.job, r.attempt): self.used(r, now) for r in self.ran if r.stopped is None and now < self._end(r)}
-
-    def begin_beside(self, order: JobOrder, place: JobPlace) -> None:
-        self.begin(order, place)
-
-    def kill(self, job: str, attempt: int) -> None:
-        self.killed.append((job, attempt))
-        self.stop(job, attempt)
-
-
-def world_of(path: Path, levels: list[list[float]], batch: list[JobOrder], policy: HarvestPolicy = POLICY) -> World:
-    """A service of nearly a whole machine on each machine of the reserve, and batch beside them."""
-    services = [job(f"s{n}", cores=MOST, seconds=400.0, kind=JobKind.SERVICE) for n in range(len(levels))]
-    services = [replace(s, kind=JobKind.BATCH) for s in services]
-    world = World.of(path, services, "SR", len(levels))
-    world.engine = SharedEngine(world.cloud, levels={f"s{n}": own for n, own in enumerate(levels)})
-    begins = world.cloud.clock.now()
-    source = GivenJobs([replace(o, submit=begins + o.submit) for o in batch])
-    world.harvest = HarvestTerms(source, world.engine, policy)
-    return world
 
 
 levels_of = st.lists(st.sampled_from([0.0, 0.2, 1.0, 3.1, 5.5, 7.8]), min_size=2, max_size=8)
@@ -99,51 +47,6 @@ def orders_of(rows: list[tuple[float, int, int]]) -> list[JobOrder]:
         job(f"b{n}", cores=cores, seconds=float(seconds), submit=float(at))
         for n, (cores, seconds, at) in enumerate(rows)
     ]
-
-
-def held_by(fold: Fold, instance: int) -> list[HarvestRecord]:
-    """What stays on a machine, the oldest first."""
-    return [one for one in fold.harvested.running if one.on == instance and not one.yields]
-
-
-def check_pass(world: World, before: list[HarvestRecord]) -> None:
-    """After a pass: nothing more stays where the reserve is broken by what was measured at the last tick; who goes
-    for that is younger than all who stay."""
-    loop = world.loop
-    assert loop is not None
-    assert loop.harvester is not None
-    fold = loop.fold
-    for machine in fold.standing.values():
-        staying = held_by(fold, machine.instance)
-        used = [
-            loop.harvester._gauge.used((j.order.id, j.attempt))
-            for j in fold.active.values()
-            if j.on == machine.instance
-        ]
-        if staying and None not in used:
-            whole = math.ceil(round(sum(one or 0.0 for one in used) * 10, 3) - 0.001) / 10
-            assert whole + RESERVE + sum(one.order.cores for one in staying) / 1000 <= CORES + 1e-6
-        going = [one for one in before if one.on == machine.instance and one.yields]
-        assert all(one.turn > two.turn for one in going for two in staying if two.turn <= max(o.turn for o in before))
-
-
-def run(world: World, passes: int = 4000) -> None:
-    loop = world.start()
-    for _ in range(passes):
-        before = loop.fold.harvested.running
-        more = loop.step()
-        check_pass(world, before)
-        if not more:
-            loop.finish()
-            return
-        loop.wait()
-    raise AssertionError(f"not done: {loop.desk.troubles}, {loop.fold.harvested.open}")
-
-
-def others(path: Path) -> list[object]:
-    """The lines of a journal that are not about idle capacity, without the ends of machines and passes."""
-    kept = [e for e in read_journal(path).lines if not isinstance(e, Note)]
-    return [replace(e, at=0.0) for e in kept]
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -169,10 +72,6 @@ def test_services_come_first(levels: list[list[float]], rows: list[tuple[float, 
         served = [[(r.job, r.instance, r.seconds) for r in w.engine.ran if r.job[0] == "s"] for w in (world, alone)]
         assert served[0] == served[1], "services run as without batch"
         assert others(world.path) == others(alone.path), "and their controller decides the same"
-
-
-def lines(world: World) -> list[object]:
-    return list(read_journal(world.path).lines)
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -288,11 +187,11 @@ def test_who_has_no_room_anywhere_gets_no_class_and_any_machine() -> None:
     mixed = IdleHost(2, 8000, MEMORY, 0.1, 0.1, 512, (), ("s0", "s1"))
     assert [class_of(host, CLASSES) for host in (busy, empty, mixed)] == ["unpredictable-1", "no service", "unknown"]
     by = (rules, [123, 456])
-    assert classes_for((500, 64), 100.0, [busy], CLASSES, by) == (), "its peak leaves nothing to a long job"
-    assert classes_for((500, 64), 10.0, [busy], CLASSES, by) == ("unpredictable-1",)
-    assert classes_for((6000, 64), 10.0, [busy, empty], CLASSES, by) == (), "6 vCPUs are not there beside a reserve"
+    assert classes_for((1, 500, 64), 100.0, [busy], CLASSES, by) == (), "its peak leaves nothing to a long job"
+    assert classes_for((1, 500, 64), 10.0, [busy], CLASSES, by) == ("unpredictable-1",)
+    assert classes_for((1, 6000, 64), 10.0, [busy, empty], CLASSES, by) == (), "6 vCPUs are not there beside a reserve"
     chance = np.random.default_rng(0).integers(1, 2_000_000_000, (899, 2)).tolist()
-    drawn = Counter(classes_for((500, 64), 10.0, [busy, empty], CLASSES, (rules, one))[0] for one in chance)
+    drawn = Counter(classes_for((1, 500, 64), 10.0, [busy, empty], CLASSES, (rules, one))[0] for one in chance)
     room = {"unpredictable-1": 3 * ((8000 - 2700 - 800) // 500), "no service": (8000 - 2700) // 500}
     for name, weight in room.items():
         assert drawn[name] / 899 == pytest.approx(weight / sum(room.values()), abs=0.06)

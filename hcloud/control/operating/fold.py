@@ -354,6 +354,7 @@ class Fold:
         job.result = result
         job.ended = job.ended if job.ended is not None else at
         self.results.count(job)
+        self.harvested.left(job.order.id, result, job.ended)
         self._judge(job)
         self.queue.pop(job.order.id, None)
         if job.instance is not None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
+from hcloud.control.operating.harvested_graphs import GraphRecord
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
     HarvestCancelled,
     HarvestClasses,
+    HarvestGraphTaken,
     HarvestMoved,
     HarvestNote,
     HarvestOver,
@@ -27,7 +29,7 @@ HARVEST_RESULTS = ("completed", "failed", "moved", "cancelled")
 class HarvestRecord:
     """A job on idle capacity. ``on`` is the machine where its present attempt was begun (None: it waits), ``yields``
     that this attempt is to be killed, ``turn`` the place of its attempt among all that were begun; ``classes`` are
-    those of the machines it may have (none: any)."""
+    those of the machines it may have (none: any). ``graph`` and ``vertex`` say of which graph it is a task."""
 
     order: JobOrder
     came: float
@@ -40,6 +42,8 @@ class HarvestRecord:
     code: int | None = None
     why: str = ""
     classes: tuple[str, ...] = ()
+    graph: str = ""
+    vertex: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -56,11 +60,13 @@ class HarvestRecord:
 class HarvestLedger:
     """The sum of the notes about idle capacity: every job, those that are ``open``, by which numbers (None: none was
     ever used) and classes, how jobs ended and how often one was killed; seconds times vCPUs of what was done, and of
-    what was begun in vain; and the seconds that each application took last."""
+    what was begun in vain; and the seconds that each application took last. A graph of tasks is one of the ``graphs``,
+    each of its tasks one of the ``jobs``; how it ended counts once."""
 
     settings: HarvestSet | None = None
     classes: HarvestClasses | None = None
     jobs: dict[str, HarvestRecord] = field(default_factory=dict)
+    graphs: dict[str, GraphRecord] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
     counted: dict[str, int] = field(default_factory=dict)
     kills: int = 0
@@ -82,19 +88,31 @@ class HarvestLedger:
     @property
     def waiting(self) -> list[HarvestRecord]:
         """Those that may begin, in the order in which they came."""
-        return [job for job in self.jobs.values() if job.on is None and not job.is_over]
+        opened = {name: graph.open_vertices() for name, graph in self.graphs.items() if not graph.is_over}
+        return [
+            job
+            for job in self.jobs.values()
+            if job.on is None and not job.is_over and (not job.graph or job.vertex in opened[job.graph])
+        ]
+
+    @property
+    def blocked(self) -> int:
+        """How many tasks wait for others before them."""
+        return sum(job.on is None and not job.is_over for job in self.jobs.values()) - len(self.waiting)
 
     def knows(self, name: str) -> bool:
         """Whether a job of that name ever came."""
-        return name in self.jobs or name in self.known
+        return name in self.jobs or name in self.graphs or name in self.known
 
     def image(self) -> HarvestLedger | None:
         """What is needed to go on; None where nothing ever came."""
         if self.settings is None:
             return None
         kept = {job.order.id: replace(job) for job in self.open}
-        known = [*self.known, *(name for name in self.jobs if name not in kept)]
-        return replace(self, jobs=kept, known=known, counted=dict(self.counted), last=dict(self.last))
+        graphs = {name: g.image() for name, g in self.graphs.items() if g.away or not g.is_over}
+        known = [*self.known, *(name for name in (*self.jobs, *self.graphs) if name not in kept and name not in graphs)]
+        own = {"counted": dict(self.counted), "last": dict(self.last)}
+        return replace(self, jobs=kept, graphs=graphs, known=known, **own)  # type: ignore[arg-type]
 
     @singledispatchmethod
     def take(self, note: HarvestNote) -> None:
@@ -111,6 +129,14 @@ class HarvestLedger:
     @take.register
     def _(self, note: HarvestTaken) -> None:
         self.jobs[note.order.id] = HarvestRecord(note.order, note.at, classes=note.classes)
+
+    @take.register
+    def _(self, note: HarvestGraphTaken) -> None:
+        undone = {vertex.name: vertex.tasks for vertex in note.graph.vertices}
+        self.graphs[note.graph.id] = GraphRecord(note.graph, note.at, note.classes, undone)
+        for vertex, order in note.graph.orders():
+            task = HarvestRecord(order, note.at, classes=note.classes, graph=note.graph.id, vertex=vertex)
+            self.jobs[order.id] = task
 
     @take.register
     def _(self, note: HarvestBeginning) -> None:
@@ -132,30 +158,79 @@ class HarvestLedger:
         job.on, job.yields = None, False
         if note.result is Yielded.DONE:
             self.done += spent
-            self.last[job.order.app or job.order.id] = seconds
+            if not job.graph:
+                self.last[job.order.app or job.order.id] = seconds
         else:
             self.in_vain += spent
         if note.result is Yielded.KILLED:
             job.kills += 1
             self.kills += 1
+            if job.graph in self.graphs:
+                self.graphs[job.graph].kills += 1
         if job.is_over:
             return
+        ended = note.at if note.ended is None else note.ended
         if note.result is Yielded.DONE:
-            self._end(job, "completed")
+            self._end(job, "completed", ended)
         elif note.result is Yielded.FAILED:
             job.code = note.code
             job.why = "used up its memory" if note.out_of_memory else f"exit code {note.code}"
-            self._end(job, "failed")
+            self._end(job, "failed", ended)
 
     @take.register
     def _(self, note: HarvestMoved) -> None:
+        if note.job in self.graphs:
+            self.graphs[note.job].moves, self.graphs[note.job].why = True, note.why
+            return
         self.jobs[note.job].why = note.why
-        self._end(self.jobs[note.job], "moved")
+        self._end(self.jobs[note.job], "moved", note.at)
 
     @take.register
     def _(self, note: HarvestCancelled) -> None:
-        self._end(self.jobs[note.job], "cancelled")
+        if note.job in self.graphs:
+            self._end_graph(self.graphs[note.job], "cancelled")
+        else:
+            self._end(self.jobs[note.job], "cancelled", note.at)
 
-    def _end(self, job: HarvestRecord, result: str) -> None:
+    def left(self, task: str, result: str, at: float) -> None:
+        """A task of a graph that had left idle capacity ended on a machine of its own."""
+        graph = next((one for one in self.graphs.values() if task in one.away), None)
+        if graph is None:
+            return
+        vertex = graph.away.pop(task)
+        if result == "completed":
+            self._task_done(graph, vertex, at)
+        else:
+            self._end_graph(graph, "cancelled" if result == "cancelled" else "failed", f"task {task} {result}")
+
+    def _end(self, job: HarvestRecord, result: str, at: float) -> None:
         job.result = result
+        graph = self.graphs.get(job.graph)
+        if graph is None:
+            self._count(result)
+        elif result == "moved":
+            graph.away[job.order.id] = job.vertex
+        elif result == "completed":
+            self._task_done(graph, job.vertex, at)
+        else:
+            self._end_graph(graph, result, f"task {job.order.id} {result}{f': {job.why}' if job.why else ''}")
+
+    def _task_done(self, graph: GraphRecord, vertex: str, at: float) -> None:
+        graph.undone[vertex] -= 1
+        if not graph.is_over and not any(graph.undone.values()):
+            graph.result = "moved" if graph.moves else "completed"
+            self.last[graph.graph.app or graph.graph.id] = at - graph.came
+            self._count(graph.result)
+
+    def _end_graph(self, graph: GraphRecord, result: str, why: str = "") -> None:
+        """A graph cannot be done any more: nobody wants its other tasks, those that run are killed."""
+        if graph.is_over:
+            return
+        graph.result, graph.why = result, why
+        self._count(result)
+        for job in self.jobs.values():
+            if job.graph == graph.graph.id and not job.is_over:
+                job.result = "cancelled"
+
+    def _count(self, result: str) -> None:
         self.counted[result] = self.counted.get(result, 0) + 1

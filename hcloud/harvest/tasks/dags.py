@@ -10,7 +10,7 @@ from functools import cached_property
 @dataclass(frozen=True, slots=True)
 class Vertex:
     """So many like tasks, each of so many seconds on so many vCPUs and GiB; ``after`` are the places of the vertices
-    that have to be done before."""
+    that have to be done before, ``command`` is what each task runs (empty: nobody says)."""
 
     name: str
     tasks: int
@@ -18,15 +18,19 @@ class Vertex:
     cores: float
     memory_gib: float
     after: tuple[int, ...] = ()
+    command: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Dag:
-    """A job that runs again and again: its vertices, and the seconds that its last run took (None: not known)."""
+    """A job that runs again and again: its vertices, and the seconds that its last run took (None: not known); and,
+    where it is run live, of which application it is, and how many seconds after the start it comes."""
 
     name: str
     vertices: tuple[Vertex, ...]
     last: float | None = None
+    app: str = ""
+    submit: float = 0.0
 
     @cached_property
     def depths(self) -> tuple[int, ...]:

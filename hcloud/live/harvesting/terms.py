@@ -10,6 +10,7 @@ from hcloud.control.ports import JobSource
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.model.running.harvest_note import HarvestClasses, HarvestSet
 from hcloud.model.running.job import JobOrder, JobPlace
+from hcloud.model.running.job_graph import JobGraph
 
 
 class Harvestable(Protocol):
@@ -28,13 +29,14 @@ class Harvestable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HarvestTerms:
-    """The jobs that are to run on idle capacity, what runs them, and the numbers and
+    """The jobs and graphs of tasks that are to run on idle capacity, what runs them, and the numbers and
     classes (None: those of the journal)."""
 
     source: JobSource
     engine: Harvestable
     policy: HarvestPolicy | None = None
     classes: HarvestClasses | None = None
+    graphs: tuple[JobGraph, ...] = ()
 
 
 def settings_of(policy: HarvestPolicy, at: float) -> HarvestSet:

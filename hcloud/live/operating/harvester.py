@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
 
 from hcloud.control.operating.harvested import HarvestLedger, HarvestRecord
+from hcloud.control.operating.harvested_graphs import GraphRecord
 from hcloud.control.operating.records import MachinePhase, MachineRecord
 from hcloud.errors import HcloudError
 from hcloud.harvest.hosts import (
@@ -29,12 +30,14 @@ from hcloud.harvest.hosts import (
     host_for,
     why_moves,
 )
+from hcloud.harvest.tasks.graphs import dag_of, largest_of, slip_of
 from hcloud.live.harvesting.gauge import Gauge
 from hcloud.live.harvesting.terms import HarvestTerms, settings_of
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
     HarvestCancelled,
+    HarvestGraphTaken,
     HarvestMoved,
     HarvestNote,
     HarvestOver,
@@ -44,23 +47,25 @@ from hcloud.model.running.harvest_note import (
     Yielded,
 )
 from hcloud.model.running.job import JobOrder, JobPhase, JobPlace, JobSighting, NewJobs, NodePhase
+from hcloud.model.running.job_graph import JobGraph
 
 Action = Callable[[], object]
 Take = Callable[[JobOrder, float, int], None]
+Drop = Callable[[list[str], float], None]
 VCPU = 1000
 TROUBLE = "idle capacity"
 
 
 class Harvester:
     """Batch on idle capacity. What it knows is in the ledger of the journal, but for what it measured; ``take`` hands a
-    job that leaves idle capacity, and the attempts it had, to the controller of all others. ``told`` are its notes
-    since somebody emptied it, for people."""
+    job that leaves idle capacity, and the attempts it had, to the controller of all others, and ``drop`` tells that one
+    whom nobody wants any more. ``told`` are its notes since somebody emptied it, for people."""
 
-    def __init__(self, desk: OperatingDesk, terms: HarvestTerms, take: Take) -> None:
-        self._desk, self._terms, self._take = desk, terms, take
+    def __init__(self, desk: OperatingDesk, terms: HarvestTerms, take: Take, drop: Drop) -> None:
+        self._desk, self._terms, self._take, self._drop = desk, terms, take, drop
         self._gauge, self._ticked = Gauge(), -math.inf
         self._uses: dict[int, deque[tuple[float, float]]] = {}
-        self._coming: list[tuple[float, int, JobOrder]] = []
+        self._coming: list[tuple[float, int, JobOrder | JobGraph]] = []
         self._expected: set[str] = set()
         self._closed = False
         self.told: list[HarvestNote] = []
@@ -73,6 +78,7 @@ class Harvester:
             self.ledger.classes and replace(self.ledger.classes, at=0.0)
         ):
             desk.tell(replace(terms.classes, at=now))
+        self._await(terms.graphs)
 
     @property
     def ledger(self) -> HarvestLedger:
@@ -104,25 +110,34 @@ class Harvester:
                 self._over(job, seen, now)
             elif (seen is None or seen.attempt != job.attempt) and self._is_gone(job):
                 self._over(job, JobSighting(job.order.id, job.attempt, JobPhase.LOST), now)
+        for graph in self.ledger.graphs.values():
+            if graph.is_over and graph.away:
+                self._drop([*graph.away], now)
         self._expect()
         while self._coming and self._coming[0][0] <= now and not self._desk.fold.asked and self._can_choose():
-            order = heappop(self._coming)[2]
-            if self.ledger.knows(order.id) or order.id in self._desk.fold.known:
+            came = heappop(self._coming)[2]
+            if self.ledger.knows(came.id) or came.id in self._desk.fold.known:
                 continue
-            self._tell(HarvestTaken(now, order, self._classes_for(order)))
+            took = HarvestGraphTaken if isinstance(came, JobGraph) else HarvestTaken
+            self._tell(took(now, came, self._classes_for(came)))  # type: ignore[arg-type]
 
     def _can_choose(self) -> bool:
         """Whether classes can be chosen by what is used now, where there are any."""
         return self.ledger.classes is None or any(host.use is not None for host in self._hosts())
 
-    def _classes_for(self, order: JobOrder) -> tuple[str, ...]:
-        """The classes of machines that a job is put on; none without a history."""
+    def _classes_for(self, job: JobOrder | JobGraph) -> tuple[str, ...]:
+        """The classes of machines that a job is put on; none without a history. A graph needs as many containers as the
+        most of its tasks that run at once."""
         known = self.ledger.classes
         if known is None:
             return ()
-        last = self.ledger.last.get(order.app or order.id, order.expect)
-        size, by = (order.cores, order.memory), (self._rules, _chance_of(order.id, 0))
-        return classes_for(size, -1.0 if last is None else last, self._hosts(), known, by)
+        if isinstance(job, JobGraph):
+            dag = dag_of(job)
+            asked, takes = (dag.concurrency, *largest_of(job)), max(dag.chains)
+        else:
+            asked, takes = (1, job.cores, job.memory), job.expect or -1.0
+        last = self.ledger.last.get(job.app or job.id, takes)
+        return classes_for(asked, last, self._hosts(), known, (self._rules, _chance_of(job.id, 0)))
 
     def _is_gone(self, job: HarvestRecord) -> bool:
         """Whether an attempt that nobody sees was on a machine that is gone, so that it never begins."""
@@ -149,16 +164,19 @@ class Harvester:
             self._desk.troubles[TROUBLE] = "; ".join(line.strip() for line in str(error).splitlines())
             found = NewJobs(closed=self._closed)
         self._closed = found.closed
-        for order in found.orders:
-            if order.id not in self._expected:
-                self._expected.add(order.id)
-                heappush(self._coming, (order.submit, len(self._expected), order))
+        self._await(found.orders)
         for name in found.cancelled:
             self.cancel(name, self._desk.now())
 
+    def _await(self, jobs: Iterable[JobOrder | JobGraph]) -> None:
+        for job in jobs:
+            if job.id not in self._expected:
+                self._expected.add(job.id)
+                heappush(self._coming, (job.submit, len(self._expected), job))
+
     def cancel(self, name: str, now: float) -> None:
         """Somebody wants this job no more."""
-        job = self.ledger.jobs.get(name)
+        job: HarvestRecord | GraphRecord | None = self.ledger.graphs.get(name) or self.ledger.jobs.get(name)
         if job is not None and not job.is_over:
             self._tell(HarvestCancelled(now, name))
 
@@ -216,25 +234,44 @@ class Harvester:
         self._tell(HarvestYielding(now, job.order.id, job.attempt, job.on, why, use, held))
 
     def _move(self, now: float) -> None:
-        """Jobs that gave way too often, or have lost too much time, go where all others go."""
+        """Jobs that gave way too often, or have lost too much time, go where all others go; of a graph all tasks that
+        have not begun, as soon as those before them are done."""
         if self._desk.fold.asked:
             return
+        for graph in self.ledger.graphs.values():
+            if not graph.is_over and not graph.moves and (why := self._why_graph_moves(graph, now)):
+                self._tell(HarvestMoved(now, graph.graph.id, why))
         for job in self.ledger.waiting:
             expected = job.order.expect or self.ledger.last.get(job.order.app or job.order.id)
-            if why := why_moves(job.kills, now - job.came, expected, self._rules):
+            if job.graph:
+                why = self.ledger.graphs[job.graph].why if self.ledger.graphs[job.graph].moves else ""
+            else:
+                why = why_moves(job.kills, now - job.came, expected, self._rules)
+            if why:
                 self._tell(HarvestMoved(now, job.order.id, why))
                 self._take(replace(job.order, restartable=True), now, job.attempt)
+
+    def _why_graph_moves(self, graph: GraphRecord, now: float) -> str:
+        tasks = [one for one in self.ledger.jobs.values() if one.graph == graph.graph.id and not one.is_over]
+        if all(one.on is not None for one in tasks):
+            return ""
+        slip, left = slip_of(graph.graph, graph.undone, now - graph.came)
+        return why_moves(max(one.kills for one in tasks), slip, left, self._rules)
 
     def _begin(self, now: float) -> None:
         """Jobs that wait begin where there is room, the one that came first before all others."""
         if self._desk.stops or "journal" in self._desk.troubles:
             return
-        hosts = self._hosts()
+        hosts, full = self._hosts(), set[tuple[int, int, tuple[str, ...]]]()
         for job in self.ledger.waiting:
+            alike = (job.order.cores, job.order.memory, job.classes)
+            if alike in full:
+                continue
             mine = [host for host in hosts if self._may_have(job, host)] or hosts  # its classes may be gone by now
             stream = _chance_of(job.order.id, job.attempt + 1)
             found = host_for(job.order.cores, job.order.memory, mine, self._rules, stream)
             if found < 0:
+                full.add(alike)
                 continue
             at = hosts.index(mine[found])
             host = hosts[at]

@@ -50,7 +50,7 @@ class OperatingLoop:
         self.desk.before = self._learner.before
         self._judge = Judge(self.desk, self._learner)
         harvest = terms.harvest
-        self.harvester = None if harvest is None else Harvester(self.desk, harvest, self._take_from_idle)
+        self.harvester = None if harvest is None else Harvester(self.desk, harvest, self._take_from_idle, self._cancel)
         self.desk.harvests = harvest is not None
         self._looked = -math.inf
         self._told: dict[str, str] = {}

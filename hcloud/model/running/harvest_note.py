@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hcloud.model.running.job import JobOrder
+from hcloud.model.running.job_graph import JobGraph
 
 
 class Yielded(StrEnum):
@@ -70,6 +71,16 @@ class HarvestTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class HarvestGraphTaken:
+    """A job for idle capacity came that is a graph of tasks; each of them is on machines of these classes (none:
+    any)."""
+
+    at: float
+    graph: JobGraph
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HarvestBeginning:
     """An attempt is about to begin beside what runs on a machine: ``use`` is how many vCPUs its services used, ``free``
     what was left of them beside the reserve and what other such jobs hold."""
@@ -112,7 +123,8 @@ class HarvestOver:
 
 @dataclass(frozen=True, slots=True)
 class HarvestMoved:
-    """A job leaves idle capacity, and why: it is taken on as any other, and may have machines of its own."""
+    """A job leaves idle capacity, and why: it is taken on as any other, and may have machines of its own. Of a graph
+    all tasks leave that have not begun: each is told of apart."""
 
     at: float
     job: str
@@ -121,7 +133,7 @@ class HarvestMoved:
 
 @dataclass(frozen=True, slots=True)
 class HarvestCancelled:
-    """Somebody wants a job for idle capacity no more."""
+    """Somebody wants a job for idle capacity no more; a task that nobody wants ends its whole graph."""
 
     at: float
     job: str
@@ -131,6 +143,7 @@ HarvestNote = (
     HarvestSet
     | HarvestClasses
     | HarvestTaken
+    | HarvestGraphTaken
     | HarvestBeginning
     | HarvestYielding
     | HarvestOver

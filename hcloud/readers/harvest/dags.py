@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from json import JSONDecodeError
 from pathlib import Path
 from typing import NamedTuple
@@ -12,11 +12,16 @@ from typing import NamedTuple
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.harvest.tasks.dags import Dag, Vertex, in_order
 from hcloud.model.json_text import DIALECT, parsed
+from hcloud.model.running.job_graph import task_name
+from hcloud.readers.job_fields import FieldError, command_words, identity
 from hcloud.readers.stated import Stated
 
 LARGEST = 64 * 1024 * 1024
 MOST_TASKS, MOST_SECONDS, MOST_CORES, MOST_GIB, MOST_JOBS = 1_000_000, 30 * 86_400, 4096, 65_536, 100_000
-_JOB, _VERTEX = ("id", "vertices"), ("name", "tasks", "seconds", "cores", "memory_gib", "after")
+MOST_LIVE_TASKS = 10_000
+"""Ours: each is a process of this machine, and looked at every second or so."""
+_JOB, _VERTEX = ("id", "vertices"), ("name", "tasks", "seconds", "cores", "memory_gib", "after", "command")
+_JOB_LIVE = ("app", "submit")
 
 
 class _Wanted(NamedTuple):
@@ -33,6 +38,9 @@ _NUMBERS = (
     _Wanted("cores", MOST_CORES),
     _Wanted("memory_gib", MOST_GIB, absent=0, may_be_zero=True),
 )
+_SUBMIT = _Wanted("submit", MOST_SECONDS, absent=0, may_be_zero=True)
+_NO_VERTEX = Vertex("-", 1, 1.0, 1.0, 0.0)
+"""Stands for those of a job that cannot be read."""
 _HINT = '{"format_version": "1.0", "jobs": [{"id": "a", "vertices": [{"name": "map", "tasks": 8, "seconds": 60}]}]}'
 _RUNS_HINT = '{"format_version": "1.0", "runs": {"a": 240}}'
 
@@ -52,10 +60,17 @@ def dags_schema() -> Mapping[str, object]:
         "cores": {"type": "number", "maximum": MOST_CORES, **above, "description": "vCPUs of each task; 1 if absent"},
         "memory_gib": {**number(MOST_GIB), "description": "GiB of each task; 0 (not counted) if absent"},
         "after": {"type": "array", "items": text, "description": "vertices that have to be done before"},
+        "command": {
+            "anyOf": [text, {"type": "array", "minItems": 1, "items": text}],
+            "description": "what each task runs, where hcloud operate runs it: HCLOUD_TASK holds its number, from 1, and"
+            " HCLOUD_TASKS how many there are",
+        },
     }
     job = {
         "id": text,
         "vertices": {"type": "array", "minItems": 1, "items": _strict(vertex, ("name", "tasks", "seconds"))},
+        "app": {**text, "description": "for hcloud operate: the jobs with the same one are runs of one application"},
+        "submit": {**number(MOST_SECONDS), "description": "for hcloud operate: seconds after its start; 0 if absent"},
     }
     jobs = {"type": "array", "minItems": 1, "maxItems": MOST_JOBS, "items": _strict(job, _JOB)}
     head = {"format_version": {"type": "string", "pattern": "^1[.]"}, "jobs": jobs}
@@ -66,10 +81,10 @@ def _strict(properties: Mapping[str, object], required: Sequence[str]) -> dict[s
     return {"type": "object", "properties": dict(properties), "required": list(required), "additionalProperties": False}
 
 
-def read_dags(path: Path) -> tuple[Dag, ...]:
+def read_dags(path: Path, *, is_live: bool = False) -> tuple[Dag, ...]:
     """The jobs of a file. InputError with everything that is wrong with it: a cycle, a name that is not there, a number
-    out of its range."""
-    reading = _DagReading(str(path))
+    out of its range; where they are to be run live also a vertex without a command."""
+    reading = _DagReading(str(path), is_live=is_live)
     head = reading.head(_content(path, "file of jobs", _HINT), ("format_version", "jobs"), ("format_version",))
     jobs = head.get("jobs", [])
     if not isinstance(jobs, list) or not 0 < len(jobs) <= MOST_JOBS:
@@ -77,8 +92,24 @@ def read_dags(path: Path) -> tuple[Dag, ...]:
         jobs = []
     found = [reading.job(one, f"jobs[{at}]") for at, one in enumerate(jobs)]
     reading.refuse_twice([dag.name for dag in found], "jobs", "id")
+    tasks = sum(vertex.tasks for dag in found for vertex in dag.vertices)
+    if is_live and tasks > MOST_LIVE_TASKS:
+        reading.note("jobs", f"{tasks:,} tasks", f"at most {MOST_LIVE_TASKS:,} in all, where they are run")
     reading.refuse("file of jobs")
     return tuple(found)
+
+
+def holds_dags(path: Path) -> bool:
+    """Whether a file of jobs is one of graphs, by what stands in it."""
+    if path.suffix.lower() != ".json" or not path.is_file() or path.stat().st_size > LARGEST:
+        return False
+    try:
+        content = parsed(path.read_bytes().decode("utf-8-sig"))
+    except ValueError:
+        return False
+    jobs = content.get("jobs") if isinstance(content, dict) else None
+    stated = isinstance(jobs, list) and any(isinstance(one, dict) and "vertices" in one for one in jobs)
+    return stated or (isinstance(content, dict) and "format_version" in content)
 
 
 def read_runs(path: Path, dags: Sequence[Dag]) -> tuple[Dag, ...]:
@@ -138,9 +169,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+@dataclass(slots=True)
 class _DagReading(Stated):
+    is_live: bool = False
+
     def job(self, content: object, where: str) -> Dag:
-        stated = self.mapping(content, where, _JOB)
+        stated = self.mapping(content, where, (*_JOB, *_JOB_LIVE), _JOB_LIVE)
         vertices = stated.get("vertices", [])
         if not isinstance(vertices, list) or not vertices:
             self.note(f"{where}.vertices", repr(vertices)[:60], "a list of vertices, one at least")
@@ -155,17 +189,45 @@ class _DagReading(Stated):
             self.note(f"{where}.vertices", f"a cycle: {told}", "vertices that never wait for themselves")
             after = [() for _ in after]
         made = tuple(replace(vertex, after=before) for (vertex, _), before in zip(read, after, strict=True))
-        return Dag(self.text(stated, "id", where), made or (Vertex("-", 1, 1.0, 1.0, 0.0),))
+        name, app = self.text(stated, "id", where), self.text({"app": "-", **stated}, "app", where)
+        if self.is_live:
+            self.check_names(name, made, where)
+        submit = self.number(stated, _SUBMIT, where)
+        return Dag(name, made or (_NO_VERTEX,), None, app if "app" in stated else "", submit)
+
+    def check_names(self, job: str, vertices: Sequence[Vertex], where: str) -> None:
+        """Tasks are jobs where they are run: each needs a name that one may have."""
+        for at, vertex in enumerate(vertices):
+            try:
+                identity(task_name(job, vertex.name, vertex.tasks))
+            except FieldError as error:
+                self.note(f"{where}.vertices[{at}]", repr(task_name(job, vertex.name, 1))[:60], f"as a name {error}")
+
+    def command(self, stated: Mapping[str, object], where: str) -> tuple[str, ...]:
+        """What the tasks of a vertex run; empty where nothing is stated or it cannot be."""
+        if "command" not in stated:
+            if self.is_live and stated:
+                self.note(f"{where}.command", "missing", "what each task runs: hcloud operate runs them")
+            return ()
+        try:
+            words = command_words(stated["command"])
+        except FieldError as error:
+            self.note(f"{where}.command", repr(stated["command"])[:60], str(error))
+            return ()
+        if not words:
+            self.note(f"{where}.command", repr(stated["command"])[:60], "what each task runs")
+        return words
 
     def vertex(self, content: object, where: str) -> tuple[Vertex, list[str]]:
-        stated = self.mapping(content, where, _VERTEX, ("cores", "memory_gib", "after"))
+        stated = self.mapping(content, where, _VERTEX, ("cores", "memory_gib", "after", "command"))
         numbers = [self.number(stated, one, where) for one in _NUMBERS]
         before = stated.get("after", [])
         if not isinstance(before, list) or not all(isinstance(one, str) for one in before):
             self.note(f"{where}.after", repr(before)[:60], "a list of names of vertices")
             before = []
         tasks, seconds, cores, memory = numbers
-        return Vertex(self.text(stated, "name", where), int(tasks), seconds, cores, memory), [*before]
+        name, command = self.text(stated, "name", where), self.command(stated, where)
+        return Vertex(name, int(tasks), seconds, cores, memory, command=command), [*before]
 
     def number(self, stated: Mapping[str, object], wanted: _Wanted, where: str) -> float:
         """A number in its range; what stands for it where none is stated or it cannot be."""

@@ -15,7 +15,7 @@ from hcloud.control.state import OWN
 from hcloud.errors import InputError, UsageError
 from hcloud.model.running.decision import Considered, Decision
 from hcloud.model.running.event import Arrival, Event, EventError
-from hcloud.model.running.harvest_note import HarvestTaken
+from hcloud.model.running.harvest_note import HarvestGraphTaken, HarvestTaken
 from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.placing.placement import RESOURCES
@@ -36,7 +36,7 @@ def explain_job(path: Path, job: str) -> Story:
     if not arrivals and journal.before is not None:  # it came in a part that was put aside
         journal = read_whole(path)
         arrivals = _arrivals(journal, job)
-    if not arrivals and any(isinstance(e, HarvestTaken) and e.order.id == job for e in journal.lines):
+    if not arrivals and any(_is_harvested(e, job) for e in journal.lines):
         raise UsageError(
             f"{path}: job {job} runs on idle capacity, about which the policy decides nothing",
             hint="hcloud operate status --json says how often and why it gave way",
@@ -50,6 +50,13 @@ def explain_job(path: Path, job: str) -> Story:
         return _story(journal, arrivals[-1])
     except EventError as error:
         raise InputError(f"{path}: the journal holds an event that cannot be: {error}") from None
+
+
+def _is_harvested(entry: object, job: str) -> bool:
+    """Whether a line takes a job, or a graph or one of its tasks, on for idle capacity."""
+    if isinstance(entry, HarvestGraphTaken):
+        return job == entry.graph.id or any(job == order.id for _, order in entry.graph.orders())
+    return isinstance(entry, HarvestTaken) and entry.order.id == job
 
 
 def _arrivals(journal: JournalContents, job: str) -> list[int]:

@@ -260,6 +260,17 @@ class _HarvestedJob(Part):
     attempt: Count
     kills: Count
     why: NoText
+    graph: NoText
+
+
+class _HarvestedGraph(Part):
+    id: Annotated[Text, From("graph.id")]
+    state: Annotated[Text, From("state"), choice_of(("open", "moving", *HARVEST_RESULTS))]
+    tasks: Annotated[Count, From("graph.tasks")]
+    done: Count
+    kills: Count
+    classes: list[Text]
+    why: NoText
 
 
 class _Harvested(Part):
@@ -269,6 +280,7 @@ class _Harvested(Part):
     vcpu_hours_in_vain: Annotated[Number, From(lambda ledger: round(ledger.in_vain / 3600, 6))]
     results: Annotated[dict[str, Count], From("counted")]
     jobs: Annotated[list[_HarvestedJob], From(lambda ledger: list(ledger.jobs.values()))]
+    graphs: Annotated[list[_HarvestedGraph], From(lambda ledger: list(ledger.graphs.values()))]
 
 
 class OperatingDocument(Document, title="hcloud operate"):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hcloud.control.operating.harvested import HARVEST_RESULTS, HarvestLedger
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
+    HarvestGraphTaken,
     HarvestMoved,
     HarvestNote,
     HarvestOver,
@@ -16,6 +17,7 @@ from hcloud.model.running.harvest_note import (
 from hcloud.units import SECONDS_PER_HOUR, counted
 
 _SHOWN = 5
+_BAD = ("failed", "moved")
 
 
 def harvested_lines(ledger: HarvestLedger) -> Iterator[str]:
@@ -25,20 +27,24 @@ def harvested_lines(ledger: HarvestLedger) -> Iterator[str]:
     running, waiting = ledger.running, ledger.waiting
     cores = sum(job.order.cores for job in running) / 1000
     results = "".join(f", {ledger.counted[r]} {r}" for r in HARVEST_RESULTS if ledger.counted.get(r))
-    yield f"on idle capacity: {len(running)} running ({cores:g} vCPUs), {len(waiting)} waiting{results}"
+    blocked = f", {counted(ledger.blocked, 'task')} to begin after others" if ledger.blocked else ""
+    yield f"on idle capacity: {len(running)} running ({cores:g} vCPUs), {len(waiting)} waiting{blocked}{results}"
     if ledger.kills:
         vain = ledger.in_vain / SECONDS_PER_HOUR
         done = ledger.done / SECONDS_PER_HOUR
         yield f"gave way {counted(ledger.kills, 'time')}: {vain:,.4f} vCPU-hours in vain beside {done:,.4f} done"
-    bad = [job for job in ledger.jobs.values() if job.result in ("failed", "moved")]
-    for job in bad[:_SHOWN]:
-        yield f"job {job.order.id} {job.result}: {job.why}"
+    bad = [(name, job.result, job.why) for name, job in ledger.jobs.items() if job.result in _BAD and not job.graph]
+    bad += [(name, graph.result, graph.why) for name, graph in ledger.graphs.items() if graph.result in _BAD]
+    for name, result, why in bad[:_SHOWN]:
+        yield f"job {name} {result}: {why}"
     if len(bad) > _SHOWN:
         yield f"and {counted(len(bad) - _SHOWN, 'more job')} failed or moved"
 
 
 def harvest_line(note: HarvestNote) -> str:
     """A note of idle capacity in a line, without its time; empty for one that is nothing to people."""
+    if isinstance(note, HarvestGraphTaken):
+        return f"job {note.graph.id} comes: {counted(note.graph.tasks, 'task')} on idle capacity"
     if isinstance(note, HarvestBeginning):
         return f"job {note.job} begins beside the services of machine {note.instance}: {note.free:g} vCPUs are free"
     if isinstance(note, HarvestYielding):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
+from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.harvested import HarvestRecord
+from hcloud.control.operating.harvested_graphs import GraphRecord
 from hcloud.control.operating.records import JobRecord
 from hcloud.control.operating.together import pieces_of
 from hcloud.errors import UsageError, did_you_mean
@@ -26,6 +29,13 @@ def works_no_more(place: str) -> None:
         time.sleep(LOOK_SECONDS)
 
 
+def _records(found: Fold, job: str) -> Sequence[JobRecord | HarvestRecord | GraphRecord]:
+    """What is known of a job: itself, or its pieces."""
+    beside = found.harvested
+    record = found.jobs.get(job) or beside.jobs.get(job) or beside.graphs.get(job)
+    return [record] if record is not None else pieces_of(found, job)
+
+
 def ask(place: str, what: str, job: str = "", *, ahead: bool = False) -> str:
     """Ask a controller for something; what became of it in a sentence. UsageError for a job that is over, or, unless it
     is cancelled ``ahead`` of its coming, not known."""
@@ -33,17 +43,13 @@ def ask(place: str, what: str, job: str = "", *, ahead: bool = False) -> str:
     if job:
         found = look(place).fold
         beside = found.harvested
-        mine: list[JobRecord] | list[HarvestRecord] = pieces_of(found, job)
-        if job in found.jobs:
-            mine = [found.jobs[job]]
-        elif job in beside.jobs:
-            mine = [beside.jobs[job]]
+        mine = _records(found, job)
         if found.is_finished or (mine and all(one.is_over for one in mine)):
             state = f"is over already ({mine[0].result})" if mine else "is not known, and the work is over"
             raise UsageError(f"job {job} {state}", hint="hcloud operate status")
         if not mine and job not in found.known and not beside.knows(job):
             if not ahead:
-                meant = did_you_mean(job, [*found.active, *beside.jobs])
+                meant = did_you_mean(job, [*found.active, *beside.graphs, *beside.jobs])
                 hint = "hcloud operate status names the jobs; --ahead cancels one that has not come yet"
                 raise UsageError(f"job {job} is not known{meant}; nothing was cancelled", hint=hint)
             about += " (not known yet: it is not taken when it comes)"

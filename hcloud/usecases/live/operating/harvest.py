@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.ports import JobSource
 from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.harvest.hosts import IdleHost, free_cores, free_memory
+from hcloud.harvest.kernels.holding import VCPU
+from hcloud.harvest.tasks.graphs import dag_of
 from hcloud.live.harvesting.terms import Harvestable, HarvestTerms, settings_of
 from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses, HarvestSet
 from hcloud.model.running.job import JobOrder, NewJobs
+from hcloud.model.running.job_graph import JobGraph
 from hcloud.model.workload import JobKind
 from hcloud.policy.facts import Setup
 from hcloud.usecases.live.operating.engine import LOCAL_ENGINE, EngineParts, NoMoreJobs
@@ -30,8 +34,8 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class BesideServices:
-    """A file of jobs for idle capacity (None: those that are known), numbers of one's own (None: the bundled ones), and
-    what has the use of services in the past by classes (None: no history)."""
+    """A file of jobs, or of graphs of tasks, for idle capacity (None: those that are known), numbers of one's own
+    (None: the bundled ones), and what has the use of services in the past by classes (None: no history)."""
 
     jobs: Path | None = None
     policy: Path | None = None
@@ -56,20 +60,64 @@ def harvest_terms(
             hint="a strategy that reserves, as SR or HM, and --pool N",
         )
     from hcloud.readers.harvest.policy import load_harvest
-    from hcloud.readers.jobs import FollowedFile
 
     runs, policy = _engine(world, engine), load_harvest(asked.policy)
-    source = FollowedFile(asked.jobs, fold.began, follow=follow, fits=lambda order, servers: ALONE)
-    first = source.new()
-    _check(first.orders, asked.jobs, fold, others)
-    _check_room(first.orders, asked.jobs, setup, settings_of(policy, 0.0))
-    classes = None if asked.types is None else _classes(asked.types(), policy, first.orders, others.orders)
-    return HarvestTerms(_Told(first, source), runs, policy, classes)
+    wanted = _wanted(asked.jobs, fold, follow=follow)
+    _check(wanted, asked.jobs, fold, others)
+    _check_room(wanted, asked.jobs, setup, settings_of(policy, 0.0))
+    classes = None if asked.types is None else _classes(asked.types(), policy, wanted, others.orders)
+    return HarvestTerms(_Told(wanted.jobs, wanted.source), runs, policy, classes, wanted.graphs)
 
 
-def _classes(
-    types: UseTypes, policy: HarvestPolicy, orders: Sequence[JobOrder], others: Sequence[JobOrder]
-) -> HarvestClasses:
+class _Wanted(NamedTuple):
+    """What a file has for idle capacity: jobs, what more of them comes from, and graphs."""
+
+    jobs: NewJobs
+    source: JobSource
+    graphs: tuple[JobGraph, ...] = ()
+
+    def sizes(self) -> Iterator[JobOrder]:
+        """Every job, and a task of every vertex."""
+        yield from self.jobs.orders
+        for graph in self.graphs:
+            seen = set[str]()
+            for vertex, order in graph.orders():
+                if vertex not in seen:
+                    seen.add(vertex)
+                    yield order
+
+    def names(self) -> Iterator[str]:
+        """What jobs, graphs and tasks are called."""
+        yield from (order.id for order in self.jobs.orders)
+        for graph in self.graphs:
+            yield graph.id
+            yield from (order.id for _, order in graph.orders())
+
+    def runs(self) -> Iterator[tuple[float, float]]:
+        """Of each job of which that is known how many seconds it takes, and seconds times vCPUs."""
+        for order in self.jobs.orders:
+            if order.expect:
+                yield order.expect, order.expect * order.cores / VCPU
+        for dag in map(dag_of, self.graphs):
+            yield max(dag.chains), dag.work
+
+
+def _wanted(path: Path, fold: Fold, *, follow: bool) -> _Wanted:
+    """The jobs of a file, or its graphs. UsageError for graphs that are to be followed."""
+    from hcloud.readers.harvest.dags import holds_dags
+    from hcloud.readers.harvest.graphs import read_graphs
+    from hcloud.readers.jobs import FollowedFile
+
+    if not holds_dags(path):
+        source = FollowedFile(path, fold.began, follow=follow, fits=lambda order, servers: ALONE)
+        return _Wanted(source.new(), source)
+    if follow:
+        why = "nothing shows that its last graph is whole"
+        raise UsageError(f"{path}: graphs of tasks cannot be followed: {why}", hint="write jobs of one task as CSV")
+    return _Wanted(NewJobs(closed=True), NoMoreJobs(), read_graphs(path, fold.began))
+
+
+def _classes(types: UseTypes, policy: HarvestPolicy, wanted: _Wanted, others: Sequence[JobOrder]) -> HarvestClasses:
     """The classes of a history, and where short and long jobs begin. InputError where it is of none of the services."""
     import numpy as np
 
@@ -82,10 +130,8 @@ def _classes(
             f"--util: none of its tenants ({_named(tenants)}) is a service of these jobs ({_named(services)})",
             hint="a tenant is met with a service by its app, else by its id; --servers names the tenants of servers",
         )
-    known = [order for order in orders if order.expect]
-    seconds = np.array([order.expect for order in known], np.float64)
-    work = np.array([(order.expect or 0.0) * order.cores for order in known], np.float64)
-    at = thresholds(types, policy, seconds, work) if known else None
+    known = np.array([*wanted.runs()], np.float64).reshape(-1, 2)
+    at = thresholds(types, policy, known[:, 0], known[:, 1]) if len(known) else None
     short, long = (at.short, at.long) if at else (policy.short_below, policy.long_above or math.inf)
     weights = weights_of([one.pattern for one in types.classes], policy)
     return HarvestClasses(
@@ -131,25 +177,28 @@ def _engine(world: EngineParts, name: str) -> Harvestable:
     return world.engine
 
 
-def _check(orders: Sequence[JobOrder], path: Path, fold: Fold, others: NewJobs) -> None:
+def _check(wanted: _Wanted, path: Path, fold: Fold, others: NewJobs) -> None:
     """InputError for services, and for names that other jobs have."""
-    services = [o.id for o in orders if o.kind is JobKind.SERVICE]
+    services = [o.id for o in wanted.jobs.orders if o.kind is JobKind.SERVICE]
     if services:
         raise InputError(
             f"{path}: {_named(services)}: a service cannot give way", hint="put services into the other file of jobs"
         )
     taken = {o.id for o in others.orders} | (fold.known - fold.harvested.jobs.keys())
-    both = [o.id for o in orders if o.id in taken and not fold.harvested.knows(o.id)]
+    seen = Counter(wanted.names())
+    both = [name for name in seen if seen[name] > 1 or (name in taken and not fold.harvested.knows(name))]
     if both:
         raise InputError(f"{path}: {_named(both)}: another job has this id", hint="each job needs an id of its own")
 
 
-def _check_room(orders: Sequence[JobOrder], path: Path, setup: Setup, rules: HarvestSet) -> None:
+def _check_room(wanted: _Wanted, path: Path, setup: Setup, rules: HarvestSet) -> None:
     """EvidenceError for jobs that have no room beside the reserve of any machine, even where services use nothing."""
     kinds = {setup.types[kind] for kind in setup.reserve}
     idle = [(t, IdleHost(0, t.cores, t.memory, 0.0, 0.0, 0)) for t in kinds]
     room = {t.name: (free_cores(host, rules, 0), free_memory(host, rules, 0)) for t, host in idle}
-    bad = [o for o in orders if not any(o.cores <= cores and o.memory <= memory for cores, memory in room.values())]
+    bad = [
+        o for o in wanted.sizes() if not any(o.cores <= cores and o.memory <= memory for cores, memory in room.values())
+    ]
     if bad:
         name, (cores, memory) = max(room.items(), key=lambda of: of[1])
         told = _named([f"{o.id} ({o.cores / 1000:g} cores, {o.memory:,} MiB)" for o in bad])
