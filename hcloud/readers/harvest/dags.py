@@ -62,7 +62,7 @@ def dags_schema() -> Mapping[str, object]:
         "after": {"type": "array", "items": text, "description": "vertices that have to be done before"},
         "command": {
             "anyOf": [text, {"type": "array", "minItems": 1, "items": text}],
-            "description": "what each task runs, where hcloud operate runs it: HCLOUD_TASK holds its number, from 1, and"
+            "description": "what each task runs, where hcloud operate runs it: HCLOUD_TASK is its number, from 1, and"
             " HCLOUD_TASKS how many there are",
         },
     }
