@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hcloud.control.admission import wait_in_queue
 from hcloud.control.mapped import map_job
-from hcloud.control.pieces import leave_ring, next_piece, pieces_of, stand_in
+from hcloud.control.pieces import bar, leave_ring, next_piece, pieces_of, stand_in
 from hcloud.control.searching.candidates import may_run_on
 from hcloud.control.searching.renting import command, release, rent, sit_down
 from hcloud.control.searching.search import reserved_for
@@ -102,13 +102,15 @@ def rent_pieces(c: Control, number: int, verdict: Verdict, now: float) -> None:
 
 def _could_ever_hold(c: Control, number: int) -> bool:
     """Whether the whole reserve, empty, would hold all pieces of a job."""
-    job, lacking = c.jobs[number], pieces_of(c, number)
-    for place in range(c.desk.free):
+    job, lacking, beyond = c.jobs[number], pieces_of(c, number), 0
+    for place in range(len(c.servers)):
         server = c.servers[place]
-        if server.paid == OWN and server.status != DEAD and may_run_on(c, job, server.kind):
+        if place >= beyond and server.paid == OWN and server.status != DEAD and may_run_on(c, job, server.kind):
             kind = c.kinds[server.kind]
             held = min(kind.cores // job.ask, kind.memory // job.memory if job.memory > 0 else lacking)
-            lacking -= min(held, 1) if c.rules.spread else held
+            if c.rules.spread > 0 and held > 0:
+                held, beyond = 1, place - place % c.rules.spread + c.rules.spread
+            lacking -= held
         if lacking <= 0:
             return True
     return False
@@ -159,7 +161,7 @@ def _bar_others(c: Control, number: int, by: int) -> None:
     other = next_piece(c, number)
     while c.rules.spread and other != number:
         if c.jobs[other].server >= 0:
-            c.servers[c.jobs[other].server].status += by
+            bar(c, c.jobs[other].server, by)
         other = next_piece(c, other)
 
 

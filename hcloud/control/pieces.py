@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hcloud.control.state import Control, Job
+from hcloud.control.state import BARRED, DEAD, OWN, Control, Job
 from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.rules import Rules
@@ -45,6 +45,25 @@ def stand_in(c: Control, number: int) -> int:
         if other == number:
             return -1
     return other
+
+
+def bar(c: Control, place: int, by: int) -> None:
+    """Let no other piece of a job come to the server of one, where they are spread; or, by less, let them. Nor to a
+    reserved one of the same rack or zone, where each is to have one of its own: servers with numbers that follow each
+    other."""
+    apart = c.rules.spread
+    if apart > 1 and c.servers[place].paid == OWN:
+        first = place - place % apart
+        for other in range(first, min(first + apart, len(c.servers))):
+            if c.servers[other].paid == OWN and c.servers[other].status != DEAD:
+                c.servers[other].status += by
+    elif apart > 0:
+        c.servers[place].status += by
+
+
+def is_barred(c: Control, place: int) -> bool:
+    """Whether another piece is on a server, or beside it, that a piece must not be."""
+    return bool(c.servers[place].status >= BARRED)
 
 
 def leave_ring(c: Control, number: int) -> None:

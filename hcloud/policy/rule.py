@@ -91,9 +91,9 @@ def share(unit: str, feeds: str = "", becomes: Callable[[Any], float] = float) -
     return number(unit, 0, 1, feeds, becomes)
 
 
-def count(unit: str, least: float, most: float, feeds: str = "") -> Any:
+def count(unit: str, least: float, most: float, feeds: str = "", default: int | None = None) -> Any:
     """A key that is a whole number."""
-    return DeclaredKey(Key("", "count", unit, least, most), feeds, float)
+    return DeclaredKey(Key("", "count", unit, least, most, default=default), feeds, float)
 
 
 def counts(unit: str, least: float, most: float) -> Any:

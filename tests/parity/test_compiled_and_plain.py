@@ -45,7 +45,10 @@ STRATEGIES = {
     **{f"HM+{name}": (load_strategy(f"HM+{name}"), 2) for name in ("paragon", "tarcil", "no-heterogeneity")},
     "HM, several servers": (load_strategy("HM"), 4),
     "SR+tarcil, several servers, late": (hasty(load_strategy("SR+tarcil")), 12),
-    "SR+paragon, several servers": (with_keys(load_strategy("SR+paragon"), "placement.locality=spread"), 12),
+    "SR+paragon, several servers": (
+        with_keys(load_strategy("SR+paragon"), "placement.rack_servers=2", "placement.locality=spread-racks"),
+        12,
+    ),
 }
 
 

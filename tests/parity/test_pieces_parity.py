@@ -33,6 +33,7 @@ CASES = (
     ("SR+tarcil", 7, ()),
     ("SR+tarcil", 7, (EACH,)),
     ("SR+paragon", 7, (SPREAD,)),
+    ("SR+tarcil", 9, ("placement.locality=spread-racks", "placement.rack_servers=3")),
     ("HM", 2, ()),
     ("HM", 2, (EACH,)),
     ("HM+power-of-two", 4, (SPREAD,)),
@@ -89,7 +90,9 @@ def test_pieces_begin_and_end_together_and_no_unit_is_given_twice(
 ) -> None:
     setting = troubled(strategy, pool, changes)
     if strategy == "SR+tarcil":
-        setting = replace(troubled(strategy, pool, changes, 600.0), strategy=hasty(load_strategy(strategy)))
+        setting = replace(
+            troubled(strategy, pool, changes, 600.0), strategy=hasty(with_keys(load_strategy(strategy), *changes))
+        )
     tasks = tasks_in(setting, several(25))
     world = as_objects(build(setting, tasks, usual_capacity(20 * len(tasks), setting.pool, journal=True)))
     for until in range(1, len(tasks) + 2):
@@ -103,6 +106,12 @@ def test_pieces_begin_and_end_together_and_no_unit_is_given_twice(
             if changes and server.status != DEAD and server.paid == 0:
                 jobs = [int(tasks.job[j]) for j in seated]
                 assert len(jobs) == len(set(jobs)), "spread"
+        for rows in rows_of_jobs(tasks) if changes else ():
+            servers = [world.control.jobs[row].server for row in rows]
+            racks = [
+                at // world.control.rules.spread for at in servers if at >= 0 and world.control.servers[at].paid == 0
+            ]
+            assert len(racks) == len(set(racks)), "racks"
     assert all(world.tasks[row].over for row in range(len(tasks)))
 
 

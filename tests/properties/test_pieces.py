@@ -14,16 +14,23 @@ from hcloud.control.controller import arrive, leave
 from hcloud.control.losses import cancel
 from hcloud.control.searching.candidates import sample
 from hcloud.control.searching.together import MOST_AT_ONCE, choose_servers
+from hcloud.control.sessions.arrivals import at_once
 from hcloud.control.state import OWN
 from hcloud.policy.codes import BY_LOAD, BY_MATCH, BY_NUMBER
+from hcloud.policy.rules import Rules
 
 EACH = "placement.gang=false"
 SPREAD = "placement.locality=spread"
-KINDS = [("tarcil", ()), ("tarcil", (EACH,)), ("greedy", ()), ("power-of-two", (SPREAD,)), ("paragon", (SPREAD,))]
+RACKS = ("placement.locality=spread-racks", "placement.rack_servers=2")
+KINDS = [
+    ("tarcil", ()), ("tarcil", (EACH,)), ("greedy", ()), ("power-of-two", (SPREAD,)), ("paragon", (SPREAD,)),
+    ("tarcil", RACKS),
+]  # fmt: skip
 
 
 def check_groups(crowd: Crowd) -> None:
-    """Pieces that have come and not ended are all on servers or all waiting; spread ones have a server each."""
+    """Pieces that have come and not ended are all on servers or all waiting; spread ones have a server, or a rack,
+    each."""
     crowd.check()
     control, at = crowd.control, 0
     while at < crowd.next:
@@ -33,7 +40,7 @@ def check_groups(crowd: Crowd) -> None:
         if control.rules.gang:
             assert len(seated) in (0, len(here)), rows
         if control.rules.spread and all(crowd.starts[row] == crowd.starts[at] for row in rows):
-            assert len(set(seated)) == len(seated)
+            assert len({server // control.rules.spread for server in seated}) == len(seated)
         at += len(rows)
 
 
@@ -59,9 +66,9 @@ def test_nothing_is_given_twice_and_a_job_has_all_servers_or_none(
         check_groups(crowd)
     servers, spread = len(crowd.servers), crowd.control.rules.spread
     for job in crowd.of(QUEUED):
-        each = 1 if spread else CORES // int(crowd.control.jobs[job].ask)
+        held = -(-servers // spread) if spread else servers * (CORES // int(crowd.control.jobs[job].ask))
         left = sum(crowd.state.get(row) == QUEUED for row in rows_with(crowd, job))
-        assert left > servers * each, "forgotten"
+        assert left > held, "forgotten"
 
 
 def rows_with(crowd: Crowd, job: int) -> range:
@@ -94,12 +101,12 @@ def state_of(made: Pool) -> list[tuple[object, ...]]:
 
 
 @settings(max_examples=30)
-@given(seed=st.integers(0, 10**6), ranking=st.sampled_from([BY_MATCH, BY_LOAD, BY_NUMBER]), spread=st.booleans())
-def test_a_choice_changes_nothing_and_holds(seed: int, ranking: int, *, spread: bool) -> None:
+@given(seed=st.integers(0, 10**6), ranking=st.sampled_from([BY_MATCH, BY_LOAD, BY_NUMBER]), spread=st.integers(0, 4))
+def test_a_choice_changes_nothing_and_holds(seed: int, ranking: int, spread: int) -> None:
     """Whoever is chosen has room for all that are chosen for it; pieces are refused only where they do not fit."""
     chance, sampled = random.Random(seed), ranking != BY_NUMBER
     terms = {"candidates": 4, "most_candidates": 1024} if sampled else {}
-    made = Pool(rules_of(ranking, spread=int(spread), **terms), (chance.randint(1, 8), chance.randint(1, 8)), chance)
+    made = Pool(rules_of(ranking, spread=spread, **terms), (chance.randint(1, 8), chance.randint(1, 8)), chance)
     made.fill(chance.choice([0.3, 0.8, 0.95]))
     cores = chance.choice([1_000, 2_000])
     rows = group(made, chance.randint(2, 12), cores)
@@ -109,11 +116,23 @@ def test_a_choice_changes_nothing_and_holds(seed: int, ranking: int, *, spread: 
         room[at] = min(room[at], memory // int(made.jobs[rows[0]].memory))
     found = choose_servers(made.control, rows[0])
     assert state_of(made) == before
-    held = sum(min(one, 1) if spread else one for one in room)
+    racks = {place // spread for place in range(len(room)) if spread and room[place]}
+    held = len(racks) if spread else sum(room)
     assert found == (held >= len(rows))
     if found:
         chosen = [int(made.jobs[row].chosen) for row in rows]
-        assert all(chosen.count(place) <= (1 if spread else room[place]) for place in chosen)
+        assert all(chosen.count(place) <= room[place] for place in chosen)
+        assert not spread or len({place // spread for place in chosen}) == len(chosen)
+
+
+@settings(max_examples=60)
+@given(lots=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=5), spread=st.integers(0, 6))
+def test_what_an_empty_reserve_holds_is_counted_rack_by_rack(lots: list[tuple[int, int]], spread: int) -> None:
+    """Racks may hold servers of several lots, and lots on which a job may not run."""
+    servers = [vcpus for vcpus, count in lots for _ in range(count)]
+    racks = {number // spread for number, vcpus in enumerate(servers) if spread and vcpus}
+    held = at_once([(1_000 * vcpus, 64, count) for vcpus, count in lots], (1_000, 1), Rules(spread=spread))
+    assert held == (len(racks) if spread else sum(servers))
 
 
 def test_one_sample_is_drawn_for_all_pieces_and_its_best_are_taken() -> None:

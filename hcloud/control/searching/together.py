@@ -3,7 +3,7 @@ best are taken; all or nothing, or as many as there are."""
 
 from __future__ import annotations
 
-from hcloud.control.pieces import next_piece, pieces_of
+from hcloud.control.pieces import bar, is_barred, next_piece, pieces_of
 from hcloud.control.searching.brief import is_brief
 from hcloud.control.searching.candidates import audit, best_candidate, draws_for, first_with_room, has_capacity, sample
 from hcloud.control.searching.renting import sit_down
@@ -64,7 +64,8 @@ def _take_proposed(c: Control, number: int, wanted: int, proposed: int) -> int:
     desk.found = proposed
     for at in range(proposed):
         place = c.candidates[at].server
-        if seated < wanted and not has_capacity(c, c.servers[place], c.jobs[number], c.jobs[number].ask):
+        is_full = not has_capacity(c, c.servers[place], c.jobs[number], c.jobs[number].ask)
+        if seated < wanted and is_full and not is_barred(c, place):
             desk.conflicts += 1
         while seated < wanted and could_take(c, place, c.jobs[number]):
             _sit(c, piece, place)
@@ -118,7 +119,7 @@ def _seat_on_candidates(c: Control, number: int, terms: tuple[int, int, int]) ->
         place = c.candidates[at].server
         for other in range(found):
             c.candidates[other].taken = 1 if c.candidates[other].server == place else c.candidates[other].taken
-        if not has_capacity(c, c.servers[place], job, job.ask):
+        if not (is_barred(c, place) or has_capacity(c, c.servers[place], job, job.ask)):
             c.desk.conflicts += 1 if c.desk.copy_age > 0.0 else 0
         while seated < wanted and could_take(c, place, job):
             _note_rank(c, piece, place, seated)
@@ -162,11 +163,11 @@ def _sit(c: Control, piece: int, place: int) -> None:
     """A piece has a place for the time of the choice; no other piece comes to that server where they are spread."""
     sit_down(c, piece, place, c.jobs[piece].ask)
     c.jobs[piece].chosen = place
-    c.servers[place].status += BARRED if c.rules.spread else 0
+    bar(c, place, BARRED)
 
 
 def _get_up(c: Control, piece: int) -> None:
     place = c.jobs[piece].chosen
-    c.servers[place].status -= BARRED if c.rules.spread else 0
+    bar(c, place, -BARRED)
     c.desk.used -= c.jobs[piece].cores
     unseat(c, piece)

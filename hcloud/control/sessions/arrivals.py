@@ -54,19 +54,29 @@ def join_others(tables: ControlTables, setup: Setup, event: Arrival, row: int) -
     if _count(tables, row) < event.pieces:
         return False
     if setup.rules.gang and setup.rules.mapping == MAP_RESERVED:
-        fitting = [(k, servers) for k, servers in setup.lots if tables.runs_on(event.platform, k)]
-        lots = [(setup.types[k].cores, setup.types[k].memory, servers) for k, servers in fitting]
+        room = {k: setup.types[k] for k, _ in setup.lots if tables.runs_on(event.platform, k)}
+        lots = [(room[k].cores, room[k].memory, n) if k in room else (0, 0, n) for k, n in setup.lots]
         if at_once(lots, (event.ask, event.memory), setup.rules) < event.pieces:
             jobs[row].kind = -1
     return True
 
 
 def at_once(lots: Iterable[Lot], piece: tuple[int, int], rules: Rules) -> int:
-    """How many pieces (thousandths of a vCPU, MiB) an empty reserve holds at once."""
-    held = 0
+    """How many pieces (thousandths of a vCPU, MiB) an empty reserve holds at once: its lots in the order of their
+    servers, with nothing on those where the job may not run."""
+    held, first, beyond = 0, 0, 0
     for cores, memory, servers in lots:
         each = min(cores // piece[0], memory // piece[1] if piece[1] else cores // piece[0])
-        held += servers * (min(each, 1) if rules.spread else each)
+        last = first + servers
+        if (
+            rules.spread and each and servers and last > beyond
+        ):  # one a rack; the first may have one from the lot before
+            begin = max(first, beyond) // rules.spread
+            held += (last - 1) // rules.spread - begin + 1
+            beyond = ((last - 1) // rules.spread + 1) * rules.spread
+        elif not rules.spread:
+            held += servers * each
+        first = last
     return held
 
 

@@ -5,7 +5,7 @@ These rules stand apart from their kernels (placement, colocation), whose tables
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hcloud.policy import codes
@@ -16,6 +16,13 @@ from hcloud.policy.rules import NEVER_SECONDS
 MOST_CANDIDATES = 1024
 """Servers that one decision samples at most."""
 MOST_AGENTS = 1000
+MOST_ALIKE = 1_000_000
+_LAYOUT: Mapping[str, tuple[str, ...]] = {
+    "spread": (),
+    "spread-racks": ("rack_servers",),
+    "spread-zones": ("rack_servers", "zone_racks"),
+}
+"""Ways to keep the pieces of a job apart, with what has to be known of where servers stand."""
 _TOLERANCE: Any = number("points of pressure", 0, 100, "tolerance")
 _PRESSURE: Any = choice("host-share", "full", feeds="full_pressure", on="full")
 _PROFILED: Any = number(SECONDS, 0, DAY, "profile_above")
@@ -24,11 +31,25 @@ _ORDERS = {"best-fit": codes.BEST_FIT, "least-loaded": codes.LEAST_LOADED, "firs
 
 class Placement(Rule):
     """What every placement has to say: whether jobs may be put on a server that starts; and of jobs of several servers
-    whether all their pieces begin together, and whether each is to have a server of its own."""
+    whether all their pieces begin together, and whether each is to have a server, a rack or a zone of its own."""
 
     join_starting: bool = switch("join_starting")
     gang: bool = switch("gang", default=True)
-    locality: str = choice("pack", "spread", feeds="spread", on="spread", default="pack")
+    locality: str = choice("pack", *_LAYOUT, feeds="spread", default="pack")
+    rack_servers: int = count("reserved servers a rack, in the order of their numbers", 0, MOST_ALIKE, default=0)
+    zone_racks: int = count("racks a zone", 0, MOST_ALIKE, default=0)
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        apart = 0 if self.locality == "pack" else 1  # so many servers in a row get one piece of a job at most
+        for key in _LAYOUT.get(self.locality, ()):
+            apart *= getattr(self, key)
+        return {**super().numbers(known), "spread": apart}
+
+    def misfits(self) -> Iterable[tuple[str, str, str]]:
+        yield from super().misfits()
+        for key in _LAYOUT.get(self.locality, ()):
+            if getattr(self, key) == 0:
+                yield key, "0", f"must be 1 or more where locality is {self.locality}: nobody knows of racks otherwise"
 
 
 class Considerate(Placement):
@@ -102,6 +123,7 @@ class Sampled(Placement):
         return {**super().numbers(known), **told, "copy_least": least, "copy_most": most}
 
     def misfits(self) -> Iterable[tuple[str, str, str]]:
+        yield from super().misfits()
         if len(self.copy_seconds) != 2:
             yield "copy_seconds", f"{len(self.copy_seconds)} numbers", "two: the least and the most seconds"
 

@@ -318,7 +318,8 @@ def too_many(
     rows = np.flatnonzero(tasks.pieces > 1)
     for row in rows[np.r_[True, np.diff(tasks.job[rows]) != 0]] if len(rows) else rows:
         mine = allowed[row if len(allowed) > 1 else 0]
-        lots = [(int(kinds[s.kind].cores), int(kinds[s.kind].memory), s.servers) for s in setting.lots if mine[s.kind]]
+        room = {s.kind: (int(kinds[s.kind].cores), int(kinds[s.kind].memory)) for s in setting.lots if mine[s.kind]}
+        lots = [(*room.get(s.kind, (0, 0)), s.servers) for s in setting.lots]
         piece = int(tasks.ask[row]), int(tasks.memory[row])
         over[row : row + tasks.pieces[row]] = at_once(lots, piece, rules) < tasks.pieces[row]
     return over
