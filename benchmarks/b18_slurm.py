@@ -47,9 +47,8 @@ done
 
 def rig(name: str) -> Any:
     """A module of the tests: they run real clusters."""
-    tests = str(Path(__file__).resolve().parents[1] / "tests")
-    if tests not in sys.path:
-        sys.path.insert(0, tests)
+    tests = Path(__file__).resolve().parents[1] / "tests"
+    sys.path[:0] = [p for p in (str(tests), str(tests / "rigs")) if p not in sys.path]
     return importlib.import_module(name)
 
 

@@ -137,9 +137,8 @@ def processes(folder: Path) -> list[str]:
 
 def rig(name: str) -> Any:
     """A module of the tests: they run real clusters."""
-    tests = str(ROOT / "tests")
-    if tests not in sys.path:
-        sys.path.insert(0, tests)
+    tests = ROOT / "tests"
+    sys.path[:0] = [p for p in (str(tests), str(tests / "rigs")) if p not in sys.path]
     return importlib.import_module(name)
 
 

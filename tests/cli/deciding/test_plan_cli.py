@@ -1,0 +1,290 @@
+"""``hcloud plan`` and ``hcloud explain`` as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import os
+import signal
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.store.plan_file import load_plan, plan_schema
+
+EXAMPLE = str(Path(__file__).parents[3] / "examples" / "high-variability" / "hcloud.yaml")
+NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Two days of jobs: a base of ten long services and a daily burst of batch jobs."""
+    rows = ["id,submit,duration,cores,memory,kind"]
+    rows += [f"s{i},0,172800,16,64,service" for i in range(10)]
+    rows += [f"b{d}{i},{d * 86400 + 36000 + i},7200,8,32,batch" for d in range(2) for i in range(60)]
+    rows += ["end,172799,1,1,4,batch"]
+    path = tmp_path / "trace.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_example_plans_on_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "-f", EXAMPLE, *NOW]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) <= 45
+    assert max(map(len, out.splitlines())) <= 100
+    for words in ("saves", "all on demand", "reserved for the peak + 15%", "static hybrid", "this plan", "lower bound"):
+        assert words in out
+    assert "proven optimal" in out
+    assert "days old" in err
+
+
+def test_it_fits_eighty_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["plan", "-f", EXAMPLE, *NOW]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+def test_json_follows_the_published_schema_and_money_is_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "-f", EXAMPLE, *NOW, "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out, parse_float=lambda text: pytest.approx(float(text)))
+    jsonschema.validate(json.loads(json.dumps(document, default=lambda v: v.expected)), dict(plan_schema()))
+    assert document["format_version"] == "1.0"
+    assert document["currency"] == "USD"
+    assert isinstance(document["after"]["total"], str)
+    parts = sum(Decimal(line["total"]) for line in document["mix"])
+    assert abs(parts - Decimal(document["after"]["total"])) <= Decimal("0.01") * len(document["mix"])
+
+
+def test_every_form_says_of_each_line_the_day_of_its_price_and_marks_a_derived_one(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = tmp_path / "plan.json"
+    asked = ("plan", str(trace), *NOW, "--region", "eu-west-1", "--family", "m7i", "--vcpus", "16")
+    assert run([*asked, "--out", str(stored)]) == 0
+    lines = [(f"{line.price_day}~" if line.derived else f"{line.price_day}") for line in load_plan(stored).mix]
+    assert {line.endswith("~") for line in lines} == {True, False}  # the reserve's price is us-east-1's fraction
+    forms = {"table": capsys.readouterr().out}
+    for form in ("md", "html", "csv", "json"):
+        assert run([*asked, "-o", form]) == 0
+        forms[form], said = capsys.readouterr()
+        assert form != "csv" or "derived prices are in use" in " ".join(said.split())  # a table has no place for it
+    forms["md"] = html.unescape(forms["md"])  # as a reader of Markdown sees it
+    for form in ("table", "md", "html"):
+        assert all(line in forms[form] for line in lines), form
+    assert "marks a derived price" in forms["table"]
+    assert "marks a derived price" in forms["md"]
+    rows = list(csv.DictReader(forms["csv"].splitlines()))
+    told = [(row["price_day"], row["derived"]) for row in rows]
+    assert told == [(line["price_day"], line["derived"]) for line in json.loads(forms["json"])["mix"]]
+    assert any("fraction as in us-east-1" in derived for _, derived in told)
+
+
+def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
+    def once(seed: str) -> bytes:
+        command = [sys.executable, "-m", "hcloud", "plan", "-f", EXAMPLE, *NOW, "-o", "json"]
+        done = subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        return done.stdout
+
+    assert once("1") == once("2")
+
+
+def test_rows_in_another_order_give_the_same_plan(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", str(trace), *NOW, "-o", "json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    head, *rows = trace.read_text(encoding="utf-8").splitlines()
+    trace.write_text("\n".join([head, *sorted(rows)]) + "\n", encoding="utf-8")
+    assert run(["plan", str(trace), *NOW, "-o", "json"]) == 0
+    second = json.loads(capsys.readouterr().out)
+    for document in (first, second):
+        document["digests"].pop("workload")
+        document["workload"].pop("repaired")
+        document.pop("warnings")
+    assert first == second
+
+
+def test_out_and_explain(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan_file = tmp_path / "plan.json"
+    assert run(["plan", str(trace), *NOW, "--out", str(plan_file), "--family", "m6i", "--family", "m7i"]) == 0
+    plan = load_plan(plan_file)
+    bought = plan.purchases[0]
+    assert bought.instance_type == "m6i.4xlarge"
+    assert bought.count == 10
+    capsys.readouterr()
+    assert run(["explain", str(plan_file), bought.address]) == 0
+    assert "its break-even is" in capsys.readouterr().out
+    assert run(["explain", str(plan_file), bought.address, "--full"]) == 0
+    assert "pays where an instance is in use more than" in capsys.readouterr().out
+    assert run(["explain", str(plan_file), "aws/us-east-1/m7i.4xlarge"]) == 0
+    assert "its cheapest plan for the same demand costs more" in capsys.readouterr().out
+    assert run(["explain", str(plan_file), "--full"]) == 0
+    assert "planning.horizon" in capsys.readouterr().out
+    assert run(["explain", str(plan_file), "aws/moon/x"]) == 64
+
+
+def test_detailed_exitcode_says_whether_something_would_be_bought(trace: Path) -> None:
+    assert run(["plan", str(trace), *NOW, "--family", "m6i", "--detailed-exitcode"]) == 2
+    idle = trace.with_name("idle.csv")
+    idle.write_text(
+        "id,submit,duration,cores,memory,kind\na,0,60,16,64,batch\nb,80000,60,16,64,batch\n", encoding="utf-8"
+    )
+    assert run(["plan", str(idle), *NOW, "--family", "m6i", "--detailed-exitcode"]) == 0
+
+
+def test_a_file_of_bad_prices_only_is_counted_and_takes_the_price_out_of_use(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = "provider,region,instance_type,os,tenancy,option,term_years,payment,hourly,upfront,date,source"
+    row = "aws,us-east-1,m6i.4xlarge,linux,shared,on-demand,0,no-upfront,0,0,2026-11-01,me"
+    prices = tmp_path / "bad.csv"
+    prices.write_text(f"{columns}\n{row}\n", encoding="utf-8")
+    assert run(["pricing", "import", "--strict", str(prices)]) == 9
+    assert run(["plan", str(trace), *NOW, "--family", "m6i"]) == 0
+    assert run(["pricing", "import", str(prices)]) == 0
+    assert run(["plan", str(trace), *NOW, "--family", "m6i", "--vcpus", "16"]) == 9
+    assert "quarantined: the price is zero" in capsys.readouterr().err
+    assert run(["plan", str(trace), *NOW]) == 0
+    assert "1 type not considered" in capsys.readouterr().err
+
+
+def test_verbose_says_what_is_assumed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "-f", EXAMPLE, *NOW, "-v"]) == 0
+    assert "planning.horizon = 1y" in capsys.readouterr().err
+
+
+def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "-f", EXAMPLE, *NOW, "-o", "md"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("**$")
+    assert "| mix | type | region |" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["plan"], 64, "no workload is named"),
+        (["plan", "nowhere.csv"], 1, "nowhere.csv"),
+        (["plan", "scenario:mars"], 64, "mars"),
+        (["plan", "-f", EXAMPLE, "--provider", "ibm"], 64, "must be one of aws, gcp, azure"),
+        (["plan", "-f", EXAMPLE, "--region", "moon-1"], 64, "no prices for region"),
+        (["plan", "-f", EXAMPLE, "--max-price-age", "1d"], 9, "days old"),
+        (["plan", "-f", EXAMPLE, "--horizon", "soon"], 64, "not a duration"),
+        (["plan", "-f", EXAMPLE, "--horizon", "100y"], 64, "at most 10y"),
+        (["plan", "-f", EXAMPLE, "--vcpus", "0"], 64, "--vcpus"),
+        (["plan", "-f", EXAMPLE, "--now", "yesterday"], 64, "ISO 8601"),
+        (["plan", "-f", EXAMPLE, "--bogus"], 64, "--bogus"),
+        (["plan", "-f", EXAMPLE, "--vcpus", "7"], 64, "no type has 7 vCPUs"),
+        (["plan", "-f", EXAMPLE, "--family", "m7i.4xlarge"], 64, "did you mean m7i?"),
+        (["explain", "nowhere.json"], 1, "nowhere.json: no such plan"),
+    ],
+)
+def test_errors_say_what_and_leave_with_their_code(
+    words: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert run(words) == code
+    out, err = capsys.readouterr()
+    assert said in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format_version": "2.0"}', '{"format_version": "1.0"}'])
+def test_a_damaged_plan_file_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(text, encoding="utf-8")
+    assert run(["explain", str(path)]) == 1
+
+
+def test_a_plan_overwrites_a_plan_and_nothing_else(trace: Path, tmp_path: Path) -> None:
+    before = trace.read_bytes()
+    words = ["plan", str(trace), *NOW, "--family", "m6i", "--out"]
+    assert run([*words, str(trace)]) == 1
+    assert trace.read_bytes() == before
+    for _ in range(2):
+        assert run([*words, str(tmp_path / "plan.json")]) == 0
+    assert run([*words, str(tmp_path / "nowhere" / "plan.json")]) == 1
+
+
+def test_each_provider_takes_the_regions_and_families_it_knows(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--provider", "aws", "--provider", "azure", "--region", "us-east-1", "--region", "eastus"]
+    assert run(["plan", str(trace), *NOW, *words, "--family", "m6i", "-o", "json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert {r["address"].split("/")[0] for r in plan["refusals"]} | {m["provider"] for m in plan["mix"]} == {
+        "aws",
+        "azure",
+    }
+
+
+def test_work_left_running_after_the_last_submission_counts_where_it_is_most_of_the_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text("id,submit,duration,cores,memory\nweb,0,172800,16,64\netl,36000,7200,8,32\n", encoding="utf-8")
+    assert run(["plan", str(path), *NOW, "--family", "m6i", "-o", "json"]) == 0
+    workload = json.loads(capsys.readouterr().out)["workload"]
+    assert (workload["hours"], workload["peak_cores"]) == (48.0, 24.0)
+
+
+def test_jobs_that_need_gpus_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "gpu.csv"
+    path.write_text("submit,duration,cores,gpus\n0,90000,16,0\n0,90000,64,8\n80000,9,1,0\n", encoding="utf-8")
+    assert run(["plan", str(path), *NOW, "--family", "m6i", "-o", "json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["workload"]["left_out"] == {"asks for GPUs, which are not planned for: 80.0% of the core-hours": 1}
+    assert plan["workload"]["peak_cores"] < 18
+    assert any("GPU" in w for w in plan["warnings"])
+    path.write_text("submit,duration,cores,gpus\n0,90000,64,8\n", encoding="utf-8")
+    assert run(["plan", str(path), *NOW]) == 1
+
+
+def test_explanations_as_documents(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan_file = tmp_path / "plan.json"
+    assert run(["plan", str(trace), *NOW, "--out", str(plan_file)]) == 0
+    capsys.readouterr()
+    assert run(["explain", str(plan_file), "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["format_version"] == "1.0"
+    assert document["refusals"]
+    assert {a["key"] for a in document["assumptions"]} >= {"planning.horizon", "planning.step"}
+    assert run(["explain", str(plan_file), "aws/us-east-1/m5a.4xlarge", "-o", "md"]) == 0
+    assert "| rejected | margin | why | unless |" in capsys.readouterr().out
+
+
+def test_ctrl_c_ends_a_long_plan_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "hours.csv"
+    rows = "\n".join(f"{h * 3600},3600,{16 + h * 7919 % 640}" for h in range(24 * 364))
+    path.write_text(f"submit,duration,cores\n{rows}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "hcloud", "plan", str(path), "--horizon", "10y", "--divisible", "all"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
+
+
+def test_a_plan_is_not_written_through_a_link(trace: Path, tmp_path: Path) -> None:
+    link = tmp_path / "plan.json"
+    link.symlink_to(tmp_path / "elsewhere")
+    assert run(["plan", str(trace), *NOW, "--out", str(link)]) == 1
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_plan_says_that_prices_of_commitments_were_refused(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prices = Path(__file__).parents[2] / "cases" / "prices" / "ec2instances.json"
+    assert run(["pricing", "import", str(prices), *NOW]) == 0
+    capsys.readouterr()
+    assert run(["plan", str(trace), "--provider", "aws", *NOW]) == 0
+    warned = " ".join(capsys.readouterr().err.split())
+    assert "1 price of commitments in the price book cannot be used, for example ec2instances.json" in warned
+    assert "yrTerm9Standard.noUpfront: is no reserved term hcloud knows" in warned

@@ -1,0 +1,194 @@
+"""A workload that is not read as it is: the refusal names what is nearest, and a command that works when copied."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shlex
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from hcloud.cli.main import run
+
+CASES = Path(__file__).parent.parent.parent / "cases" / "workloads"
+JOBS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
+HOURS = [f"2026-11-01T{hour:02}:00:00" for hour in range(24)]
+
+
+def rows(line: str) -> str:
+    return "".join(line.format(time=time, n=number) + "\n" for number, time in enumerate(HOURS))
+
+
+FILES = {
+    "other names": ("job,start_time,end_time,vcpus,note\n" + JOBS, "nearest is a table of jobs"),
+    "names with blanks": ("Job ID,Start Time (UTC),End Time (UTC),vCPUs,Note\n" + JOBS, "column submit is missing"),
+    "a time and a duration": ("date,runtime,cpus\n" + rows("{time},{n}1,2"), "column submit is missing"),
+    "three times": (
+        "created_at,started_at,finished_at\n0,10,110\n5,,25\n",
+        "column submit is missing",
+    ),
+    "a duration of another name": ("submit,runtime\n0,10\n5,20\n", "column duration is missing"),
+    "a column too many": ("submit,duration,colour\n0,10,red\n5,20,blue\n", "unknown column 'colour'"),
+    "a series of other names": (
+        "when,Date,cpu_cores,comment\n" + rows("x,{time},{n}.5,y"),
+        "column timestamp is missing",
+    ),
+    "machines in percent": (
+        "timestamp,web-1,web-2\n" + rows("{time},{n},3"),
+        "nothing says what the values of 'web-1'",
+    ),
+    "machines and a total": ("Time,web-1,web-2,Total\n" + rows("{time},{n}%,3%,7%"), "column 'Total' is no machine"),
+    "rows of machines": (
+        "timestamp,host,vcpus,zone\n" + rows("{time},a,{n},z"),
+        "unknown column 'zone'",
+    ),
+    "two columns of values": (
+        "timestamp,cpu_percent,mem_percent\n" + rows("{time},{n},3"),
+        "nearest is a series (machines), for which column value is missing",
+    ),
+    "decimal commas of jobs": ("submit;duration;cores\n0;10,5;2\n5;20;1,5\n", "line 2, column duration: '10,5'"),
+    "decimal commas of a series": ("timestamp;cores\n" + rows("{time};{n},5"), "line 2, column cores: '0,5'"),
+    "decimal commas of machines": ("Time;web-1 cores\n" + rows("{time};{n},5"), "line 2, column web-1 cores: '0,5'"),
+    "decimal commas of machines in percent": ("Time;web-1;web-2\n" + rows("{time};{n},5;7,5"), "line 2, column web-1"),
+    "decimal commas of jobs of other names": (
+        "start_time;end_time;vcpus\n0;10,5;1,5\n5;20,5;2,5\n",
+        "column submit is missing",
+    ),
+    "decimal commas of machines in per cent": (
+        "timestamp;host;cpu percent\n" + rows("{time};a;{n},5"),
+        "line 2, column cpu percent",
+    ),
+    "memory without a unit": (
+        "start_time,end_time,vcpus,mem\n0,100,4,2048\n5,100,4,8192\n",
+        "if mem is in MiB (else say GiB or KiB)",
+    ),
+    "memory without a unit, and vcpus": (
+        "submit,end,vcpus,mem\n0,100,4,2048\n5,100,4,8192\n",
+        "if mem is in MiB (else say GiB or KiB)",
+    ),
+}
+AT_ONCE = [name for name in FILES if "decimal commas" in name or "memory" in name]
+PLANNED = ("other names", "machines in percent")
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command that fails prints."""
+    assert run(words) == 1
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_command_that_a_refusal_prints_plans_the_file(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, says = FILES[name]
+    path = tmp_path / "my file.csv"
+    path.write_text(text)
+    said = refused(["plan", str(path)], capsys)
+    assert says in said
+    follow(said, capsys, "plan" if name in PLANNED else "workload show", 1 if name in AT_ONCE else 2)
+
+
+def follow(said: str, capsys: pytest.CaptureFixture[str], verb: str = "workload show", times: int = 2) -> None:
+    """Run the command that a refusal prints, under its verb or one that is quicker and reads in the same way; it may
+    print another, which then does, as often as it may."""
+    for _ in range(times):
+        command = re.search(r"hcloud plan (.*)$", said, re.MULTILINE)
+        assert command is not None, said
+        if run([*verb.split(), *shlex.split(command[1])]) == 0:
+            return
+        said = capsys.readouterr().err
+    pytest.fail(said)
+
+
+def test_a_folder_is_planned_by_the_command_for_one_of_its_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(f"Time;{name}\n" + rows("{time};{n},5"))
+    said = refused(["plan", str(tmp_path)], capsys)
+    assert "a.csv: 24 problems" in said
+    follow(said, capsys)
+
+
+def test_a_parquet_table_of_other_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "jobs.parquet"
+    start = 1_793_520_000_000
+    table = {"begin": [start, start + 7000], "finish": [start + 50_000, start + 90_000], "vcpu": [1, 2], "x": ["", "y"]}
+    parquet.write_table(pa.table(table), path)
+    said = refused(["plan", str(path)], capsys)
+    assert "nearest is a table of jobs (jobs-parquet), for which column submit is missing" in said
+    assert "--columns submit=begin,end=finish,cores=vcpu" in said
+    follow(said, capsys)
+
+
+@pytest.mark.parametrize(
+    ("head", "says", "advice"),
+    [
+        (b"%PDF-1.7\n", "a PDF", "export the data as CSV"),
+        (b"PK\x03\x04\x14\0[Content_Types].xml xl/workbook.xml", "an Excel workbook", "CSV"),
+        (b"PK\x03\x04\x14\0data.csv", "a zip archive", "unpack it"),
+        (b'{"colour": "red", "size": 3}\n', "its keys: colour, size", "CloudWatch"),
+        (b'{"status":"success","data":{"resultType":"vector","result":[]}}', "at one moment", "query_range"),
+        (b'{"Reservations": [{"Instances": []}]}', "a list of EC2 instances", "get-metric-data"),
+        (b'[{"start_time": 1, "end_time": 2}]', "(it is JSON)", "--columns submit=start_time,end=end_time"),
+        (b"name,colour\nx,red\n", "for which column submit is missing", "its columns: name, colour"),
+        (b"Dear reader,\n", "line 1 begins with 'Dear reader,'", "header"),
+        (b"PAR1", "damaged Parquet file", ""),
+        (b"JobID     JobName  State\n-----\n", "nearest is sacct's list in columns of fixed width", "sacct -P"),
+        (b"             JOBID PARTITION\n", "a list of squeue, without times", "sacct -P"),
+        (b"NAMESPACE   NAME   READY\n", "kubectl's table", "kubectl get pods -A -o json"),
+        (b"apiVersion: v1\nitems:\n", "kubectl's YAML", "kubectl get pods -A -o json"),
+        (b"CPUUtilization\nDATAPOINTS\t1\n", "CloudWatch's answer (monitoring) as text", "--output json"),
+        (b"Datapoints:\n- Average: 1\n", "as YAML", "--output json"),
+        (b"Full label,CPUUtilization\n,i-1\n", "what CloudWatch's console downloads", "get-metric-data"),
+        (b'{"MetricDataResults": []}', "CloudWatch's answer (monitoring) without samples", "another time range"),
+        (b"Date,EC2 costs($),Total costs($)\n2026-11-01,5,5\n", "is no machine's use of CPUs", ""),
+    ],
+)
+def test_files_of_no_format(
+    head: bytes, says: str, advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(head)
+    said = refused(["workload", "show", str(path)], capsys)
+    assert says in said
+    assert advice in said
+
+
+@pytest.mark.parametrize(
+    ("inside", "says"),
+    [
+        ({}, "is an empty directory"),
+        ({"2026/a.csv": "x"}, "holds no file, only folders: 2026"),
+        ({"README.md": "Read me.\n"}, "holds 1 file, none of which hcloud reads as a workload"),
+        ({"a.csv": "submit,duration\n0,10\n"}, "a folder is read as series"),
+        ({"a.csv": "timestamp,cores\n0,1\n60,2\n", "b.csv": "timestamp,cores\n0,1\n60,2\n"}, "holds the same as"),
+        ({"a.csv": "timestamp,cores\n0,1\n60,2\n", "b.csv": "colour\nred\n"}, "b.csv: the format is not recognised"),
+    ],
+)
+def test_folders_that_cannot_be_used(
+    inside: dict[str, str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, text in inside.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert says in refused(["workload", "show", str(tmp_path)], capsys)
+
+
+def test_a_packed_copy_in_a_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = b"timestamp,cores\n0,1\n60,2\n"
+    (tmp_path / "a.csv").write_bytes(data)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(data))
+    assert "a.csv.gz: holds the same as" in refused(["workload", "show", str(tmp_path)], capsys)
+
+
+def test_other_files_in_a_folder_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("timestamp,cores\n0,1\n60,2\n")
+    (tmp_path / "README.md").write_text("Read me.\n")
+    (tmp_path / ".hidden").write_text("x")
+    assert run(["workload", "show", str(tmp_path)]) == 0
+    assert "files of no series" in capsys.readouterr().out

@@ -1,0 +1,192 @@
+"""``hcloud harvest`` on the command line: what it prints, and what it says of files that cannot be used."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harvesting import MONDAY, daily, util_csv
+from jsonschema import Draft202012Validator
+
+from hcloud.cli.main import run
+from hcloud.views.document import schema_of
+from hcloud.views.harvesting.documents import HarvestTypesDocument
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+STEP = 900
+SERVERS = """server,tenant,environment,rack,cores,market
+a1,web,shop,r1,16,reserved
+a2,web,shop,r2,16,reserved
+b1,db,shop,r1,8,reserved
+c1,new,lab,r1,8,spot
+"""
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """servers.csv and util.csv of two weeks, in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("servers.csv").write_text(SERVERS, encoding="utf-8")
+    day = daily(14, mean=0.25, swing=0.15)
+    util_csv(Path("util.csv"), {"a1": day, "a2": day, "b1": np.full(len(day), 0.5)})
+    return tmp_path
+
+
+def refused(capsys: Capture, *words: str) -> tuple[int, str]:
+    code = run(["harvest", *words])
+    return code, capsys.readouterr().err
+
+
+def test_types_print_classes_headroom_the_day_and_trust(pool: Path, capsys: Capture) -> None:
+    assert run(["harvest", "types", "util.csv", "--servers", "servers.csv"]) == 0
+    told = capsys.readouterr().out
+    assert "2 tenants on 3 servers over the last 14 days in steps of 15min: 1 periodic, 1 constant" in told
+    assert "Trust: 100% of the tenants have the type that they had in the 7 days before" in told
+    assert "1 tenant of servers.csv without a history, not typed: new." in told
+    line = next(line for line in told.splitlines() if line.startswith("periodic-1"))
+    assert line.split()[1:6] == ["1", "2", "32", "25%", "40%"]
+    assert len(line.split()[-1]) == 24
+    assert len(set(line.split()[-1])) > 2
+
+
+def test_types_as_json_csv_and_markdown_say_the_same(pool: Path, capsys: Capture) -> None:
+    words = ["harvest", "types", "util.csv", "--servers", "servers.csv", *NOW]
+    told = {}
+    for form in ("json", "csv", "md"):
+        assert run([*words, "-o", form]) == 0
+        told[form] = capsys.readouterr().out
+    document = json.loads(told["json"])
+    Draft202012Validator(schema_of(HarvestTypesDocument)).validate(document)
+    rows = list(csv.DictReader(io.StringIO(told["csv"])))
+    assert [row["name"] for row in rows] == [c["name"] for c in document["classes"]] == ["periodic-1", "constant-1"]
+    assert document["trust"] == {"days": 7, "alike": 1.0}
+    assert [(t["tenant"], t["use_class"]) for t in document["tenants"]] == [("db", "constant-1"), ("web", "periodic-1")]
+    assert "| periodic-1 | 1 | 2 |" in told["md"]
+    assert run([*words, "-o", "json"]) == 0
+    assert capsys.readouterr().out == told["json"]
+
+
+def test_machines_without_servers_are_tenants_of_their_own(pool: Path, capsys: Capture) -> None:
+    assert run(["harvest", "types", "util.csv", "--json", *NOW]) == 0
+    assert [t["tenant"] for t in json.loads(capsys.readouterr().out)["tenants"]] == ["a1", "a2", "b1"]
+
+
+def test_percent_is_said_with_the_command_that_reads_it(pool: Path, capsys: Capture) -> None:
+    util_csv(Path("percent.csv"), {"a1": 100 * daily(8), "a2": 100 * daily(8)})
+    code, said = refused(capsys, "types", "percent.csv")
+    assert code == 1
+    assert "percent.csv: line 2, column cpu: 30 at 1767571200 (fraction: a number from 0 to 1)" in said
+    command = said.partition("hint: ")[2].partition(": ")[2].split()
+    assert command == ["hcloud", "harvest", "types", "percent.csv", "--set", "series_value=percent"]
+    assert run(command[1:]) == 0
+
+
+def test_vcpus_in_use_need_the_size_of_the_servers(pool: Path, capsys: Capture) -> None:
+    util_csv(Path("vcpus.csv"), {"a1": 16 * daily(8)})
+    code, said = refused(capsys, "types", "vcpus.csv", "--set", "series_value=cores")
+    assert code == 1
+    assert "--servers servers.csv" in said
+    words = ["harvest", "types", "vcpus.csv", "--set", "series_value=cores", "--servers", "servers.csv", "--json", *NOW]
+    assert run(words) == 0
+    assert json.loads(capsys.readouterr().out)["classes"][0]["mean"] == pytest.approx(0.3, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (["a1,web,,,0,reserved"], ["column cores: '0' (a number above 0"]),
+        (["a1,,,,4,reserved", "a2,web,,,4,rented"], ["column tenant: ''", "one of reserved, on-demand, spot"]),
+        (["a1,web,,,4,spot", "a1,web,,,4,spot"], ["line 3, column server: 'a1' (each server once)"]),
+        (["a1,web,shop,,4,spot", "a2,web,lab,,4,spot"], ["line 3, column environment: 'lab' ('shop', as the first"]),
+        ([], ["no rows"]),
+    ],
+)
+def test_all_of_servers_that_cannot_be_is_said_at_once(
+    rows: list[str], said: list[str], pool: Path, capsys: Capture
+) -> None:
+    Path("servers.csv").write_text("\n".join([SERVERS.splitlines()[0], *rows]) + "\n", encoding="utf-8")
+    code, told = refused(capsys, "types", "util.csv", "--servers", "servers.csv")
+    assert code == 1
+    assert [words for words in said if words not in told] == []
+
+
+def test_histories_of_no_servers_are_all_named(pool: Path, capsys: Capture) -> None:
+    util_csv(Path("other.csv"), {"a1": daily(8), "a9": daily(8), "wbe": daily(8)})
+    code, said = refused(capsys, "types", "other.csv", "--servers", "servers.csv")
+    assert code == 1
+    assert "'a9' has no servers" in said
+    assert "'wbe' has no servers (a server or a tenant of servers.csv; did you mean web?)" in said
+
+
+def test_a_time_that_is_there_twice_is_refused_as_clocks_do_it(pool: Path, capsys: Capture) -> None:
+    text = Path("util.csv").read_text(encoding="utf-8")
+    Path("util.csv").write_text(f"{text}a1,{MONDAY + 5 * STEP},0.5\n", encoding="utf-8")
+    code, said = refused(capsys, "types", "util.csv")
+    assert code == 1
+    assert "where clocks were put back, export times in UTC" in said
+
+
+@pytest.mark.parametrize(("days", "code", "said"), [(1, 9, "2 whole days"), (3, 0, "no tenant can be periodic")])
+def test_short_histories(days: int, code: int, said: str, pool: Path, capsys: Capture) -> None:
+    util_csv(Path("short.csv"), {"a1": daily(days), "a2": daily(days)})
+    assert run(["harvest", "types", "short.csv"]) == code
+    told = capsys.readouterr()
+    assert said in " ".join((told.out + told.err).split())
+
+
+def test_jobs_are_no_history(pool: Path, capsys: Capture) -> None:
+    Path("jobs.csv").write_text("submit,duration,cores\n0,60,1\n60,60,2\n", encoding="utf-8")
+    code, said = refused(capsys, "types", "jobs.csv")
+    assert code == 1
+    assert "types of use are of machines" in said
+
+
+CASES = Path(__file__).parents[2] / "cases" / "workloads"
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("metric_data.json", ()),
+        ("prometheus.json", ("series_value=cores",)),
+        ("google.json", ()),
+        ("grafana.csv", ("series_value=percent",)),
+        ("tasks.parquet", ()),
+        ("bitbrains", ()),
+        ("cluster.csv", ()),
+    ],
+)
+def test_every_reader_of_series_gives_histories(name: str, keys: tuple[str, ...]) -> None:
+    from hcloud.readers.workloads.histories import read_histories
+    from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+
+    options = with_keys(WorkloadOptions(), dict(key.split("=") for key in keys))
+    found = read_histories(CASES / name, "auto", options)
+    assert found.machines
+    for machine in found.machines:
+        assert len(machine.times) == len(machine.use)
+        assert np.all(np.diff(machine.times) > 0)
+        assert np.all((machine.use >= 0) & ((machine.use <= 1) | machine.in_cores))
+
+
+def test_the_numbers_are_shown_with_their_origins_and_a_file_of_ones_own_is_checked(
+    pool: Path, capsys: Capture
+) -> None:
+    assert run(["strategy", "show", "harvest", "--json", *NOW]) == 0
+    assert json.loads(capsys.readouterr().out)["mechanisms"]["typing"]["parameters"]["sigma"]["value"] == 0.04
+    from hcloud.readers.bundle import bundled
+
+    text = (bundled("policies") / "harvest.yaml").read_text(encoding="utf-8")
+    Path("mine.yaml").write_text(
+        text.replace("value: 0.04", "value: 4").replace("restarts:", "starts:"), encoding="utf-8"
+    )
+    code, said = refused(capsys, "types", "util.csv", "--policy", "mine.yaml")
+    assert code == 1
+    assert "harvesting.typing.parameters.sigma.value: 4 (a number from 0 to 1)" in said
+    assert "harvesting.classes.parameters.starts: unknown key (did you mean restarts?)" in said
+    assert run(["simulate", "scenario:static", "--strategy", "harvest"]) == 64

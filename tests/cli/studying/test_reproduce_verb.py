@@ -1,0 +1,168 @@
+"""``hcloud reproduce``: the committed page is what the frozen model gives, and its judge keeps to its rules."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import shutil
+from functools import partial
+from pathlib import Path
+
+import pytest
+from building import Built
+
+from hcloud.cli.main import run
+from hcloud.research.charts import save_pictures
+from hcloud.research.page import sections, seeds_of
+from hcloud.research.reproduce import open_bench
+from hcloud.research.studies import judge
+from hcloud.research.studies.bench import Case, StudyBench, recipe
+from hcloud.research.studies.catalogue import STUDIES
+from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, StudyReport, WrittenInterval, written
+
+DOCS = Path(__file__).parents[3] / "docs" / "research"
+PAGE = "reproduction.md"
+EXACT = ("calibration", "price-ratio", "q90")
+"""Made anew with all the seeds of the page: three studies that take seconds."""
+SAID = ("§0", "words")
+
+
+@pytest.fixture
+def remembered(monkeypatch: pytest.MonkeyPatch, built: Built) -> None:
+    """A study that another test of this file ran at as many seeds is not run again, whichever worker ran it."""
+
+    def once(key: str, bench: StudyBench) -> StudyReport:
+        def kept(directory: Path) -> None:
+            (directory / "report").write_bytes(pickle.dumps(STUDIES[key](bench)))
+
+        found = built(f"study-{key}-{len(bench.seeds)}", kept)
+        report: StudyReport = pickle.loads((found / "report").read_bytes())
+        return report
+
+    monkeypatch.setattr("hcloud.research.reproduce.STUDIES", {key: partial(once, key) for key in STUDIES})
+
+
+def test_the_committed_page_has_every_study_at_seven_seeds_or_more_and_its_pictures() -> None:
+    text = (DOCS / PAGE).read_text(encoding="utf-8")
+    assert seeds_of(text) >= 7
+    assert list(sections(text)) == list(STUDIES)
+    pictures = [DOCS / line.partition("(")[2].rstrip(")") for line in text.splitlines() if line.startswith("![")]
+    assert {p.name for p in pictures} == {p.name for p in (DOCS / "reproduction").iterdir()}
+    assert sum(p.stat().st_size for p in pictures) < 1_000_000
+
+
+@pytest.mark.usefixtures("remembered")
+def test_studies_of_the_committed_page_come_out_word_by_word(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = [word for key in EXACT for word in ("--study", key)]
+    assert run(["reproduce", "hcloud", "--check", "--out", str(DOCS), *chosen]) == 0, capsys.readouterr().err
+    assert "3 studies as stated, 7 seeds" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_with_few_seeds_all_studies_and_claims_of_the_page_come_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", "hcloud", "--check", "--out", str(DOCS), "--seeds", "2"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ("2.2", "2.3", "calibration: "),
+        ("calibrated: the same, high variability", "something else", "calibration: the claims differ"),
+        ("<!-- study: calibration -->", "", "calibration: the page lacks this study"),
+    ],
+)
+def test_a_page_that_says_otherwise_is_refused(
+    was: str, now: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, marker, rest = (DOCS / PAGE).read_text(encoding="utf-8").partition("<!-- study: calibration -->")
+    (tmp_path / PAGE).write_text(head + (marker + rest).replace(was, now, 1), encoding="utf-8")
+    assert run(["reproduce", "hcloud", "--check", "--out", str(tmp_path), "--study", "calibration"]) == 1
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("quasar",), 64, "systems: hcloud"),
+        (("hcloud", "--check", "--study", "weather"), 64, "there is no such study"),
+        (("hcloud", "--study", "cost"), 64, "--study goes with --check"),
+        (("hcloud", "--check"), 1, "no page to check"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    words: tuple[str, ...], code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["reproduce", *words, "--out", str(tmp_path)]) == code
+    captured = capsys.readouterr()
+    assert said in captured.err + captured.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_page_is_written_with_its_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = {key: STUDIES[key] for key in ("calibration", "price-ratio", "mapping")}
+    monkeypatch.setattr("hcloud.research.reproduce.STUDIES", kept)
+    out = tmp_path / "new" / "docs"
+    texts = set()
+    for _ in range(2):
+        assert run(["reproduce", "hcloud", "--out", str(out), "--seeds", "2"]) == 0, capsys.readouterr().err
+        texts.add((out / PAGE).read_bytes() + b"".join(p.read_bytes() for p in sorted(out.glob("reproduction/*"))))
+        shutil.rmtree(out)
+    assert len(texts) == 1
+    assert b"Seeds: 1 to 2." in texts.pop()
+
+
+def test_orderings_need_an_interval_clear_of_zero_and_numbers_a_mean_within_a_tenth() -> None:
+    assert judge.above(SAID, (3, 4, 5), (1, 2, 3.1)).verdict is ClaimVerdict.HOLDS
+    assert judge.above(SAID, (3, 4, 5), (2.9, 4.2, 1)).verdict is ClaimVerdict.FAILS
+    assert judge.above(SAID, (1, 1), (1, 1)).verdict is ClaimVerdict.FAILS
+    assert judge.above(SAID, (math.nan,) * 2, (1, 1)).verdict is ClaimVerdict.FAILS
+    assert judge.near(SAID, 2.2, (2.0, 2.0)).verdict is ClaimVerdict.HOLDS
+    assert judge.near(SAID, 8, (0.6, 0.6)).verdict is ClaimVerdict.FAILS
+    assert judge.slightly_below(SAID, (10, 10, 10), (9.5, 9.4, 9.6)).verdict is ClaimVerdict.HOLDS
+    assert judge.slightly_below(SAID, (10, 10, 10), (5, 5, 5)).verdict is ClaimVerdict.FAILS
+    assert judge.changed_by_at_most(SAID, (10, 10), (10.4, 10.4)).verdict is ClaimVerdict.HOLDS
+
+
+def test_figures_are_written_short() -> None:
+    assert [written(v) for v in (0.4236, 1226.4, 2.0, 99.97, math.nan)] == ["0.424", "1,226", "2.00", "100", "-"]
+    assert str(WrittenInterval.of((1.0, 3.0))) == "2.00 ± 13"
+    assert str(WrittenInterval.of((math.nan, 3.0))) == "3.00"
+
+
+def test_pools_are_those_that_the_scenarios_state() -> None:
+    bench = open_bench(2)
+    pools = {(s, n): bench.pool(Case(f"{s}-variability", n)) for s in ("low", "high") for n in ("SR", "HM", "OdM")}
+    assert pools == {
+        ("low", "SR"): 65, ("low", "HM"): 38, ("low", "OdM"): 0,
+        ("high", "SR"): 89, ("high", "HM"): 14, ("high", "OdM"): 0,
+    }  # fmt: skip
+
+
+def test_peaks_are_scaled_without_the_rest() -> None:
+    usual, higher = (recipe(Case("high-variability", "SR", peak=peak)) for peak in (1.0, 1.1))
+    assert max(higher.curve[1]) == pytest.approx(1.1 * max(usual.curve[1]))
+    assert higher.stated == pytest.approx((usual.stated[0], usual.stated[1], 1.1 * usual.stated[2]))
+    assert min(higher.curve[1]) == min(usual.curve[1])
+
+
+def test_a_picture_has_the_same_bytes_whatever_was_drawn_before_it_in_lines_and_text_alone(tmp_path: Path) -> None:
+    marks = [PictureMark("HF", "", float(minute), (float(row), 0.5)) for minute in range(4) for row in range(3)]
+    heat = Picture("heat", "Use", "heat", "minutes", "server", tuple(marks))
+    curve = Picture(
+        "curve", "Curve", "lines", "x", "y", tuple(PictureMark("p", "SR", x, (x, x, x)) for x in (1.0, 2.0))
+    )
+    drawn = []
+    for pictures in ((heat,), (curve, heat)):
+        save_pictures(pictures, tmp_path)
+        drawn.append((tmp_path / "heat.svg").read_bytes())
+    assert drawn[0] == drawn[1]
+    assert drawn[0].count(b"p-reserve p-h8") == 3 + 1  # a row of equal cells is one, and the key has one
+
+
+def test_no_claim_about_on_demand_rests_on_a_figure_at_its_floor() -> None:
+    told = sections((DOCS / PAGE).read_text(encoding="utf-8"))["retention"].split("**batch")[0]
+    assert "OdM" in told
+    assert "95 % reach, OdM" not in told

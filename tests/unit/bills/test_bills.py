@@ -1,0 +1,481 @@
+"""Bills of clouds: what each format says of the same use, and that no cent is lost."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import ROUND_DOWN, Decimal, localcontext
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
+
+from hcloud.errors import InputError
+from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum
+from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.readers.bills.cells import cells_of
+from hcloud.readers.bills.files import is_bill
+from hcloud.readers.bills.formats.amazon import Ran, ran
+from hcloud.readers.bills.formats.azure import AZURE
+from hcloud.readers.bills.money import Amounts, decimal_of
+from hcloud.readers.bills.options import bill_options
+from hcloud.readers.bills.reading import read_bill
+from hcloud.readers.bills.tables import batches, opened
+from hcloud.readers.workloads.source import open_source
+
+CASES = Path(__file__).parents[2] / "cases" / "bills"
+SAMPLE = Path(__file__).parents[4] / "shared" / "data" / "bills" / "focus_1.0_sample.csv"
+COSTS = {
+    "cur_legacy.csv": "lineItem/UnblendedCost",
+    "cur_2.csv": "line_item_unblended_cost",
+    "focus_1.2.csv": "BilledCost",
+    "azure_ea_amortised.csv": "CostInBillingCurrency",
+    "azure_mca_actual.csv": "costInBillingCurrency",
+    "google_standard.csv": "cost",
+    "google_detailed.csv": "cost",
+}
+NAMES = {
+    "cur_legacy.csv": "AWS CUR legacy",
+    "cur_2.csv": "AWS CUR 2.0",
+    "focus_1.2.csv": "FOCUS 1.2",
+    "azure_ea_amortised.csv": "Azure cost details (EA)",
+    "azure_mca_actual.csv": "Azure cost details (MCA)",
+    "google_standard.csv": "Google billing export (standard)",
+    "google_detailed.csv": "Google billing export (detailed)",
+    "google_detailed.jsonl": "Google billing export (detailed)",
+}
+
+
+def usage_of(bill: Bill) -> dict[tuple[str, str, str, str], BilledUsage]:
+    return {
+        (u.kind.account[:1], u.kind.instance_type or u.kind.family, u.kind.os, u.kind.tenancy): u for u in bill.usage
+    }
+
+
+def total_by_hand(path: Path, column: str) -> Decimal:
+    """The sum of a column, and of the credits of a line, without a line of the reader's."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    lists = (json.loads(row.get("credits") or "[]", parse_float=Decimal) for row in rows)
+    off = sum((credit["amount"] for of in lists for credit in of), Decimal(0))
+    return sum((Decimal(row[column]) for row in rows), Decimal(0)) + off
+
+
+@pytest.mark.parametrize("name", COSTS)
+def test_the_costs_by_kind_add_up_to_the_file(name: str) -> None:
+    bill = read_bill(CASES / name)
+    assert bill.total == total_by_hand(CASES / name, COSTS[name])
+    with (CASES / name).open(encoding="utf-8-sig", newline="") as file:
+        assert bill.rows == len(list(csv.DictReader(file)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_format_is_known_by_its_columns(name: str) -> None:
+    assert is_bill(CASES / name) == read_bill(CASES / name).format == NAMES[name]
+
+
+def test_the_same_use_in_reports_of_aws_and_in_focus() -> None:
+    report, focus = read_bill(CASES / "cur_2.csv"), read_bill(CASES / "focus_1.2.csv")
+    assert [u.kind for u in report.usage] == [u.kind for u in focus.usage]
+    for one, other in zip(report.usage, focus.usage, strict=True):
+        assert (one.cost, one.list_cost, one.spot_cost) == (other.cost, other.list_cost, other.spot_cost)
+        assert one.hours.tolist() == other.hours.tolist()
+        assert {k: v.tolist() for k, v in one.covered.items()} == {k: v.tolist() for k, v in other.covered.items()}
+    assert [c.id for c in report.commitments] == [c.id for c in focus.commitments]
+    assert focus.commitments[1].utilisation == report.commitments[1].utilisation == Decimal("0.7")
+
+
+def test_a_bill_of_days_is_spread_over_their_hours() -> None:
+    bill = read_bill(CASES / "azure_ea_amortised.csv")
+    linux, windows = bill.usage
+    assert (bill.daily, bill.hours, linux.kind.instance_type) == (True, 48, "Standard_D2s_v5")
+    assert linux.hours.tolist() == [2.5] * 48
+    assert linux.whole_days is not None
+    assert linux.whole_days.tolist() == [2] * 48
+    assert {k: set(v.tolist()) for k, v in linux.covered.items()} == {
+        PurchaseOption.RESERVATION: {1.0}, PurchaseOption.SAVINGS_PLAN: {0.5},
+    }  # fmt: skip
+    assert (windows.kind.os, windows.hours.tolist()) == ("windows", [0] * 24 + [1] * 24)
+    assert linux.spot is not None
+    assert linux.spot[:24].tolist() == [0.25] * 24
+    assert linux.list_cost == Decimal("0.096") * 120
+    assert linux.cost == 2 * (Decimal("2.304") + Decimal("1.3939776") + Decimal("0.7834"))
+    reservation = next(c for c in bill.commitments if c.option is PurchaseOption.RESERVATION)
+    assert (reservation.used, reservation.paid) == (Decimal("2.7879552"), Decimal("4.1819328"))
+    assert any("spread evenly" in said for said in bill.said)
+
+
+def test_actual_costs_of_azure_say_that_no_commitment_is_amortised() -> None:
+    bill = read_bill(CASES / "azure_mca_actual.csv")
+    amortised = read_bill(CASES / "azure_ea_amortised.csv")
+    assert [u.hours.tolist() for u in bill.usage] == [u.hours.tolist() for u in amortised.usage]
+    assert bill.usage[0].list_cost == amortised.usage[0].list_cost
+    assert any("without its amortised cost" in said for said in bill.said)
+
+
+@pytest.mark.parametrize("name", ["google_detailed.csv", "google_detailed.jsonl"])
+def test_what_a_detailed_export_of_google_says(name: str) -> None:
+    bill = read_bill(CASES / name)
+    used = usage_of(bill)
+    small, large = (used["s", f"n2-standard-{n}", "linux", "shared"] for n in (4, 8))
+    assert (small.hours.tolist(), small.cost) == ([1, 1, 1, 1], Decimal("0.77688"))
+    assert {k: v.tolist() for k, v in large.covered.items()} == {PurchaseOption.COMMITTED_USE: [1, 1, 1, 1]}
+    assert (large.list_cost, large.cost) == (Decimal("1.55376"), Decimal("0.637264"))
+    older = used["s", "n1", "linux", "shared"]
+    assert older.memory is not None
+    assert (older.hours.tolist(), older.memory.tolist()) == ([0, 2, 0, 0], [0, 7.5, 0, 0])
+    assert older.cost == Decimal("0.0949995") - Decimal("0.0189666")
+    assert bill.commitments[0].paid == Decimal("0.637264")
+    assert bill.commitments[0].used is None
+    assert bill.lines[LineKind.NEGATION] == LineSum(0, Decimal("-1.55376"))
+
+
+def test_a_standard_export_of_google_counts_vcpus_and_memory() -> None:
+    used = usage_of(read_bill(CASES / "google_standard.csv"))
+    series = used["s", "n2", "linux", "shared"]
+    assert series.memory is not None
+    assert (series.hours.tolist(), series.memory.tolist()) == ([12] * 4, [48] * 4)
+    assert {k: v.tolist() for k, v in series.covered.items()} == {PurchaseOption.COMMITTED_USE: [8] * 4}
+
+
+@pytest.mark.skipif(not SAMPLE.exists(), reason="needs ../shared/data/bills")
+def test_a_real_bill_of_three_providers() -> None:
+    bill = read_bill(SAMPLE)
+    assert (bill.format, bill.rows, bill.total) == ("FOCUS 1.0", 1000, total_by_hand(SAMPLE, "BilledCost"))
+    with SAMPLE.open(encoding="utf-8", newline="") as file:
+        machines = [
+            row for row in csv.DictReader(file) if re.search(r"Linux \S+ Instance Hour", row["ChargeDescription"])
+        ]
+    hours = sum(float(row["ConsumedQuantity"]) for row in machines)
+    assert sum(float(u.hours.sum()) for u in bill.usage if u.kind.instance_type) == pytest.approx(hours)
+    assert bill.said["lines of a provider that is not planned (Oracle)"] == 3
+
+
+def test_what_a_cost_and_usage_report_says() -> None:
+    bill = read_bill(CASES / "cur_legacy.csv")
+    used = usage_of(bill)
+    assert (bill.start.isoformat(), bill.hours, bill.daily) == ("2024-10-01T00:00:00+00:00", 4, False)
+    reserved = used["1", "m5.large", "linux", "shared"]
+    assert reserved.hours.tolist() == [2, 2, 2, 2]
+    assert {k: v.tolist() for k, v in reserved.covered.items()} == {PurchaseOption.RESERVED: [1, 1, 1, 1]}
+    assert (reserved.cost, reserved.list_cost) == (Decimal("0.626"), Decimal("0.768"))
+    planned = used["2", "c5.xlarge", "windows", "shared"]
+    assert {k: v.tolist() for k, v in planned.covered.items()} == {PurchaseOption.COMPUTE_SAVINGS_PLAN: [0.5] * 4}
+    assert (planned.kind.region, planned.cost) == ("eu-central-1", Decimal("0.56"))
+    assert used["2", "r5.2xlarge", "rhel", "dedicated"].hours.tolist() == [0, 1, 0, 0]
+    spot = used["2", "c5.xlarge", "linux", "shared"]
+    assert spot.spot is not None
+    assert (spot.spot.tolist(), spot.hours.sum(), spot.spot_cost) == ([1, 0, 0, 0], 0, Decimal("0.0683"))
+    fargate, function = used["1", "fargate", "linux", "shared"], used["1", "lambda", "linux", "shared"]
+    assert fargate.memory is not None
+    assert function.memory is not None
+    assert (fargate.hours[3], fargate.memory[3], function.memory[2]) == (2, 4, 2)
+
+
+def test_the_commitments_of_a_cost_and_usage_report() -> None:
+    reserved, plan = read_bill(CASES / "cur_legacy.csv").commitments
+    assert (reserved.option, reserved.count, reserved.instance_type) == (
+        PurchaseOption.RESERVED,
+        Decimal(1),
+        "m5.large",
+    )
+    assert (reserved.paid, reserved.used) == (Decimal("45.012"), Decimal("0.242"))
+    assert (reserved.payment, reserved.term_years) == (Payment.PARTIAL, 1)
+    assert (plan.option, plan.count, plan.utilisation) == (
+        PurchaseOption.COMPUTE_SAVINGS_PLAN, Decimal("0.2"), Decimal("0.7"),
+    )  # fmt: skip
+    assert plan.end is not None
+    assert plan.end.year == 2025
+
+
+def test_both_forms_of_a_cost_and_usage_report_say_the_same() -> None:
+    legacy, newer = read_bill(CASES / "cur_legacy.csv"), read_bill(CASES / "cur_2.csv")
+    assert is_bill(CASES / "cur_2.csv") == newer.format == "AWS CUR 2.0"
+    assert legacy.format == "AWS CUR legacy"
+    assert newer.lines == legacy.lines
+    assert newer.commitments == legacy.commitments
+    for one, other in zip(legacy.usage, newer.usage, strict=True):
+        assert replace(one, hours=other.hours, memory=None, covered={}, spot=None) == replace(
+            other, memory=None, covered={}, spot=None
+        )
+        assert np.array_equal(one.hours, other.hours)
+
+
+def test_a_compressed_file_is_the_same_bill(tmp_path: Path) -> None:
+    packed = tmp_path / "report-1.csv.gz"
+    packed.write_bytes(gzip.compress((CASES / "cur_legacy.csv").read_bytes()))
+    assert read_bill(packed).lines == read_bill(CASES / "cur_legacy.csv").lines
+
+
+def test_a_file_that_is_there_twice_is_read_once(tmp_path: Path) -> None:
+    content = (CASES / "cur_legacy.csv").read_bytes()
+    (tmp_path / "october.csv").write_bytes(content)
+    (tmp_path / "october (1).csv").write_bytes(content)
+    bill = read_bill(tmp_path)
+    assert (bill.rows, bill.files) == (34, 1)
+    assert bill.said["files that are there twice, under another name (read once)"] == 1
+
+
+def test_another_currency_needs_a_rate(tmp_path: Path) -> None:
+    path = tmp_path / "euro.csv"
+    path.write_text((CASES / "cur_legacy.csv").read_text().replace(",USD,", ",EUR,"))
+    with pytest.raises(InputError, match=r"line 2, column lineItem/CurrencyCode: is EUR .*rate_EUR"):
+        read_bill(path)
+    bill = read_bill(path, bill_options({"rate_EUR": "1.08"}))
+    assert bill.total == total_by_hand(path, "lineItem/UnblendedCost") * Decimal("1.08")
+
+
+def test_a_bad_cell_is_told_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text((CASES / "cur_legacy.csv").read_text().replace("0.0683000000", "much"))
+    with pytest.raises(InputError, match="line 22, column lineItem/UnblendedCost: 'much'"):
+        read_bill(path)
+
+
+def test_a_machine_that_is_not_known_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text((CASES / "cur_legacy.csv").read_text().replace("DedicatedUsage:r5.2xlarge", "DedicatedUsage:r5"))
+    bill = read_bill(path)
+    assert bill.said == {"lines of an instance type that is not known (r5)": 1}
+    assert bill.total == total_by_hand(path, "lineItem/UnblendedCost")
+    assert bill.lines[LineKind.OTHER_COMPUTE].rows == 3
+
+
+def test_jobs_are_no_bill(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration\n0,60\n")
+    assert is_bill(path) is None
+
+
+def test_a_month_that_was_delivered_twice_is_an_error(tmp_path: Path) -> None:
+    header, *lines = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "a.csv").write_text(header + "".join(lines))
+    (tmp_path / "b.csv").write_text(header + "".join(lines[2:]).replace("0.0683000000", "0.0700000000"))
+    with pytest.raises(InputError, match=r"b\.csv: 31 of its lines are in .*a\.csv too: a month"):
+        read_bill(tmp_path)
+
+
+def test_parts_of_a_month_are_one_bill(tmp_path: Path) -> None:
+    header, *lines = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "20241001-20241101").mkdir()
+    (tmp_path / "20241001-20241101" / "report-1.csv").write_text(header + "".join(lines[:10]))
+    (tmp_path / "20241001-20241101" / "report-2.csv.gz").write_bytes(
+        gzip.compress((header + "".join(lines[10:])).encode())
+    )
+    (tmp_path / "notes.json").write_text("{}")
+    bill, whole = read_bill(tmp_path), read_bill(CASES / "cur_legacy.csv")
+    assert is_bill(tmp_path) == "AWS CUR legacy"
+    assert (bill.files, bill.lines, bill.commitments) == (2, whole.lines, whole.commitments)
+    assert [u.hours.tolist() for u in bill.usage] == [u.hours.tolist() for u in whole.usage]
+    assert bill.said == {"files that are no bill (not read)": 1}
+
+
+def test_actual_and_amortised_costs_are_not_added_up(tmp_path: Path) -> None:
+    content = (CASES / "azure_ea_amortised.csv").read_text()
+    (tmp_path / "actual.csv").write_text(content.replace("1.3939776", "0"))
+    (tmp_path / "amortised.csv").write_text(content)
+    with pytest.raises(InputError, match="actual and amortised"):
+        read_bill(tmp_path)
+
+
+def delivered(folder: Path, assembly: str, content: str) -> str:
+    (folder / assembly).mkdir(parents=True)
+    (folder / assembly / "report-1.csv").write_text(content)
+    manifest = {
+        "assemblyId": assembly,
+        "reportKeys": [f"billing/report/20241001-20241101/{assembly}/report-1.csv"],
+        "billingPeriod": {"start": "20241001T000000.000Z", "end": "20241101T000000.000Z"},
+        "reportName": "report",
+    }
+    (folder / assembly / "report-Manifest.json").write_text(json.dumps(manifest))
+    return json.dumps(manifest)
+
+
+def test_of_a_month_that_was_delivered_again_the_newest_is_read(tmp_path: Path) -> None:
+    content = (CASES / "cur_legacy.csv").read_text()
+    month = tmp_path / "20241001-20241101"
+    delivered(month, "0f1e2d3c", "".join(content.splitlines(keepends=True)[:20]))
+    (month / "report-Manifest.json").write_text(delivered(month, "9a8b7c6d", content))
+    bill = read_bill(tmp_path)
+    assert (bill.files, bill.total) == (1, total_by_hand(CASES / "cur_legacy.csv", "lineItem/UnblendedCost"))
+    assert bill.said == {"files of a month that was delivered again (the manifest's own are read)": 1}
+    assert read_bill(month / "report-Manifest.json").total == bill.total
+
+
+def test_of_two_deliveries_without_a_manifest_above_none_is_chosen(tmp_path: Path) -> None:
+    content = (CASES / "cur_legacy.csv").read_text()
+    delivered(tmp_path, "0f1e2d3c", "".join(content.splitlines(keepends=True)[:30]))
+    delivered(tmp_path, "9a8b7c6d", content.replace("0.0683000000", "0.0700000000"))
+    with pytest.raises(InputError, match="a month that was delivered twice"):
+        read_bill(tmp_path)
+
+
+def test_what_is_committed_without_a_status_is_covered(tmp_path: Path) -> None:
+    path = tmp_path / "focus.csv"
+    path.write_text((CASES / "focus_1.2.csv").read_text().replace(",Used,", ",,"))
+    assert read_bill(path).lines == read_bill(CASES / "focus_1.2.csv").lines
+
+
+def test_google_in_focus_counts_vcpus_and_memory(tmp_path: Path) -> None:
+    header = (
+        "ProviderName,ChargeCategory,ServiceCategory,ServiceName,ChargeDescription,ChargePeriodStart,ChargePeriodEnd,"
+        "BilledCost,EffectiveCost,ListCost,ConsumedQuantity,ConsumedUnit,BillingCurrency,SubAccountId,RegionId\n"
+    )
+    hour = "2024-10-01T00:00:00Z,2024-10-01T01:00:00Z"
+    path = tmp_path / "focus.csv"
+    path.write_text(
+        f"{header}Google Cloud,Usage,Compute,Compute Engine,N2 Instance Core running in Americas,{hour},"
+        "0.1,0.1,0.1,14400,seconds,USD,shop,us-central1\n"
+        f"Google Cloud,Usage,Compute,Compute Engine,N2 Instance Ram running in Americas,{hour},"
+        "0.05,0.05,0.05,16,gibibyte hour,USD,shop,us-central1\n"
+    )
+    (used,) = read_bill(path).usage
+    assert used.memory is not None
+    assert (used.kind.family, used.hours.tolist(), used.memory.tolist()) == ("n2", [4], [16])
+    assert used.cost == Decimal("0.15")
+
+
+def test_corrections_of_an_earlier_bill_leave_no_negative_hours(tmp_path: Path) -> None:
+    text = (CASES / "cur_legacy.csv").read_text()
+    path = tmp_path / "corrected.csv"
+    path.write_text(text.replace(",i-05,1,USD,0.6630000000,", ",i-05,-1,USD,-0.6630000000,"))
+    bill = read_bill(path)
+    assert usage_of(bill)["2", "r5.2xlarge", "rhel", "dedicated"].hours.tolist() == [0, 0, 0, 0]
+    assert list(bill.repaired.values()) == [1]
+    assert bill.total == total_by_hand(path, "lineItem/UnblendedCost")
+
+
+def test_a_set_of_machines_may_have_run_at_any_time_of_a_day(tmp_path: Path) -> None:
+    text = (CASES / "azure_ea_amortised.csv").read_text()
+    path = tmp_path / "sets.csv"
+    path.write_text(text.replace("virtualMachines/web-2", "virtualMachineScaleSets/web"))
+    linux = read_bill(path).usage[0]
+    assert linux.whole_days is not None
+    assert (set(linux.hours.tolist()), set(linux.whole_days.tolist())) == ({2.5}, {1.0})
+
+
+@pytest.mark.parametrize(
+    ("usage_type", "region", "said"),
+    [
+        ("USW2-BoxUsage:c5.xlarge", "us-west-2", ""),
+        ("USW2-LAX1-BoxUsage:c5.xlarge", "us-west-2", ""),
+        ("BoxUsage:c5.xlarge", "us-east-1", ""),
+        ("XYZ9-BoxUsage:c5.xlarge", "", "region"),
+        ("BoxUsage:c5", "", "instance type"),
+    ],
+)
+def test_usage_types_of_aws(usage_type: str, region: str, said: str) -> None:
+    found = ran(usage_type, "RunInstances", "1", "", "")
+    assert (found.kind.region if isinstance(found, Ran) else "") == region
+    assert said in (found if isinstance(found, str) else "")
+
+
+def test_machines_that_differ_in_name_only_are_one_sort_of_line(tmp_path: Path) -> None:
+    header, line, *_ = (CASES / "azure_ea_amortised.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True)
+    path = tmp_path / "many.csv"
+    path.write_text(header + "".join(line.replace('""VMName"": null', f'""VMName"": ""vm-{n}""') for n in range(200)))
+    bill = read_bill(path)
+    assert bill.usage[0].hours.tolist() == [200] * 24
+    batch = next(batches(opened(open_source(path), AZURE, AZURE.name)))
+    assert len(cells_of(AZURE, batch).sorts) == 1
+
+
+def test_many_unknown_words_are_said_in_short(tmp_path: Path) -> None:
+    header, line, *_ = (CASES / "cur_legacy.csv").read_text().splitlines(keepends=True)
+    path = tmp_path / "odd.csv"
+    path.write_text(header + "".join(line.replace("BoxUsage:m5.large", f"BoxUsage:x{n}") for n in range(100)))
+    said = read_bill(path).said
+    assert (len(said), sum(said.values())) == (51, 100)
+
+
+def as_parquet(name: str, folder: Path, change: Callable[[pa.Table], pa.Table] = lambda table: table) -> Path:
+    """A case as Parquet, its costs as floats and its times as times."""
+    table = arrow_csv.read_csv(CASES / name)
+    path = folder / "bill.parquet"
+    parquet.write_table(change(table), path, row_group_size=10)
+    return path
+
+
+@pytest.mark.parametrize("name", [name for name in COSTS if name != "cur_2.csv"])
+def test_parquet_says_the_same_as_csv(name: str, tmp_path: Path) -> None:
+    stored, text = read_bill(as_parquet(name, tmp_path)), read_bill(CASES / name)
+    assert (stored.format, stored.lines, stored.commitments) == (text.format, text.lines, text.commitments)
+    assert [u.hours.tolist() for u in stored.usage] == [u.hours.tolist() for u in text.usage]
+    assert [(u.kind, u.cost, u.list_cost) for u in stored.usage] == [(u.kind, u.cost, u.list_cost) for u in text.usage]
+
+
+def test_details_in_maps_of_parquet(tmp_path: Path) -> None:
+    def with_map(table: pa.Table) -> pa.Table:
+        cells = [list(json.loads(cell or "{}").items()) for cell in table.column("SkuPriceDetails").to_pylist()]
+        at = table.schema.names.index("SkuPriceDetails")
+        return table.set_column(at, "SkuPriceDetails", pa.array(cells, pa.map_(pa.string(), pa.string())))
+
+    stored, text = read_bill(as_parquet("focus_1.2.csv", tmp_path, with_map)), read_bill(CASES / "focus_1.2.csv")
+    assert stored.lines == text.lines
+    assert [u.kind for u in stored.usage] == [u.kind for u in text.usage]
+
+
+def test_nested_columns_of_parquet(tmp_path: Path) -> None:
+    objects = [json.loads(line) for line in (CASES / "google_detailed.jsonl").read_text().splitlines()]
+    path = tmp_path / "export.parquet"
+    parquet.write_table(pa.Table.from_pylist(objects), path)
+    stored, text = read_bill(path), read_bill(CASES / "google_detailed.jsonl")
+    assert (stored.format, stored.lines) == (text.format, text.lines)
+    assert [(u.kind, u.hours.tolist(), u.cost) for u in stored.usage] == [
+        (u.kind, u.hours.tolist(), u.cost) for u in text.usage
+    ]
+
+
+@pytest.mark.parametrize("scale", [0, 10, 18, 30])
+def test_sums_of_money_are_exact(scale: int) -> None:
+    amounts = [Decimal(n * 7919 - 10**6).scaleb(-scale) for n in range(1, 1000)]
+    if scale < 18:
+        amounts += [Decimal("99999999999999"), Decimal("-12345678901234")]
+    column = pa.array(amounts, pa.decimal256(60, 30) if scale == 30 else pa.decimal128(38, scale))
+    codes = np.arange(len(amounts)) % 2
+    if scale == 30:
+        column = column.cast(pa.decimal256(76, 24), safe=False)
+        amounts = [a.quantize(Decimal(1).scaleb(-24), ROUND_DOWN) for a in amounts]
+    sums = Amounts.of(column).sums(codes, 2)
+    with localcontext(prec=100):
+        assert [decimal_of(units) for units in sums] == [sum(amounts[k::2], Decimal(0)) for k in range(2)]
+
+
+def test_sums_of_floats_are_those_of_their_shortest_decimals() -> None:
+    values = [0.1, 0.2, 0.3, 1e-10, 4095.123456789, 123456.789, -5e6, 1e12]
+    sums = Amounts.of(pa.array(values)).sums(np.zeros(len(values), np.int64), 1)
+    assert decimal_of(sums[0]) == sum((Decimal(repr(value)) for value in values), Decimal(0))
+
+
+def test_covered_use_without_the_name_of_its_commitment_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "nameless.csv"
+    text = (CASES / "cur_legacy.csv").read_text()
+    path.write_text(re.sub(r"arn:aws:(savingsplans|ec2)[^,]*", "", text))
+    bill, named = read_bill(path), read_bill(CASES / "cur_legacy.csv")
+    assert {c.option for c in bill.commitments} == {c.option for c in named.commitments}
+    assert all(c.id.endswith("without name") for c in bill.commitments)
+    assert sum(c.paid for c in bill.commitments) == sum(c.paid for c in named.commitments)
+    covered = bill.lines[LineKind.COVERED].rows
+    assert bill.said["lines that a commitment covers which the bill does not name: held at what it covers"] == covered
+
+
+def test_covered_use_of_focus_without_the_name_of_its_commitment_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "nameless.csv"
+    rows = list(csv.DictReader((CASES / "focus_1.2.csv").read_text().splitlines()))
+    for row in rows:
+        row["CommitmentDiscountId"] = ""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    bill, named = read_bill(path), read_bill(CASES / "focus_1.2.csv")
+    assert bill.lines[LineKind.COVERED] == named.lines[LineKind.COVERED]
+    assert [u.covered.keys() for u in bill.usage] == [u.covered.keys() for u in named.usage]
+    assert bill.commitments

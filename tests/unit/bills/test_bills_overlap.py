@@ -1,0 +1,121 @@
+"""What two files of a folder both say is counted once: two exports of an account, and files whose days overlap."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hcloud.errors import InputError
+from hcloud.readers.bills import twice
+from hcloud.readers.bills.reading import read_bill
+from hcloud.readers.workloads.identity import identity_hashes
+
+CASES = Path(__file__).parents[2] / "cases" / "bills"
+REPORT = CASES / "cur_legacy.csv"
+HEAD = (
+    "ProviderName,ChargeCategory,ServiceCategory,ServiceName,ChargeDescription,ChargePeriodStart,ChargePeriodEnd,"
+    "BilledCost,EffectiveCost,ListCost,ConsumedQuantity,ConsumedUnit,BillingCurrency,SubAccountId,RegionId,"
+    "SkuPriceDetails,x_UsageType,x_Operation\n"
+)
+
+
+def cur(days: range, account: str = "012345678901", machines: int = 1) -> str:
+    lines = [
+        f"Usage,AmazonEC2,BoxUsage:m5.large,RunInstances,{account},i-{n},2024-10-{day:02}T{hour:02}:00:00Z,1,0.1\n"
+        for day in days
+        for hour in range(24)
+        for n in range(machines)
+    ]
+    return (
+        "line_item_line_item_type,line_item_product_code,line_item_usage_type,line_item_operation,"
+        "line_item_usage_account_id,line_item_resource_id,line_item_usage_start_date,line_item_usage_amount,"
+        "line_item_unblended_cost\n" + "".join(lines)
+    )
+
+
+def focus(days: range, account: str = "12345678901") -> str:
+    """The same machine in FOCUS, with the account as a spreadsheet leaves it."""
+    return HEAD + "".join(
+        "AWS,Usage,Compute,Amazon Elastic Compute Cloud,$0.1 per On Demand Linux m5.large Instance Hour,"
+        f"2024-10-{day:02}T{hour:02}:00:00Z,,0.1,0.1,0.1,1,Hours,USD,{account},us-east-1,,BoxUsage:m5.large,RunInstances\n"
+        for day in days
+        for hour in range(24)
+    )
+
+
+def hours_of(folder: Path) -> tuple[list[float], dict[str, int]]:
+    bill = read_bill(folder)
+    total = sum((used.hours for used in bill.usage), start=0 * bill.usage[0].hours)
+    return total.reshape(-1, 24).sum(axis=1).tolist(), dict(bill.said)
+
+
+def test_two_exports_of_an_account_are_its_use_once(tmp_path: Path) -> None:
+    (tmp_path / "a-focus.csv").write_text(focus(range(1, 4)))
+    (tmp_path / "cur.csv").write_text(cur(range(1, 3)))
+    days, said = hours_of(tmp_path)
+    assert days == [24, 24, 24]
+    assert said == {"lines of FOCUS 1.1 of accounts and days that AWS CUR legacy has too ($4.80 left out)": 48}
+    assert read_bill(tmp_path).total == Decimal("7.2")
+
+
+def test_exports_of_different_accounts_are_added_up(tmp_path: Path) -> None:
+    (tmp_path / "focus.csv").write_text(focus(range(1, 3), "999"))
+    (tmp_path / "cur.csv").write_text(cur(range(1, 3)))
+    days, said = hours_of(tmp_path)
+    assert (days, said) == ([48, 48], {})
+
+
+def test_an_export_without_accounts_is_not_added_to_one_of_the_same_days(tmp_path: Path) -> None:
+    (tmp_path / "focus.csv").write_text(focus(range(1, 3), ""))
+    (tmp_path / "cur.csv").write_text(cur(range(1, 3)))
+    assert hours_of(tmp_path)[0] == [24, 24]
+
+
+def test_a_bad_cell_beside_lines_that_are_left_out_is_told_by_its_line(tmp_path: Path) -> None:
+    (tmp_path / "cur.csv").write_text(cur(range(1, 2)))
+    (tmp_path / "focus.csv").write_text(focus(range(1, 3)).replace("2024-10-02T05:00:00Z", "", 1))
+    with pytest.raises(InputError, match=r"focus\.csv: line 31, column ChargePeriodStart: is empty"):
+        read_bill(tmp_path)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_lines_that_two_files_share_count_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, sampled: bool
+) -> None:
+    if sampled:
+        monkeypatch.setattr(twice, "_ALL_BELOW", 0)
+    (tmp_path / "a.csv").write_text(cur(range(1, 5), machines=2))
+    (tmp_path / "b.csv").write_text(cur(range(4, 8), machines=2))
+    days, said = hours_of(tmp_path)
+    assert days == [48] * 7
+    assert said == {"lines that another file has too, counted once ($4.80 left out)": 48}
+
+
+def test_a_file_that_is_whole_in_another_counts_once(tmp_path: Path) -> None:
+    lines = cur(range(1, 4), machines=3).replace(",i-0,", ",,")  # a third of them as taxes are, without a resource
+    (tmp_path / "a.csv").write_text("".join(lines.splitlines(keepends=True)[:100]))
+    (tmp_path / "b.csv").write_text(lines)
+    days, said = hours_of(tmp_path)
+    assert days == [72] * 3
+    assert said == {"lines that another file has too, counted once ($9.90 left out)": 99}
+
+
+def test_lines_that_are_alike_within_a_file_are_not_one_in_two(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(cur(range(1, 5), machines=2).replace(",i-1,", ",i-0,"))
+    (tmp_path / "b.csv").write_text(cur(range(4, 8), machines=2).replace(",i-1,", ",i-0,"))
+    assert hours_of(tmp_path)[0] == [48, 48, 48, 96, 48, 48, 48]
+
+
+def test_lines_without_a_resource_may_be_alike(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(cur(range(1, 5), machines=2).replace(",i-0,", ",,"))
+    (tmp_path / "b.csv").write_text(cur(range(4, 8), machines=1).replace(",i-0,", ",,"))
+    assert hours_of(tmp_path)[0] == [48, 48, 48, 72, 24, 24, 24]
+
+
+def test_lines_that_differ_in_machine_and_month_are_different_lines() -> None:
+    months = [f"i-m5x0{n:02}\n2026-{month:02}-16T09:00:00Z" for n in range(100) for month in range(1, 13)]
+    assert len(np.unique(identity_hashes(pa.array(months)))) == len(months)
