@@ -66,6 +66,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b23_harvest
 	$(BIN)/python -m benchmarks.b24_live_kills --ground local --ground memory
 	$(BIN)/python -m benchmarks.b25_queues
+	$(BIN)/python -m benchmarks.b26_watching
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

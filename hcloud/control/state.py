@@ -184,11 +184,14 @@ class RosterRow:
     """The servers at one place of the rosters, of the reserved ones and of the rented ones that jobs share: slot, type
     and thousandths of a vCPU in use, so that a look at one that is full reads no more than this. For the server of that
     slot besides: its last change that was noted, and the first and last entry of its own queue (each plus one, 0:
-    none)."""
+    none). ``fits`` is the list of a search: the place of the next server with room; it ``holds``
+    so many conditions."""
 
     server: Annotated[Ints, 2]
     kind: Annotated[Ints, 2]
     used: Annotated[Ints, 2]
+    fits: int
+    holds: int
     changed: int
     head: int
     tail: int
@@ -260,16 +263,17 @@ class Desk:
     seconds.
 
     For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, how many
-    servers were looked at (``looks``), how many the last search ``found`` as candidates, how many choices were
-    ``audited``. Who decides (-1: with full knowledge), when, with a copy of the servers of which age, how often
-    all that it chose was ``refused`` before, and whether it ``lost`` all to others just now; how many changes of room
-    were noted, how often a candidate was taken by another in the meantime (``conflicts``), and all of a sample
-    (``resampled``); for how many ``pieces`` a sample is drawn (0: for one job), how many candidates were ``drawn_anew``
-    for pieces; how many candidates were ``proposed`` for the job that is decided on; how often units were
-    ``released``, of how many reserved ``platforms``; how many tickets were given to jobs that wait at servers, and the
-    next free entry there. Then the state of the draws and the ``salt`` of those by hash, how many servers each roster
-    lists, those that were ``asked`` before a job waits there, by how many points each condition of a filter is relaxed,
-    and which resource it is about; and servers with room by bands of what is free on them, and of the pressure on them.
+    servers were looked at (``looks``), how many have room (``fitting``), how many the last search ``found`` as
+    candidates, how many choices were ``audited``. Who decides (-1: with full knowledge), when, with a copy of the
+    servers of which age, how often all that it chose was ``refused`` before, and whether it ``lost`` all to others just
+    now; how many changes of room were noted, how often a candidate was taken by another in the meantime
+    (``conflicts``), and all of a sample (``resampled``); for how many ``pieces`` a sample is drawn (0: for one job),
+    how many candidates were ``drawn_anew`` for pieces; how many candidates were ``proposed`` for the job that is
+    decided on; how often units were ``released``, of how many reserved ``platforms``; how many tickets were given to
+    jobs that wait at servers, and the next free entry there. Then the state of the draws and the ``salt`` of those by
+    hash, how many servers each roster lists, those that were ``asked`` before a job waits there, by how many points
+    each condition of a filter is relaxed, and which resource it is about; and servers with room by bands of what is
+    free on them, and of the pressure on them.
 
     For classes: the pool that is searched (``within``, plus one, 0: all), whether a place where somebody would suffer
     is none there (``strict``), how many jobs were noted as the mix, the vCPUs that stand in pools, and when somebody
@@ -305,6 +309,7 @@ class Desk:
     vacated: int
     searches: int
     looks: int
+    fitting: int
     found: int
     changes: int
     conflicts: int

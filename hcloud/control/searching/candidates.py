@@ -43,6 +43,14 @@ def has_capacity(c: Control, server: Server, job: Job, cores: int) -> bool:
     return room and may_join(c, server) and may_run_on(c, job, server.kind)
 
 
+def has_room(c: Control, at: int, job: Job, wanted: Wanted) -> bool:
+    """Whether the server at a place of a roster has the capacity. One that is full costs a look at the roster."""
+    row, which = c.rosters[at], wanted[0]
+    if wanted[1] > c.kinds[row.kind[which]].cores - row.used[which]:
+        return False
+    return has_capacity(c, c.servers[row.server[which]], job, wanted[1])
+
+
 def may_run_on(c: Control, job: Job, kind: int) -> bool:
     """Whether a job may run on a type: it has a speed there."""
     return bool(c.speeds[job.platform, kind] > 0)
@@ -158,7 +166,7 @@ def best_of_all(c: Control, job: Job, wanted: Wanted) -> int:
     for at in range(c.desk.listed[wanted[0]]):
         number = c.rosters[at].server[wanted[0]]
         c.desk.looks += 1
-        if number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1]):
+        if number != wanted[2] and has_room(c, at, job, wanted):
             _rank(c, job, wanted[1], number, 1)
             if best < 0 or _is_before(c, 1, 0):
                 _rank(c, job, wanted[1], number, 0)

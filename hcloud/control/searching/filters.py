@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from hcloud.control.searching.candidates import Wanted, best_of_all, has_capacity
+from hcloud.control.searching.candidates import Wanted, best_of_all, has_room
 from hcloud.control.searching.draws import begin_draws, draw
 from hcloud.control.servers.tenancy import weight_on
 from hcloud.control.state import Control, Job
@@ -27,17 +27,56 @@ def best_by_filters(c: Control, job: Job, wanted: Wanted, relaxes: bool) -> int:
     """
     most = c.desk.looks + c.rules.most_looks
     _order_conditions(c, job)
+    _list_fitting(c, job, wanted)
     number = _best_passing(c, job, wanted)
     held = 0
     if not relaxes:
         return number
     while number < 0 and held < _CONDITIONS and c.desk.looks < most:
-        if _is_passed(c, job, wanted, held + 1):
+        if _is_passed(c, wanted, held + 1):
             held += 1
         elif not _relax(c, job, wanted, (held, most)):
             return _least_harmed(c, job, wanted)
         number = _best_passing(c, job, wanted) if held == _CONDITIONS else -1
     return number if number >= 0 else _least_harmed(c, job, wanted)
+
+
+def _list_fitting(c: Control, job: Job, wanted: Wanted) -> None:
+    """Write down the places on the roster of all servers with room, and how many conditions each passes: a search asks
+    for them again and again."""
+    desk, which = c.desk, wanted[0]
+    desk.fitting = 0
+    for at in range(desk.listed[which]):
+        number = c.rosters[at].server[which]
+        if number != wanted[2] and has_room(c, at, job, wanted):
+            one = c.rosters[desk.fitting]
+            one.fits, one.holds = at, _passed_from(c, job, wanted, (number, 0)) if c.rules.informed else _CONDITIONS
+            desk.fitting += 1
+
+
+def _passed_from(c: Control, job: Job, wanted: Wanted, terms: tuple[int, int]) -> int:
+    """The first condition that a server does not pass, from one on; as many as there are where it passes all. ``terms``
+    are the server and the condition."""
+    number, at = terms
+    server = c.servers[number]
+    load = (server.pressure, server.room, c.kinds[server.kind].cores)
+    weight = weight_on(c, server, wanted[1])
+    while at < _CONDITIONS and _left_of(c, job, load, (at, weight)) >= -c.desk.relaxed[at] * load[2]:
+        at += 1
+    return at
+
+
+def _relax_by(c: Control, job: Job, wanted: Wanted, terms: tuple[int, int]) -> None:
+    """Relax a condition by some points. Only servers that did not pass it get further, or that passed it before by
+    more."""
+    place, points = terms
+    is_more, which = points >= c.desk.relaxed[place], wanted[0]
+    c.desk.relaxed[place] = points
+    for at in range(c.desk.fitting if c.rules.informed else 0):
+        one = c.rosters[at]
+        if (is_more and one.holds == place) or (not is_more and one.holds > place):
+            reached = _passed_from(c, job, wanted, (c.rosters[one.fits].server[which], place))
+            one.holds = reached if is_more or reached == place else one.holds
 
 
 def _least_harmed(c: Control, job: Job, wanted: Wanted) -> int:
@@ -90,8 +129,8 @@ def _relax(c: Control, job: Job, wanted: Wanted, terms: tuple[int, int]) -> bool
         place = held - 1 - back if back < held else held
         points = c.rules.first_relaxation
         while points <= _WIDEST and c.desk.looks < most:
-            c.desk.relaxed[place] = points
-            if _is_passed(c, job, wanted, held + 1):
+            _relax_by(c, job, wanted, (place, points))
+            if _is_passed(c, wanted, held + 1):
                 return True
             points *= 2
     return False
@@ -99,23 +138,16 @@ def _relax(c: Control, job: Job, wanted: Wanted, terms: tuple[int, int]) -> bool
 
 def passes(c: Control, job: Job, number: int, cores: int, conditions: int) -> bool:
     """Whether a server with room passes the first so many conditions."""
-    server = c.servers[number]
-    load = (server.pressure, server.room, c.kinds[server.kind].cores)
-    weight = weight_on(c, server, cores)
-    for at in range(conditions):  # noqa: SIM110  (compiled kernels know no generators)
-        if _left_of(c, job, load, (at, weight)) < -c.desk.relaxed[at] * load[2]:
-            return False
-    return True
+    return _passed_from(c, job, (0, cores, -1), (number, 0)) >= conditions
 
 
-def _is_passed(c: Control, job: Job, wanted: Wanted, conditions: int) -> bool:
-    """Whether any server with room passes so many conditions."""
-    for at in range(c.desk.listed[wanted[0]]):
-        number = c.rosters[at].server[wanted[0]]
-        c.desk.looks += 1
-        has_room = number != wanted[2] and has_capacity(c, c.servers[number], job, wanted[1])
-        if has_room and (not c.rules.informed or passes(c, job, number, wanted[1], conditions)):
+def _is_passed(c: Control, wanted: Wanted, conditions: int) -> bool:
+    """Whether any server with room passes so many conditions. One without is looked at, too."""
+    for at in range(c.desk.fitting):
+        if c.rosters[at].holds >= conditions:
+            c.desk.looks += c.rosters[at].fits + 1
             return True
+    c.desk.looks += c.desk.listed[wanted[0]]
     return False
 
 
@@ -125,12 +157,10 @@ def _best_passing(c: Control, job: Job, wanted: Wanted) -> int:
     if by_chance:
         begin_draws(c, job)
     best, fastest, closest, passed = -1, -1, -1, 0
-    for at in range(c.desk.listed[wanted[0]]):
-        number = c.rosters[at].server[wanted[0]]
-        c.desk.looks += 1
-        if number == wanted[2] or not has_capacity(c, c.servers[number], job, wanted[1]):
-            continue
-        if c.rules.informed and not passes(c, job, number, wanted[1], _CONDITIONS):
+    c.desk.looks += c.desk.listed[wanted[0]]
+    for place in range(c.desk.fitting):
+        number = c.rosters[c.rosters[place].fits].server[wanted[0]]
+        if c.rosters[place].holds < _CONDITIONS:
             continue
         passed += 1
         if by_chance:
