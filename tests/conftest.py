@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from quick_records import read_quickly
 
 from benchmarks.prices_once import read_once
 from hcloud.sim.setup import scenarios
@@ -36,7 +35,6 @@ took an eighth of its time."""
 
 _refused: list[str] = []
 read_once()  # before anything imports the reader or the checks by name
-read_quickly()
 scenarios.generated = lru_cache(maxsize=16)(scenarios.generated)  # likewise; a recipe and a seed give the same jobs
 
 

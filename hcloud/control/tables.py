@@ -73,17 +73,9 @@ class ControlTables:
         self._lead()
 
     def _lead(self) -> None:
-        """The columns of the present tables, and what the kernels are handed.
-
-        Numba asks a record for its data by name, which takes NumPy's records two microseconds; plain memory has them at
-        once, but no fields for plain Python.
-        """
+        """The columns of the present tables, and what the kernels are handed."""
         control = self.control
-        if self._compiled:
-            desk = _array(self._rows).view(numpy_type(Desk))[0]
-            self.handed = control._replace(rules=self._rules[0], desk=desk)
-        else:
-            self.handed = control
+        self.handed = control._replace(rules=self._rules[0]) if self._compiled else control
         self.kind, self.server = column(control.jobs, "kind"), column(control.jobs, "server")
         self.cores, self.again = column(control.jobs, "cores"), column(control.jobs, "again")
         self.held, self.until = column(control.jobs, "held"), column(control.jobs, "until")
@@ -228,7 +220,7 @@ class ControlTables:
         self.names, self.given = list(image.names), list(image.given)
         mine = self._arrays()
         grown: dict[str, Any] = {
-            name: its.view(np.recarray).copy() for name, its in image.arrays.items() if len(its) != len(mine[name])
+            name: its.astype(mine[name].dtype) for name, its in image.arrays.items() if len(its) != len(mine[name])
         }
         self.control = self.control._replace(**grown)
         for name in mine.keys() - grown.keys():
@@ -251,13 +243,13 @@ def encoded(vector: tuple[int, ...]) -> tuple[int, int]:
 def longer(rows: Table[R], more: int) -> Table[R]:
     """A copy of a table at least twice as long, and by at least so many rows of zeros."""
     old = cast("NDArray[Any]", rows)
-    made = np.zeros(len(old) + max(len(old), more), old.dtype).view(np.recarray)
+    made = np.zeros(len(old) + max(len(old), more), old.dtype)
     made[: len(old)] = old
     return cast("Table[R]", made)
 
 
 def _array(rows: object) -> NDArray[Any]:
-    return cast("NDArray[Any]", rows).view(np.ndarray)
+    return cast("NDArray[Any]", rows)
 
 
 def _kinds(setup: Setup) -> Table[RentableKind]:

@@ -31,7 +31,7 @@ class EventBatch:
 
     def __init__(self, kernel: Follow, events: NDArray[Any], names: list[str], tables: ControlTables) -> None:
         self._kernel, self._names = kernel, names
-        self._events = cast("Table[BatchEvent]", events.view(np.recarray))
+        self._events = cast("Table[BatchEvent]", events)
         self._row_of = np.array([tables.rows.get(name, -1) for name in names] or [-1], np.int64)
         self._by_row = np.full(len(tables.control.jobs), -1, np.int64)
         here = np.flatnonzero(self._row_of >= 0)
@@ -54,7 +54,7 @@ class EventBatch:
 
     def told(self, tables: ControlTables) -> Iterator[tuple[Order, DecisionFacts]]:
         """The commands that were given, in order."""
-        commands = cast("NDArray[Any]", self._told).view(np.ndarray)[: int(self._state.told)].tolist()
+        commands = cast("NDArray[Any]", self._told)[: int(self._state.told)].tolist()
         names = self._names
         for at, used, soft, who, row, slot, what, action, reason, margin, *job, measured, kind, paid in commands:
             name = names[who] if who >= 0 else tables.names[row] if row >= 0 else None

@@ -23,9 +23,13 @@ def as_objects(tables: T) -> T:
 def _copied(value: Any) -> Any:
     if isinstance(value, tuple):
         return as_objects(value)
-    if isinstance(value, np.record):
+    if isinstance(value, np.void):
         return _rows(np.array([value], value.dtype))[0]
-    return _rows(value) if isinstance(value, np.recarray) else value
+    return _rows(value) if _is_table(value) else value
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.names is not None
 
 
 def _rows(records: Any) -> list[Any]:
@@ -43,9 +47,9 @@ def write_back(objects: T, tables: T) -> None:
     for mine, theirs in zip(objects, tables, strict=True):
         if isinstance(mine, tuple):
             write_back(mine, theirs)
-        elif isinstance(theirs, np.record):
+        elif isinstance(theirs, np.void):
             for name in theirs.dtype.names or ():
                 setattr(theirs, name, getattr(mine, name))
-        elif isinstance(theirs, np.recarray) and mine:
+        elif _is_table(theirs) and mine:
             for name in theirs.dtype.names:
                 theirs[name] = list(map(attrgetter(name), mine))
