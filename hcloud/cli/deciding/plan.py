@@ -15,6 +15,7 @@ from hcloud.cli.flags import (
     CloudModel,
     CloudState,
     Configuration,
+    Divisible,
     Now,
     Profiles,
     TraceColumns,
@@ -57,14 +58,6 @@ class PlanFormat(StrEnum):
     CSV = "csv"
 
 
-class Splitting(StrEnum):
-    """Which jobs may be split over several machines."""
-
-    ALL = "all"
-    SERVICES = "services"
-    NONE = "none"
-
-
 @app.command()
 def plan(
     ctx: typer.Context,
@@ -87,9 +80,7 @@ def plan(
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
     vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of every instance, else all sizes.")] = None,
-    divisible: Annotated[
-        Splitting | None, typer.Option(help="Jobs that may run on several machines: all, services, none.")
-    ] = None,
+    divisible: Divisible = None,
     horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,
     regret_quantile: Annotated[float | None, typer.Option(help="Size the reserve by regret, for example 0.9.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,

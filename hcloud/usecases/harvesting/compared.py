@@ -50,7 +50,7 @@ def compare_with_idle_hours(
     large = study.shop.types[study.shop.large].shape.vcpus
     settings = PlanSettings(markets=(Market(vcpus=int(large)),))
     demand = planned_demand(study.jobs, settings)
-    use = ask(study.jobs, demand, settings)
+    use = ask(study.jobs, demand, settings, float(large))
     found, made, said = list[StrategyComparison](), list[ComparedStrategy](), list[str]()
     steps = len(strategies) * len(which)
     for at, (strategy, switch) in enumerate((s, w) for s in strategies for w in which):
