@@ -150,7 +150,7 @@ def plan(
         loaded.config.operation.strategy, {**flags.operation, "frontier": frontier or None, "picture": picture}
     )
     asked = HarvestAsked(harvest, servers, tuple(harvest_set or ()), harvest_policy)
-    asked.refuse(strategy=loaded.config.operation.strategy, cloud=cloud or loaded.config.live.cloud)
+    asked.refuse(strategy=loaded.config.operation.strategy)
     _check_targets(out, picture)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
         from hcloud.usecases.deciding.bill_plan import plan_bill
@@ -200,7 +200,7 @@ def _planned(
     from hcloud.usecases.live.ground import CloudSelection, opened
 
     with opened(loaded, CloudSelection(cloud, state), at) as here:
-        planned = plan_live(here, at, advance)
+        planned = plan_live(here, at, advance, idle)
         return planned.plan, planned.changes
 
 

@@ -86,6 +86,15 @@ def test_the_forms_say_the_same_of_idle_hours(pool: Path, capsys: Capture) -> No
         assert "batch runs" in out
 
 
+def test_a_plan_with_idle_hours_says_what_it_changes_in_a_cloud(pool: Path, capsys: Capture) -> None:
+    words = ("--harvest", "util.csv", "--provider", "aws")
+    alone = told(capsys, *words)
+    assert run([*WORDS, *words, "--cloud", "fake", "--out", "live.json"]) == 0
+    found = load_plan(Path("live.json"))
+    assert found.harvest is not None
+    assert (str(found.harvest.carried), found.changes is not None) == (alone["harvest"]["carried"], True)
+
+
 def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys: Capture) -> None:
     util_csv(Path("short.csv"), {"web": daily(6)})
     code, said = refused(capsys, "--harvest", "short.csv")
