@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from benchmarks.harvest_peers import beside_peers
 from hcloud.harvest.centre import CENTRES, Centre, centre, reimages_of, scaled, use_of
@@ -38,6 +39,7 @@ from hcloud.harvest.replicas import (
 )
 from hcloud.harvest.tasks.dags import times
 from hcloud.harvest.tasks.queries import queries
+from hcloud.kernel_cache import KernelSet
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.sim.harvesting import compiled as loops
 from hcloud.sim.harvesting.setup import SYSTEMS, build, idle_pool, poisson
@@ -49,6 +51,8 @@ YEAR_SECONDS, YEAR_MIB = 120.0, 2048
 CHOICE_MICROSECONDS, TASKS_SECONDS = 50.0, 60.0
 PLAN_TIMES = 2.0
 ROOT = Path(__file__).parents[1]
+CHOOSING = KernelSet("harvest.kernels.pool", "harvest.kernels.choosing")
+"""Compiled on their own: of the loop over ticks only the loop itself can be called."""
 SERVERS, TENANTS, BLOCKS = 10_000, 600, 4_000_000
 
 
@@ -146,7 +150,7 @@ def class_choice(classes: int) -> bool:
     chance = np.random.default_rng(0)
     room, weight = chance.integers(0, 40, classes), chance.integers(1, 4, classes).astype(np.float64)
     picked, stream = np.zeros(classes, np.bool_), np.array([12345, 678], np.int64)
-    compiled_choose = loops.compiled()["harvest.kernels.choosing.choose"]
+    compiled_choose = CHOOSING.compiled(lambda _, twin: njit(twin))["harvest.kernels.choosing.choose"]
     compiled_choose(room, weight, 30, picked, stream)  # compiles
     each = []
     for kernel in (compiled_choose, choose):
