@@ -2,16 +2,15 @@
 
 ``OMP_NUM_THREADS=1 python -m benchmarks.b23_harvest`` prints a line each, in processor time (``quick``: of a tenth).
 Peers are taken where they are installed, and said to be absent where not: scikit-learn's KMeans on the same features,
-and Ceph's ``crushtool --test`` with a rule of racks. Compiled and plain kernels are held to the same answers.
+Ceph's ``crushtool --test`` with a rule of racks, and Hadoop's placement class (:mod:`benchmarks.harvest_peers` says
+where to get them). Compiled and plain kernels are held to the same answers.
 """
 
 from __future__ import annotations
 
 import resource
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import replace
 from importlib import import_module
@@ -20,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import njit
 
+from benchmarks.harvest_peers import beside_peers
 from hcloud.harvest.centre import CENTRES, Centre, centre, reimages_of, scaled, use_of
 from hcloud.harvest.classes import use_types
 from hcloud.harvest.histories import DAY, TenantHistories
@@ -38,6 +39,7 @@ from hcloud.harvest.replicas import (
 )
 from hcloud.harvest.tasks.dags import times
 from hcloud.harvest.tasks.queries import queries
+from hcloud.kernel_cache import KernelSet
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.sim.harvesting import compiled as loops
 from hcloud.sim.harvesting.setup import SYSTEMS, build, idle_pool, poisson
@@ -49,6 +51,8 @@ YEAR_SECONDS, YEAR_MIB = 120.0, 2048
 CHOICE_MICROSECONDS, TASKS_SECONDS = 50.0, 60.0
 PLAN_TIMES = 2.0
 ROOT = Path(__file__).parents[1]
+CHOOSING = KernelSet("harvest.kernels.pool", "harvest.kernels.choosing")
+"""Compiled on their own: of the loop over ticks only the loop itself can be called."""
 SERVERS, TENANTS, BLOCKS = 10_000, 600, 4_000_000
 
 
@@ -146,7 +150,7 @@ def class_choice(classes: int) -> bool:
     chance = np.random.default_rng(0)
     room, weight = chance.integers(0, 40, classes), chance.integers(1, 4, classes).astype(np.float64)
     picked, stream = np.zeros(classes, np.bool_), np.array([12345, 678], np.int64)
-    compiled_choose = loops.compiled()["harvest.kernels.choosing.choose"]
+    compiled_choose = CHOOSING.compiled(lambda _, twin: njit(twin))["harvest.kernels.choosing.choose"]
     compiled_choose(room, weight, 30, picked, stream)  # compiles
     each = []
     for kernel in (compiled_choose, choose):
@@ -188,42 +192,12 @@ def tasks_day(servers: int) -> bool:
     return alike and seconds <= TASKS_SECONDS
 
 
-def crush(sets: int) -> None:
-    """Ceph's own engine: three copies in three racks of 40 servers."""
-    tool = shutil.which("crushtool")
-    if tool is None:
-        print("b23.crush: crushtool is not installed (Debian: ceph-base); it is passed over")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        made, text = str(Path(folder) / "map"), Path(folder) / "map.txt"
-        layers = ["host", "straw2", "1", "rack", "straw2", "40", "root", "straw2", "0"]
-        for words in (
-            ["-o", made, "--build", "--num_osds", str(SERVERS), *layers],
-            ["-d", made, "-o", str(text)],
-        ):
-            subprocess.run([tool, *words], check=True, capture_output=True)
-        text.write_text(text.read_text(encoding="utf-8").replace("type host\n\tstep", "type rack\n\tstep"))
-        subprocess.run([tool, "-c", str(text), "-o", made], check=True, capture_output=True)
-        test = [
-            tool,
-            "-i",
-            made,
-            "--test",
-            "--num-rep",
-            "3",
-            "--rule",
-            "0",
-            "--min-x",
-            "0",
-            "--max-x",
-            str(sets - 1),
-            "--show-statistics",
-        ]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(test, check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(f"b23.crush {sets:,} sets on {SERVERS:,} servers in racks of 40: {1e6 * seconds / sets:.1f} us a set")
+def peers(blocks: int) -> None:
+    """Other engines' sets beside ours, in the same year."""
+    made, found = pool_of_centre(SERVERS, TENANTS)
+    log = reimages_of(made, 365, 0)
+    compiled.SET.spent[""] = compiled.PLAIN_BLOCKS
+    beside_peers(found, ServerEvents(log, np.zeros(len(log.times), np.bool_)), blocks)
 
 
 def plan_with_idle_hours(runs: int) -> bool:
@@ -254,7 +228,7 @@ def main() -> int:
     met = [class_choice(30), tasks_day(1000 // part), agreement(), day_of_classes(3000 // part)]
     met.append(sets_and_year(BLOCKS // part))
     met.append(plan_with_idle_hours(5 if part == 1 else 3))
-    crush(100_000 // part)
+    peers(100_000 // part)
     return 0 if all(met) else 1
 
 

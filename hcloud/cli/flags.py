@@ -103,6 +103,19 @@ CloudState = Annotated[
 WhichCloud = Annotated[
     str | None, typer.Option("--cloud", help="aws, gcp, azure, local; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
 ]
+
+
+class Splitting(StrEnum):
+    """Which jobs may be split over several machines."""
+
+    ALL = "all"
+    SERVICES = "services"
+    NONE = "none"
+
+
+Divisible = Annotated[
+    Splitting | None, typer.Option(help="Jobs that may run on several machines: all, services, none.")
+]
 Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]
 
 

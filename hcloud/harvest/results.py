@@ -10,6 +10,7 @@ from hcloud.harvest.classes import UseTypes
 from hcloud.harvest.histories import TenantHistories
 from hcloud.harvest.jobs import Thresholds
 from hcloud.harvest.policy import HarvestPolicy
+from hcloud.harvest.room import JobSizes
 from hcloud.harvest.servers import Servers
 from hcloud.model.workload import Modelled, Provenance
 
@@ -45,7 +46,8 @@ class TypedUse:
 class BatchWork:
     """Jobs of batch by the hour: ``demand`` is vCPUs [length, hour] from ``start`` (s) on, of ``jobs`` of each length,
     with the GiB in use in each hour; ``left_out`` counts jobs that cannot be harvested by the reason;
-    ``seen`` is how many hours of it there really were."""
+    ``seen`` is how many hours of it there really were, ``sizes`` what of the work has how many vCPUs at once (None: it
+    can be split)."""
 
     provenance: Provenance
     start: float
@@ -55,6 +57,7 @@ class BatchWork:
     lengths: Thresholds
     left_out: dict[str, int]
     seen: int
+    sizes: JobSizes | None = None
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ history asks for."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,14 +14,40 @@ from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.typing import Pattern
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hcloud.model.workload import Floats
 
+_ROUNDING = 1e-9
 FINEST = 0.01
 """Ours: a reserve is told in whole hundredths of a server."""
 
 
-def room_by_hour(types: UseTypes, policy: HarvestPolicy) -> Floats:
-    """The vCPUs that jobs of each length may have, [length, class, day of the history, hour of the day (UTC)].
+class JobSizes(NamedTuple):
+    """How many vCPUs jobs have at once (0: they can be split), and how much of all work is of each size."""
+
+    vcpus: Floats
+    work: Floats
+
+
+def sizes_of(vcpus: Floats, seconds: Floats, can_split: NDArray[np.bool_]) -> JobSizes:
+    """The sizes of jobs, each as heavy as its vCPU-seconds."""
+    each, of = np.unique(np.where(can_split, 0.0, vcpus), return_inverse=True)
+    return JobSizes(each, np.bincount(of, vcpus * seconds, len(each)).astype(np.float64))
+
+
+def packed(free: Floats, server: float, sizes: JobSizes) -> Floats:
+    """What jobs may have of what is free of a vCPU, on servers of so many: whole jobs as many as find room on one, in
+    the mean over their work; those that can be split all of it."""
+    found = np.zeros_like(free)
+    for size, work in zip(*(column.tolist() for column in sizes), strict=True):
+        found += work * (np.floor(free * server / size + _ROUNDING) * size / server if size > 0 else free)
+    return found / max(float(sizes.work.sum()), _ROUNDING)
+
+
+def room_by_hour(types: UseTypes, policy: HarvestPolicy, sizes: JobSizes | None = None) -> Floats:
+    """The vCPUs that jobs of each length (and such ``sizes``) may have, [length, class, day of the history, hour of the
+    day (UTC)].
 
     Beside the reserve: for short jobs what is not in use, for medium ones at most what is not in use on average, for
     long ones at most what is not in use at the peak (OSDI'16 §4.1).
@@ -29,7 +55,9 @@ def room_by_hour(types: UseTypes, policy: HarvestPolicy) -> Floats:
     found = np.zeros((len(LENGTHS), len(types.classes), types.days, HOURS))
     for at, one in enumerate(types.classes):
         for tenant in one.members:
-            found[:, at] += free_by_hour(types, tenant, policy)[1:] * types.histories.cores[tenant]
+            free, cores = free_by_hour(types, tenant, policy)[1:], float(types.histories.cores[tenant])
+            free = free if sizes is None else packed(free, cores / float(types.histories.servers[tenant]), sizes)
+            found[:, at] += free * cores
     return found
 
 

@@ -163,7 +163,7 @@ def plan(
     loaded, at = configured(found, config, flags), time_of(now)
     keys = tuple(f"{key}={value}" for key, value in (harvest_set or {}).items())
     idle = HarvestAsked(None if harvest is None else str(harvest), folder(servers), keys, folder(harvest_policy))
-    idle.refuse(strategy=loaded.config.operation.strategy, cloud=None)
+    idle.refuse(strategy=loaded.config.operation.strategy)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
         refuse_beside_bill({**operation, "harvest": harvest})
         if isinstance(found, BillResult):

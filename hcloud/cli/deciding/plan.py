@@ -15,6 +15,7 @@ from hcloud.cli.flags import (
     CloudModel,
     CloudState,
     Configuration,
+    Divisible,
     Now,
     Profiles,
     TraceColumns,
@@ -57,14 +58,6 @@ class PlanFormat(StrEnum):
     CSV = "csv"
 
 
-class Splitting(StrEnum):
-    """Which jobs may be split over several machines."""
-
-    ALL = "all"
-    SERVICES = "services"
-    NONE = "none"
-
-
 @app.command()
 def plan(
     ctx: typer.Context,
@@ -87,9 +80,7 @@ def plan(
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
     vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of every instance, else all sizes.")] = None,
-    divisible: Annotated[
-        Splitting | None, typer.Option(help="Jobs that may run on several machines: all, services, none.")
-    ] = None,
+    divisible: Divisible = None,
     horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,
     regret_quantile: Annotated[float | None, typer.Option(help="Size the reserve by regret, for example 0.9.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,
@@ -159,7 +150,7 @@ def plan(
         loaded.config.operation.strategy, {**flags.operation, "frontier": frontier or None, "picture": picture}
     )
     asked = HarvestAsked(harvest, servers, tuple(harvest_set or ()), harvest_policy)
-    asked.refuse(strategy=loaded.config.operation.strategy, cloud=cloud or loaded.config.live.cloud)
+    asked.refuse(strategy=loaded.config.operation.strategy)
     _check_targets(out, picture)
     if is_bill_named(loaded) and KIND not in loaded.config.workload.options:
         from hcloud.usecases.deciding.bill_plan import plan_bill
@@ -209,7 +200,7 @@ def _planned(
     from hcloud.usecases.live.ground import CloudSelection, opened
 
     with opened(loaded, CloudSelection(cloud, state), at) as here:
-        planned = plan_live(here, at, advance)
+        planned = plan_live(here, at, advance, idle)
         return planned.plan, planned.changes
 
 

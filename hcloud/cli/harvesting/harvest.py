@@ -12,6 +12,7 @@ import typer
 from hcloud.cli.flags import (
     AsJson,
     Configuration,
+    Divisible,
     Families,
     Now,
     OneRegion,
@@ -127,6 +128,7 @@ def plan(
     provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else that of hcloud.yaml, else aws.")] = None,
     region: OneRegion = None,
     family: Families = None,
+    divisible: Divisible = None,
     file: Configuration = None,
     picture: Annotated[Path | None, typer.Option(help="Draw a week of the pool to FILE.png, .svg, .html.")] = None,
     use: UseFlags,
@@ -150,6 +152,7 @@ def plan(
         providers=(provider_named(provider),) if provider else (),
         regions=(region,) if region else (),
         families=tuple(family or ()),
+        divisible=None if divisible is None else divisible.value,
     )
     loaded = with_flags(load_config(file), flags)
     if picture is not None:

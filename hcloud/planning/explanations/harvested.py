@@ -194,6 +194,11 @@ def _warnings(found: HarvestedHours) -> Iterator[str]:
         f"batch in idle hours has {float(1 - found.reserve_memory):.0%} of the memory of services: nothing says that"
         " they leave so much (harvest.reserve_memory)"
     )
+    if not found.carried:
+        yield (
+            "idle hours carry nothing: no server has room for a whole job beside its services and the reserve of vCPUs"
+            " and memory (--divisible all, if jobs can be split; --vcpus for larger servers)"
+        )
     if found.silent:
         yield f"services without a history leave nothing idle: {', '.join(found.silent)}"
     if found.unmatched:

@@ -11,7 +11,7 @@ from hcloud.errors import InputError
 from hcloud.harvest.servers import Servers
 from hcloud.model.json_text import parsed
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.source import open_source
+from hcloud.readers.workloads.source import TraceFile, open_source
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ _LINE = '{"block": "b1", "servers": ["s1", "s2", "s3"]}'
 
 def read_placement(path: Path, servers: Servers) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """The blocks of a file and the rows of their servers. InputError with every line that cannot be."""
-    source = open_source(path)
+    source = _opened(path, f"a line a block: {_LINE}")
     findings, blocks = Findings(source.name), list[str]()
     rows: list[list[int]] = []
     for number, line in source.lines():
@@ -71,16 +71,25 @@ def _check(findings: Findings, number: int, names: list[str], wanted: tuple[Serv
 
 def read_blocks(path: Path, servers: Servers) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """The blocks of a list, one a line, each with its writer behind a comma where it has one (-1: any server)."""
-    source = open_source(path)
-    findings, names, writers = Findings(source.name), list[str](), list[int]()
+    source = _opened(path, "how many blocks, or a file with a block a line, and its writer behind a comma")
+    findings, writers = Findings(source.name), dict[str, int]()
     for number, line in source.lines():
         block, comma, writer = (part.strip() for part in line.decode("utf-8", "replace").partition(","))
         if not block or (number == 1 and block == "block"):
             continue
-        names.append(block)
-        writers.append(servers.row.get(writer, -1))
+        if block in writers:
+            findings.add(f"line {number}, block", shown(block), "each block once")
+        writers[block] = servers.row.get(writer, -1)
         if comma and writer not in servers.row:
             findings.add(f"line {number}, writer", shown(writer), f"a server of {servers.file}")
     if findings.problems:
         raise findings.error()
-    return tuple(names), np.array(writers, np.int64)
+    if not writers:
+        raise InputError(f"{source.name}: no blocks", hint="a block a line, and its writer behind a comma")
+    return tuple(writers), np.array(list(writers.values()), np.int64)
+
+
+def _opened(path: Path, hint: str) -> TraceFile:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file of blocks", hint=hint)
+    return open_source(path)

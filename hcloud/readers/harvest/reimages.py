@@ -12,11 +12,9 @@ from hcloud.errors import EvidenceError, InputError
 from hcloud.harvest.centre import Reimages
 from hcloud.harvest.servers import Servers
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.source import open_source
 from hcloud.readers.workloads.tables.columns import Column
 from hcloud.readers.workloads.tables.delimited import header_layout, read_table
-from hcloud.readers.workloads.tables.locate import lines_of
 from hcloud.units import format_span
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ LATE, ANNOUNCED = "late", ("interruption", "termination")
 KINDS = ("rebuild", "disk", *ANNOUNCED, LATE)
 _MOST = 50_000_000
 _COLUMNS = (
-    Column("server", "label"),
     Column("time", "time", high=limits.SUBMIT_SECONDS),
     Column("kind", "label", required=False, choices=KINDS),
 )
@@ -51,16 +48,9 @@ def read_reimages(path: Path, servers: Servers) -> ReimageLog:
     if not path.is_file():
         raise InputError(f"{path}: no such file of reimages", hint="a csv with the columns server, time and kind")
     source = replace(open_source(path), command=("hcloud", "harvest", "replicas", "--reimages", str(path)))
-    layout = header_layout(source, _COLUMNS, ignore_extra=True)
-    sink = read_table(source, layout, _MOST).sink
-    names, codes = sink.labels("server"), sink.codes("server")
-    row = np.array([servers.row.get(name, -1) for name in names], np.int64)
-    unknown = np.flatnonzero(row[codes] < 0).tolist()
-    if unknown:
-        findings = Findings(source.name)
-        for at, line in zip(unknown, lines_of(source, layout, unknown), strict=True):
-            findings.add(f"line {line}, column server", shown(names[codes[at]]), f"a server of {servers.file}")
-        raise findings.error()
+    known = Column("server", "label", told=f"a server of {servers.file}", choices=servers.row.keys())
+    sink = read_table(source, header_layout(source, (known, *_COLUMNS), ignore_extra=True), _MOST).sink
+    codes, row = sink.codes("server"), np.array([servers.row[name] for name in sink.labels("server")], np.int64)
     times = sink.numbers("time")
     kinds = np.array([*sink.labels("kind"), "rebuild"])[sink.codes("kind")] if sink.has("kind") else None
     late = np.zeros(len(times), np.bool_) if kinds is None else kinds == LATE

@@ -120,9 +120,9 @@ def _parts(source: TraceFile, value: str, series: Sequence[MeasuredSeries]) -> t
     except InputError as error:
         most = max(float(one.values.max()) for one in series)
         likely = "percent" if most <= 100 else "cores"
-        error.hint = (
-            f"if the values are {likely} (the largest is {most:g}): {plan_command(source, series_value=likely)}"
-        )
+        if most > 1.0:
+            fix = plan_command(source, series_value=likely)
+            error.hint = f"if the values are {likely} (the largest is {most:g}): {fix}"
         raise
     return "fraction", [Modelled("use", "no value is above 1: fractions of a machine", "series_value")]
 

@@ -24,6 +24,8 @@ def arrive(w: IdleWorld, at: int) -> None:
         work.labels[job] = 0
         if w.rules.chooses == 1:
             put_on_classes(w, job, column)
+        if w.rules.leaves == 1 and work.labels[job] == 0:
+            move(w, job, end)
         for row in range(work.first_row[job], work.first_row[job + 1]):
             if work.blocked[row] == 0:
                 open_row(w, row)
@@ -210,6 +212,7 @@ def rent(w: IdleWorld, row: int, now: float) -> None:
     work, vertex = w.work, w.work.row_vertex[row]
     for kills in range(work.waiting.shape[1]):
         w.ledger[RENTED] += work.waiting[row, kills] * work.cores[vertex] * work.seconds[vertex] * w.rules.slowdown
+        work.moved[work.row_job[row]] += work.waiting[row, kills]
         for _ in range(work.waiting[row, kills]):
             work.rented_row[w.tally[ON_DEMAND]] = row
             work.rented_end[w.tally[ON_DEMAND]] = now + work.seconds[vertex] * w.rules.slowdown

@@ -28,11 +28,13 @@ _ROUNDING = 1e-6
 
 
 class System(NamedTuple):
-    """Whether a system knows of services and keeps their reserve, puts jobs on classes, and balances its servers."""
+    """Whether a system knows of services and keeps their reserve, puts jobs on classes, balances its servers, and has
+    another place for jobs that no class has room for."""
 
     guards: bool
     chooses: bool
     balances: bool
+    leaves: bool = False
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -43,6 +45,8 @@ SYSTEMS: Mapping[str, System] = {
     "classes": System(guards=True, chooses=True, balances=False),
 }
 """By name: one that ignores services; one that yields to them; the study's; and what each part of it does alone."""
+BESIDE = System(guards=True, chooses=True, balances=True, leaves=True)
+"""The study's beside a strategy, which takes what no class has room for."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,7 @@ def _rules(system: System, policy: HarvestPolicy, lengths: Thresholds, step: int
         guards=int(system.guards),
         chooses=int(system.chooses),
         balances=int(system.balances),
+        leaves=int(system.leaves),
         tick=policy.tick,
         step=step,
         look=max(policy.look_every // policy.tick, 1),
@@ -209,6 +214,7 @@ def _work(dags: Sequence[Dag], arrivals: Arrivals, classes: int, kinds_of_kills:
         latest=np.full(jobs, NEVER),
         moves=np.full(jobs, NEVER),
         killed=np.zeros(jobs, np.int64),
+        moved=np.zeros(jobs, np.int64),
         row_job=np.repeat(np.arange(jobs), [len(one) for one in rows]).astype(np.int64),
         row_vertex=row_vertex,
         waiting=np.zeros((len(row_vertex), kinds_of_kills), np.int64),

@@ -32,8 +32,9 @@ active, tasks that wait, tasks on demand, servers that are set aside for a while
 
 class IdleRules(NamedTuple):
     """What a system does. With ``guards`` 1 it knows of services, keeps the reserve and kills for it; with ``chooses``
-    1 jobs are put on classes; with ``balances`` 1 containers go where most is free. ``tick`` and ``step`` are seconds
-    of a tick and of the use of services; ``look`` ticks pass between two looks at who has slipped too far.
+    1 jobs are put on classes; with ``balances`` 1 containers go where most is free; with ``leaves`` 1 a job that no
+    class has room for moves at once, else it may have any server. ``tick`` and ``step`` are seconds of a tick and of
+    the use of services; ``look`` ticks pass between two looks at who has slipped too far.
 
     A job of at most ``short`` seconds is short, above ``long`` long. After ``kills`` kills of one of its tasks (0:
     never), or where it slips too far (``slips`` 1), the rest of a job moves on demand, which takes ``spin_up`` seconds
@@ -43,6 +44,7 @@ class IdleRules(NamedTuple):
     guards: int
     chooses: int
     balances: int
+    leaves: int
     tick: int
     step: int
     look: int
@@ -92,8 +94,8 @@ class Work(NamedTuple):
     container, its longest chain, and how long it took last (below 0: not known).
 
     Of each job when it comes, its DAG, its (job, vertex) rows; its length, its classes and how many they are (below 0:
-    it has not come), vertices not done, when it ended, since when it may run on demand, and tasks killed. Of each row
-    tasks not begun by how often they were killed, tasks not done, and vertices that it still waits for.
+    it has not come), vertices not done, when it ended, since when it may run on demand, tasks killed and on demand. Of
+    each row tasks not begun by how often they were killed, tasks not done, and vertices that it still waits for.
     """
 
     seconds: Reals
@@ -120,6 +122,7 @@ class Work(NamedTuple):
     latest: Reals
     moves: Reals
     killed: Ints
+    moved: Ints
     row_job: Ints
     row_vertex: Ints
     waiting: Ints

@@ -8,6 +8,7 @@ from decimal import Decimal
 import numpy as np
 
 from hcloud.control.state import OWN
+from hcloud.harvest.tasks.played import PlayedBatch
 from hcloud.policy.records import Reals
 from hcloud.sim.outcomes.admitted import AdmissionMeasures, admission_measures
 from hcloud.sim.outcomes.given import SizingMeasures, sizing_measures
@@ -135,7 +136,8 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """A run in figures."""
+    """A run in figures; where batch asks for idle hours first, ``idle`` is what became of it, and all else is of the
+    jobs on machines."""
 
     strategy: str
     seed: int
@@ -149,6 +151,7 @@ class Measures:
     sized: SizingMeasures | None = None
     admitted: AdmissionMeasures | None = None
     watching: WatchMeasures | None = None
+    idle: PlayedBatch | None = None
 
 
 def exact(value: float) -> Decimal:

@@ -14,6 +14,7 @@ from hcloud.model.holdings.state import Operating
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.changes.slots import CloudRegion, left_out, left_to_others
 from hcloud.usecases.deciding.make import make_plan
+from hcloud.usecases.deciding.plan import FindIdle
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.held import with_held
 from hcloud.usecases.progress import Progress, unheard
@@ -27,15 +28,17 @@ class PlannedChanges:
     changes: ChangeSet
 
 
-def plan_live(ground: LiveGround, at: datetime, progress: Progress = unheard) -> PlannedChanges:
+def plan_live(
+    ground: LiveGround, at: datetime, progress: Progress = unheard, idle: FindIdle | None = None
+) -> PlannedChanges:
     """Decide, where a workload is named, and compare with what stands; reads only. Commitments that are held are used
-    up first.
+    up first; ``idle`` finds out how idle services are, where batch is to run in that.
 
     A fleet in the configuration stands instead of what would be decided; then no workload is needed.
     """
     config = ground.loaded.config
     named = config.workload.path is not None or config.workload.scenario is not None
-    plan = _decided(ground, at, progress) if named or not config.fleet else None
+    plan = _decided(ground, at, progress, idle) if named or not config.fleet else None
     terms = ground.terms()
     if plan is not None:
         terms = replace(terms, operating=operating_of(plan), wanted=tuple(missing_of(plan, ground.place)))
@@ -66,9 +69,9 @@ def check_startable(plan: Plan, ground: LiveGround) -> None:
     )
 
 
-def _decided(ground: LiveGround, at: datetime, progress: Progress) -> Plan:
+def _decided(ground: LiveGround, at: datetime, progress: Progress, idle: FindIdle | None) -> Plan:
     loaded, said = with_held(ground, at)
-    plan = make_plan(loaded, at, progress).plan
+    plan = make_plan(loaded, at, progress, idle).plan
     return replace(plan, warnings=(*plan.warnings, *said))
 
 

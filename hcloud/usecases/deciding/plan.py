@@ -58,7 +58,7 @@ class DecidedPlan:
     decision: FleetDecision
 
 
-FindIdle = Callable[[Workload, Demand, PlanSettings], IdleUse]
+FindIdle = Callable[[Workload, Demand, PlanSettings, float], IdleUse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +91,15 @@ def plan_for(
     given = Given(running, leanest=leanest_of(workload, demand))
     first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
     decision, operation = decide(book, demand, first, owned, given), None
-    without, use = decision, None if known.idle is None else known.idle(workload, demand, settings)
+    without, size = decision, _server_size(decision)
+    use = None if known.idle is None else known.idle(workload, demand, settings, size)
     if use is not None:
         given = replace(given, idle=use.hours, otherwise=without)
         decision = decide(book, demand, settings, owned, given)
     if simulated:
         from hcloud.usecases.deciding.operate import OperationBasis, operate
 
-        plain, size = decision, _server_size(decision)
+        plain = decision
         servers = tuple(_with_servers(m, workload, demand, size) for m in settings.markets)
         settings = replace(settings, mix_types=False, markets=servers)
         decision = decide(book, demand, settings, owned)

@@ -21,17 +21,16 @@ class HarvestAsked:
     keys: tuple[str, ...]
     policy: Path | None
 
-    def refuse(self, *, strategy: str | None, cloud: str | None) -> None:
+    def refuse(self, *, strategy: str | None) -> None:
         """UsageError for words that say nothing without --harvest, and for what cannot be planned with it."""
         if self.util is None and (self.servers or self.keys or self.policy):
             raise UsageError(
                 "--servers, --harvest-set and --harvest-policy say how --harvest is read", hint="add --harvest UTIL"
             )
-        if self.util is not None and (strategy or cloud):
-            what = "--strategy" if strategy else "--cloud"
+        if self.util is not None and strategy:
             raise UsageError(
-                f"{what} and --harvest: a plan of idle hours is made by arithmetic, for a trace alone",
-                hint="leave out one of them; 'hcloud simulate PLAN' runs what --harvest plans",
+                "--strategy and --harvest: a plan of idle hours is made by arithmetic, without a strategy",
+                hint="leave out one of them; 'hcloud compare --harvest on,off' plays strategies beside idle hours",
             )
 
     @property

@@ -12,14 +12,13 @@ import numpy as np
 from hcloud.errors import EvidenceError, InputError, did_you_mean
 from hcloud.harvest.classes import UseTypes, use_types
 from hcloud.harvest.jobs import LENGTHS, Length, expected_seconds, lengths, thresholds
-from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.results import OpenedUse
-from hcloud.harvest.room import free_by_hour
+from hcloud.harvest.room import JobSizes, free_by_hour, packed, sizes_of
 from hcloud.model.workload import Demand, JobKind, Jobs, Workload
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.planning.forecasting.dividing import can_split
 from hcloud.planning.forecasting.idle import IdleHours, IdleUse
-from hcloud.planning.settings import MOST_VCPUS, PlanSettings
+from hcloud.planning.settings import PlanSettings
 from hcloud.units import SECONDS_PER_HOUR, format_span
 from hcloud.usecases.harvesting.opened import UseRequest, open_use
 
@@ -32,6 +31,8 @@ WEEK_DAYS, DAY = 7, 86_400
 WITHOUT = "plan without --harvest, which needs no history"
 AS_SET = re.compile(r"hcloud harvest types \S+ --set (\S+)")
 NAMED = 5
+WHATEVER = JobSizes(np.zeros(1), np.ones(1))
+"""Batch that can be split."""
 
 
 def idle_hours(request: UseRequest, progress: Callable[[float], None] | None = None) -> AskIdle:
@@ -59,22 +60,24 @@ class AskIdle:
     opened: OpenedUse
     types: UseTypes
 
-    def __call__(self, workload: Workload, demand: Demand, settings: PlanSettings) -> IdleUse:
-        """What the services of a demand leave idle. Services are the tenants of their names; where no service has a
-        name, all tenants together stand for all services.
+    def __call__(self, workload: Workload, demand: Demand, settings: PlanSettings, vcpus: float) -> IdleUse:
+        """What the services of a demand leave idle on servers of so many vCPUs. Services are the tenants of their
+        names; where no service has a name, all tenants together stand for all services.
 
         InputError where names do not meet, EvidenceError where the demand has no batch.
         """
         policy = self.opened.policy
         services = np.maximum(demand.cores - demand.batch_cores, 0.0)
         used, free, silent, unmatched = self._of_services(workload, demand, services)
-        batch, gib, length, bounds = self._of_batch(workload, demand, settings)
+        batch, gib, length, bounds, sizes = self._of_batch(workload, demand, settings, vcpus * float(free.max()))
         if not batch.any():
             raise EvidenceError(
-                f"{demand.provenance.name}: holds no job of batch that could run in idle hours (of at most"
-                f" {_largest(settings, policy):g} vCPUs, or that can be split)",
-                hint=WITHOUT,
+                f"{demand.provenance.name}: holds no job of batch that could run in idle hours: beside the reserve and"
+                f" its services a server of {vcpus:g} vCPUs has {vcpus * float(free.max()):.3g} free at most, and jobs"
+                " with more vCPUs than that cannot be split",
+                hint=f"--divisible all, if they can; --vcpus for larger servers; or {WITHOUT}",
             )
+        free = packed(free, vcpus, sizes)
         memory = _memory_of_services(workload, demand)
         per_vcpu = np.divide(memory, services, out=np.zeros(len(demand)), where=services > 0)
         most = np.divide(per_vcpu * (1.0 - policy.reserve_memory), gib, out=np.ones(len(demand)), where=gib > 0)
@@ -129,20 +132,22 @@ class AskIdle:
         return day, (begins % DAY // SECONDS_PER_HOUR).astype(np.int64)
 
     def _of_batch(
-        self, workload: Workload, demand: Demand, settings: PlanSettings
-    ) -> tuple[Floats, Floats, NDArray[np.int64], tuple[float, float]]:
+        self, workload: Workload, demand: Demand, settings: PlanSettings, holds: float
+    ) -> tuple[Floats, Floats, NDArray[np.int64], tuple[float, float], JobSizes]:
         """vCPUs of batch by length that may run in idle hours at each step, the GiB that each takes, the length of each
-        job, and where short ends and long begins."""
+        job, where short ends and long begins, and how many vCPUs they have at once; a server ``holds`` no larger one
+        that cannot be split."""
         found = np.zeros((len(LENGTHS), len(demand)))
         if isinstance(workload, Demand):
             found[LENGTHS.index(Length.MEDIUM)] = demand.batch_cores
             part = np.divide(demand.memory, demand.cores, out=np.zeros(len(demand)), where=demand.cores > 0)
-            return found, part, np.empty(0, np.int64), (0.0, 0.0)
-        fits = (workload.cores <= _largest(settings, self.opened.policy)) | can_split(workload, settings.divisible)
+            return found, part, np.empty(0, np.int64), (0.0, 0.0), WHATEVER
+        splits = can_split(workload, settings.divisible)
+        fits = (workload.cores <= holds) | splits
         rows = np.flatnonzero((workload.kind == JobKind.BATCH) & fits & (workload.cores > 0))
         length = np.full(len(workload), -1, np.int64)
         if not len(rows):
-            return found, np.zeros(len(demand)), length, (0.0, 0.0)
+            return found, np.zeros(len(demand)), length, (0.0, 0.0), WHATEVER
         jobs = workload.at(rows)
         seconds = expected_seconds(jobs)
         known = np.where(np.isnan(seconds), np.nanmedian(seconds) if not np.isnan(seconds).all() else 0.0, seconds)
@@ -152,12 +157,8 @@ class AskIdle:
             found[at] = in_steps(workload, np.flatnonzero(length == at), workload.cores, demand)
         memory, cores = in_steps(workload, rows, workload.memory, demand), found.sum(axis=0)
         gib = np.divide(memory, cores, out=np.zeros(len(demand)), where=cores > 0)
-        return found, gib, length, (bounds.short, bounds.long)
-
-
-def _largest(settings: PlanSettings, policy: HarvestPolicy) -> float:
-    """The vCPUs of the largest job that a machine holds beside the reserve."""
-    return max((m.vcpus or MOST_VCPUS) for m in settings.markets) * (1.0 - policy.reserve_cores)
+        sizes = sizes_of(jobs.cores, jobs.duration, splits[rows])
+        return found, gib, length, (bounds.short, bounds.long), sizes
 
 
 def in_steps(jobs: Jobs, rows: NDArray[np.intp], weight: Floats, demand: Demand) -> Floats:

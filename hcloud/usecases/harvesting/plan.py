@@ -15,7 +15,7 @@ from hcloud.harvest.classes import HOURS, UseTypes, use_types
 from hcloud.harvest.jobs import LENGTHS, Length, Thresholds, expected_seconds, lengths, thresholds
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.results import BatchWork, HarvestMoney, HarvestPlan, OpenedUse, PoolWeek, Spread, TypedUse
-from hcloud.harvest.room import carried, reserve_needed, room_by_hour
+from hcloud.harvest.room import carried, reserve_needed, room_by_hour, sizes_of
 from hcloud.model.plans.plan import Plan
 from hcloud.model.workload import Demand, JobKind, Workload
 from hcloud.planning.forecasting.demand import without_gpu_jobs
@@ -68,7 +68,7 @@ def harvest_plan(
         )
     types = use_types(opened.histories, opened.policy, request.seed)
     batch = batch_of(without_gpu_jobs(open_workload(loaded)), types, opened, loaded)
-    room = room_by_hour(types, opened.policy)
+    idle, room = (room_by_hour(types, opened.policy, sizes) for sizes in (None, batch.sizes))
     month = HOURS_PER_MONTH / batch.hours
     used, futures = _carried(batch, room, types, loaded)
     mean = float(used.sum()) * month
@@ -79,15 +79,15 @@ def harvest_plan(
     return HarvestPlan(
         TypedUse(opened, types),
         batch,
-        room.mean(axis=2),
+        idle.mean(axis=2),
         by_hour,
-        float(room[LENGTHS.index(Length.SHORT)].sum()) / types.days * HOURS_PER_MONTH / HOURS,
+        float(idle[LENGTHS.index(Length.SHORT)].sum()) / types.days * HOURS_PER_MONTH / HOURS,
         float(batch.demand.sum()) * month,
         spread,
         (_dollars(spread.low, money), _dollars(spread.high, money)),
         money,
         reserve_needed(types, opened.policy),
-        _week(batch, room, types),
+        _week(batch, (idle, room), types),
     )
 
 
@@ -97,7 +97,8 @@ def batch_of(workload: Workload, types: UseTypes, opened: OpenedUse, loaded: Loa
         return _batch_of_series(workload, opened.policy)
     batch = workload.kind == JobKind.BATCH
     holds = _largest_share(types, opened.policy)
-    fits = (workload.cores <= holds + _NOTHING) | can_split(workload, loaded.config.settings().divisible)
+    splits = can_split(workload, loaded.config.settings().divisible)
+    fits = (workload.cores <= holds + _NOTHING) | splits
     kept = np.flatnonzero(batch & fits)
     left_out = {SERVICES: int((~batch).sum()), TOO_LARGE: int((batch & ~fits).sum())}
     left_out = {why: count for why, count in left_out.items() if count}
@@ -116,7 +117,10 @@ def batch_of(workload: Workload, types: UseTypes, opened: OpenedUse, loaded: Loa
         if len(rows):
             demand[at] = demand_within(jobs.at(rows), SECONDS_PER_HOUR, window).cores
     counts = tuple(np.bincount(length, minlength=len(LENGTHS)).tolist())
-    return _latest(BatchWork(jobs.provenance, whole.start, demand, whole.memory, counts, bounds, left_out, len(whole)))
+    sizes = sizes_of(jobs.cores, jobs.duration, splits[kept])
+    return _latest(
+        BatchWork(jobs.provenance, whole.start, demand, whole.memory, counts, bounds, left_out, len(whole), sizes)
+    )
 
 
 def _batch_of_series(series: Demand, policy: HarvestPolicy) -> BatchWork:
@@ -190,19 +194,21 @@ def _dollars(vcpu_hours: float, money: HarvestMoney) -> Decimal:
     return Decimal(repr(vcpu_hours)) * money.per_vcpu_hour
 
 
-def _week(batch: BatchWork, room: Floats, types: UseTypes) -> PoolWeek:
-    """The last days of the history, with the batch of its latest days in them."""
+def _week(batch: BatchWork, room: tuple[Floats, Floats], types: UseTypes) -> PoolWeek:
+    """The last days of the history, with the batch of its latest days in them; ``room`` is what is idle, and what of it
+    jobs of their sizes may have."""
     histories, days = types.histories, min(types.days, WEEK_DAYS)
     hours = days * HOURS
     use = histories.part(histories.days - days, days).astype(np.float64)
     services = (histories.cores @ use).reshape(hours, -1).mean(axis=1)
     first = int(histories.start // SECONDS_PER_HOUR) % HOURS
     hour = (first + np.arange(hours)) % HOURS
-    there = room[:, :, :, (first + np.arange(HOURS)) % HOURS][:, :, -days:].reshape(*room.shape[:2], hours)
+    shape = (*room[0].shape[:2], hours)
+    whole, there = (r[:, :, :, (first + np.arange(HOURS)) % HOURS][:, :, -days:].reshape(shape) for r in room)
     begins = int(_hours_of_day(batch)[0])
     rows = (hour[0] - begins + np.arange(hours) - hours) % batch.hours
     got = carried(batch.demand[:, rows], there, [c.pattern for c in types.classes]).sum(axis=(0, 1))
-    idle = there[LENGTHS.index(Length.SHORT)].sum(axis=0) - got
+    idle = whole[LENGTHS.index(Length.SHORT)].sum(axis=0) - got
     return PoolWeek(first, float(histories.cores.sum()), services, got, idle)
 
 

@@ -83,7 +83,7 @@ def compare(
             outcome = simulate_once(seeded, strategy, pool=reserve)
             runs[place].append(measure(outcome))
             if at == 0:
-                firsts.append(_kept(outcome, runs[place][0]))
+                firsts.append(kept(outcome, runs[place][0]))
             del outcome  # its tables go before the next run has its own
             advance((at * len(strategies) + place + 1) / (seeds * len(strategies)))
     told = zip(strategies, runs, firsts, strict=True)
@@ -120,7 +120,7 @@ def _known(jobs: Jobs, apps: Collection[str], stated: Kinds | None) -> NDArray[n
     return by_app if stated is None else by_app | (stated[:, 0] >= 0)
 
 
-def _kept(outcome: RunOutcome, measures: Measures) -> Simulated:
+def kept(outcome: RunOutcome, measures: Measures) -> Simulated:
     """What is kept of a run: its figures and pictures, not its tables."""
     return Simulated(
         measures, _timeline(outcome), batch_performance(outcome), service_tails(outcome), outcome.tasks.left_out

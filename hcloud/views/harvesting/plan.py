@@ -91,6 +91,11 @@ def numbers(found: HarvestPlan) -> Iterator[str]:
     )
 
 
+def _range(sizes: Floats) -> str:
+    low, high = float(sizes.min()), float(sizes.max())
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
 def notes(found: HarvestPlan) -> Iterator[str]:
     """The reserve, what pays, what was left out, and what was assumed."""
     policy, batch = found.typed.opened.policy, found.batch
@@ -110,6 +115,12 @@ def notes(found: HarvestPlan) -> Iterator[str]:
         short, long = (format_span(s) for s in batch.lengths)
         counts = ", ".join(f"{count:,} {name}" for name, count in zip(LENGTHS, batch.jobs, strict=True))
         yield f"By the last run of its application a job is short up to {short} and long above {long}: {counts}."
+    if batch.sizes is not None and batch.sizes.vcpus.max() > 0:
+        whole = batch.sizes.vcpus[batch.sizes.vcpus > 0]
+        yield (
+            f"Whole jobs of {_range(whole)} vCPUs need a server with room for all of them: --divisible all, where jobs"
+            " can be split."
+        )
     for why, count in batch.left_out.items():
         yield f"{counted(count, 'job')} not counted: {why}."
     if batch.start < DATES_FROM:

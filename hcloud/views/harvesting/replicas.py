@@ -79,7 +79,7 @@ def grid_table(found: ReplicaStudy) -> Figures:
 def _cell(cell: GridCell, *, mixed: bool) -> str:
     told = f"{counted(cell.tenants, 'tenant')}, {cell.space:.1%}"
     several = [f"{name} {share:.1%}" for name, share in cell.by_market.items() if share > 0]
-    return f"{told} ({', '.join(several)})" if mixed else told
+    return f"{told} ({', '.join(several)})" if mixed and several else told
 
 
 def column_names(side: int) -> tuple[str, ...]:

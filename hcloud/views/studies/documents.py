@@ -145,6 +145,21 @@ def _is_told(watching: WatchMeasures | None) -> bool:
     return watching is not None and (watching.watched or watching.phases > 0)
 
 
+class _IdleHours(Part):
+    batch_jobs: Annotated[Count, From("jobs")]
+    ended: Count
+    vcpu_hours: Number
+    no_class_had_room: Annotated[Count, From("no_class")]
+    moved: Count
+    needed_more_quality: Annotated[Count, From("too_sensitive")]
+    times_alone: Number
+    kills: Count
+    work_lost: Annotated[Number, From("lost")]
+    seconds_lost_before_moving: Annotated[Number, From("slipped")]
+    reserve_broken_longest_seconds: Annotated[Number, From("longest_broken")]
+    tick_seconds: Annotated[Count, From("tick")]
+
+
 class _Run(Part):
     seed: Count
     reserved_servers: Annotated[Count, From("pool")]
@@ -171,6 +186,7 @@ class _Run(Part):
         _Admitted | None, From(lambda of: of.admitted if of.admitted and of.admitted.classes else ABSENT)
     ] = None
     watching: Annotated[_Watched | None, From(lambda of: of.watching if _is_told(of.watching) else ABSENT)] = None
+    idle_hours: Annotated[_IdleHours | None, From(lambda of: of.idle or ABSENT)] = None
     faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS
     hours: Annotated[Number, From("cost.hours")]
     reserved_cost: Annotated[_Dollars, From("cost.reserved")]

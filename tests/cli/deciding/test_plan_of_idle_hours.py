@@ -33,7 +33,7 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for day in range(DAYS):
         at = MONDAY + day * DAY
         rows += [f"w{day},{at},{DAY},40,160,service,web", f"p{day},{at},{DAY},4,16,service,db"]
-        rows += [f"b{day}-{n},{at + 1200 * n},5400,2,4,batch,load" for n in range(60)]
+        rows += [f"b{day}-{n},{at + 600 * n},5400,1,2,batch,load" for n in range(120)]
     Path("trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return tmp_path
 
@@ -86,6 +86,15 @@ def test_the_forms_say_the_same_of_idle_hours(pool: Path, capsys: Capture) -> No
         assert "batch runs" in out
 
 
+def test_a_plan_with_idle_hours_says_what_it_changes_in_a_cloud(pool: Path, capsys: Capture) -> None:
+    words = ("--harvest", "util.csv", "--provider", "aws")
+    alone = told(capsys, *words)
+    assert run([*WORDS, *words, "--cloud", "fake", "--out", "live.json"]) == 0
+    found = load_plan(Path("live.json"))
+    assert found.harvest is not None
+    assert (str(found.harvest.carried), found.changes is not None) == (alone["harvest"]["carried"], True)
+
+
 def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys: Capture) -> None:
     util_csv(Path("short.csv"), {"web": daily(6)})
     code, said = refused(capsys, "--harvest", "short.csv")
@@ -100,6 +109,17 @@ def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys
     assert (code, "trace.csv ('web', 'db'); its tenants are 'wep', 'x'; did you mean wep?" in said) == (1, True)
     for words in (("--servers", "servers.csv"), ("--harvest", "util.csv", "--strategy", "HC")):
         assert refused(capsys, *words)[0] == 64
+
+
+def test_whole_jobs_run_only_where_a_server_has_room_for_them(pool: Path, capsys: Capture) -> None:
+    """Beside a reserve of a third no machine of 4 vCPUs has three free; in pieces the same work finds room."""
+    text = Path("trace.csv").read_text(encoding="utf-8")
+    Path("trace.csv").write_text(text.replace(",1,2,batch", ",3,6,batch"), encoding="utf-8")
+    code, said = refused(capsys, "--harvest", "util.csv")
+    assert (code, "a server of 4 vCPUs has 2." in said, "--divisible all, if they can" in said) == (
+        9, True, True,
+    )  # fmt: skip
+    assert Decimal(told(capsys, "--harvest", "util.csv", "--divisible", "all")["harvest"]["carried"]) > 0
 
 
 def test_without_memory_to_spare_the_plan_stays_as_it_was(pool: Path, capsys: Capture) -> None:
@@ -122,9 +142,8 @@ def test_compare_keeps_the_reserve_and_takes_nothing_from_services(pool: Path, c
     found = json.loads(capsys.readouterr().out)
     made = {row["name"]: row for row in found["strategies"]}
     assert list(made) == ["HC, idle hours", "HC", "OdM, idle hours", "OdM"]
-    same = [
-        {k: v for k, v in made[name].items() if k not in ("name", "on_front")} for name in ("OdM, idle hours", "OdM")
-    ]
+    assert made["OdM, idle hours"]["runs"][0].pop("idle_hours")["ended"] == 0
+    same = [made[name]["runs"] for name in ("OdM, idle hours", "OdM")]
     assert same[0] == same[1], "nothing is reserved, so nothing is idle"
     with_idle, without = (made[name]["runs"][0] for name in ("HC, idle hours", "HC"))
     assert (with_idle["reserved_servers"], with_idle["reserved_cost"]) == (2, without["reserved_cost"])
@@ -132,6 +151,24 @@ def test_compare_keeps_the_reserve_and_takes_nothing_from_services(pool: Path, c
     assert with_idle["service_tail"]["count"] == without["service_tail"]["count"] == 8
     assert with_idle["service_tail"]["p95"] <= without["service_tail"]["p95"] * 1.01
     assert with_idle["queued_seconds"]["count"] <= without["queued_seconds"]["count"]
-    assert any("18 of 18 jobs of batch run in idle hours of 32 reserved vCPUs" in said for said in found["assumed"])
+    idle = with_idle["idle_hours"]
+    assert idle["batch_jobs"] == sum(idle[name] for name in ("ended", "no_class_had_room", "moved")) == 18
+    assert (idle["ended"] > 0, idle["reserve_broken_longest_seconds"] <= idle["tick_seconds"] == 3) == (True, True)
+    assert any(f"{idle['ended']} of 18 jobs of batch run in idle hours" in said for said in found["assumed"])
+    left = 2 * 24 * 32 * np.maximum(1 - 1 / 3 - daily(DAYS, mean=0.3, swing=0.25), 0.0).mean()
+    assert idle["vcpu_hours"] == pytest.approx(idle["ended"] * 4 * 1.5)
+    assert idle["vcpu_hours"] < left
+    assert "idle_hours" not in without
     for wrong in (("--harvest", "maybe", "--util", "util.csv"), ("--harvest", "on"), ("--util", "util.csv")):
         assert run([*words, *wrong]) == 64
+
+
+def test_jobs_that_no_server_has_room_for_are_those_of_the_strategy(pool: Path, capsys: Capture) -> None:
+    """Beside a reserve of 6 of its 16 vCPUs a server holds none of 11, and the run is the one without idle hours."""
+    rows = ["id,submit,duration,cores,memory,kind,app", f"w,{MONDAY},{DAY},16,64,service,web"]
+    rows += [f"b{n},{MONDAY + 9000 * n},5400,{(11, 4)[n == 8]},8,batch,load" for n in range(9)]
+    Path("large.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    words = ("compare", "large.csv", "--provider", "aws", "-s", "HM", "--seeds", "1", "--vcpus", "16", *NOW)
+    assert run([*words, "--harvest", "on", "--util", "util.csv", "--json"]) == 0
+    idle = json.loads(capsys.readouterr().out)["strategies"][0]["runs"][0]["idle_hours"]
+    assert (idle["batch_jobs"], idle["ended"] + idle["no_class_had_room"] + idle["moved"]) == (9, 1)

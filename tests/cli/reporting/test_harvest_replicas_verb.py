@@ -120,12 +120,14 @@ def test_an_audit_names_what_copies_share_and_every_line_that_cannot_be(pool: Pa
         (("--blocks", "0"), 64, "1 to 50,000,000"),
         (("--blocks", "1200"), 0, ""),
         (("--blocks", "2000"), 1, "need 6,000 places, and there are 4,320"),
-        (("--blocks", "none.csv"), 1, "none.csv"),
+        (("--blocks", "none.csv"), 1, "none.csv: no such file of blocks"),
+        (("--blocks", "twice.csv"), 1, "line 3, block: 'x' (each block once)"),
     ],
 )
 def test_what_is_asked_has_to_be_possible(
     words: tuple[str, ...], code: int, said: str, pool: Path, capsys: Capture
 ) -> None:
+    Path("twice.csv").write_text("x\ny\nx,s1\n", encoding="utf-8")
     assert (
         run(["harvest", "replicas", "--servers", "servers.csv", "--seeds", "1", "--system", "spread", *words]) == code
     )
@@ -133,11 +135,12 @@ def test_what_is_asked_has_to_be_possible(
 
 
 def test_reimages_of_unknown_servers_are_all_named_and_a_short_log_is_no_evidence(pool: Path, capsys: Capture) -> None:
-    rows = [f"s{at},{MONDAY + at * 86_400}" for at in (0, 90, 1, 91)]
-    Path("reimages.csv").write_text("\n".join(["server,time", *rows]) + "\n", encoding="utf-8")
+    rows = [f"s{at},{MONDAY + at * 86_400},{kind}" for at, kind in ((0, "disk"), (90, "disk"), (1, "fire"), (91, ""))]
+    Path("reimages.csv").write_text("\n".join(["server,time,kind", *rows]) + "\n", encoding="utf-8")
     assert run(["harvest", "replicas", *KNOWN, *FEW]) == 1
     said = capsys.readouterr().err
     assert "line 3, column server: 's90' (a server of servers.csv)" in said
+    assert "line 4, column kind: 'fire'" in said
     assert "line 5, column server: 's91'" in said
     Path("reimages.csv").write_text(f"server,time\ns0,{MONDAY}\ns1,{MONDAY + 86_400}\n", encoding="utf-8")
     assert run(["harvest", "replicas", *KNOWN, *FEW]) == 9

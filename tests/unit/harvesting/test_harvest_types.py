@@ -14,6 +14,7 @@ from hcloud.harvest.classes import use_types
 from hcloud.harvest.histories import DAY, ServerHistory, on_one_grid
 from hcloud.harvest.kmeans import best_clustered, clustered
 from hcloud.harvest.policy import MECHANISMS
+from hcloud.harvest.room import packed, sizes_of
 from hcloud.harvest.typing import CONSTANT, PERIODIC, UNPREDICTABLE, spectrum, typed
 from hcloud.readers.harvest.policy import load_harvest
 
@@ -236,3 +237,11 @@ def test_what_comes_by_chance_is_hardly_ever_taken_for_a_pattern_of_the_day(days
     found = [typed(use.astype(np.float32), 96, POLICY).pattern for use in (0.4 + walks, busy)]
     assert (found[0] == PERIODIC).sum() <= most
     assert (found[1] == PERIODIC).all()
+
+
+@pytest.mark.parametrize(("free", "server", "size", "part"), [(0.6, 8, 2, 0.5), (0.6, 8, 5, 0.0), (0.5, 8, 2, 0.5)])
+def test_whole_jobs_have_of_a_server_what_holds_some_of_them(free: float, server: int, size: int, part: float) -> None:
+    cores, seconds = np.array([size, size], np.float64), np.array([10.0, 10.0])
+    whole, mixed = (sizes_of(cores, seconds, np.array(splits)) for splits in ([False, False], [True, False]))
+    assert packed(np.array([free]), server, whole).tolist() == pytest.approx([part])
+    assert packed(np.array([free]), server, mixed).tolist() == pytest.approx([(part + free) / 2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -68,7 +69,7 @@ class Column:
     zoned: bool = False
     ticks: float = 1.0
     told: str = ""
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     points: bool = False
     requires: bool = False
     stored: str = ""
@@ -103,7 +104,7 @@ class Column:
         if self.requires:
             return ALLOWED
         if self.sort == "label":
-            return f"one of {', '.join(self.choices)}" if self.choices else "text"
+            return self.told or (f"one of {', '.join(self.choices)}" if self.choices else "text")
         if self.told or self.sort == "time":
             return self.told or _MOMENT
         if self.above:

@@ -171,7 +171,7 @@ def _text_complaint(column: Column, cell: str) -> str:
     if len(cell.encode()) > limits.TEXT_BYTES:
         return f"at most {limits.TEXT_BYTES:,} bytes"
     if column.sort == "label" and not column.takes(cell):
-        return column.allowed + did_you_mean(cell, column.choices)
+        return column.allowed + ("" if column.told else did_you_mean(cell, column.choices))
     return ""
 
 

@@ -1,0 +1,32 @@
+"""What became of batch that asked for idle capacity beside a simulated run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedBatch:
+    """Of the jobs of batch in one run: those that ended in idle hours (with the vCPU-hours of these), those that no
+    class had room for, those that moved to machines, those that need more quality than idle hours have. Of those that
+    ended there how many times as long as alone they took; tasks killed, the share of the work in idle hours that was
+    lost by that (``quality`` is what is left), the seconds that those that moved had lost in the mean, and for how
+    many seconds at most a reserve was broken. ``tick`` is how often servers are looked at, in seconds."""
+
+    jobs: int
+    ended: int
+    vcpu_hours: float
+    no_class: int
+    moved: int
+    too_sensitive: int
+    times_alone: float
+    kills: int
+    lost: float
+    slipped: float
+    longest_broken: float
+    tick: int
+
+    @property
+    def quality(self) -> float:
+        """What kills leave of the work in idle hours: no job that needs more stays there."""
+        return 1.0 - self.lost

@@ -1,0 +1,212 @@
+"""A strategy beside idle hours, played: jobs of batch ask the classes of the reserve first, tick by tick, and go to the
+strategy where no class has room, where they are killed too often, or where they slip.
+
+The two ledgers meet in rounds. A run of the strategy says what the reserve holds; batch is played beside that; who is
+not done there joins the next run, from when he left. Rounds end when the same jobs leave, or after six.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hcloud.harvest.histories import DAY
+from hcloud.harvest.jobs import Thresholds, expected_seconds, thresholds
+from hcloud.harvest.policy import HarvestPolicy
+from hcloud.harvest.tasks.dags import Dag, Vertex
+from hcloud.harvest.tasks.played import PlayedBatch
+from hcloud.model.running.strategy import Strategy
+from hcloud.model.workload import JobKind, Jobs
+from hcloud.planning.forecasting.dividing import can_split
+from hcloud.policy.codes import SCALE
+from hcloud.sim.harvesting.beside import SILENT, idle_beside
+from hcloud.sim.harvesting.run import run_ticks
+from hcloud.sim.harvesting.setup import BESIDE, VCPU, Arrivals, IdlePool, build, kept_cores
+from hcloud.sim.harvesting.world import KILLED, LONGEST, USEFUL, WASTED, IdleWorld
+from hcloud.sim.run import RunOutcome
+from hcloud.sim.setup.prepare import Tasks, origin
+from hcloud.sim.setup.vectors import MOST
+from hcloud.units import SECONDS_PER_HOUR
+from hcloud.usecases.harvesting.idle import AskIdle
+from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
+
+    Flags = NDArray[np.bool_]
+    Rows = NDArray[np.intp]
+
+MOST_ROUNDS = 6
+MOST_WORK = 60_000_000
+"""Ours: server-ticks of a round; where a trace is longer, servers are looked at less often."""
+
+
+class _Left(NamedTuple):
+    """Of each job whether it ever asks for idle hours; whether it leaves them since no class has room for it (or it is
+    not done in the end), or moves; when it comes to the strategy, and the part of it that does."""
+
+    asks: Flags
+    no_class: Flags
+    moved: Flags
+    submit: Floats
+    part: Floats
+
+    @property
+    def on_machines(self) -> Flags:
+        """The jobs that the strategy has to do with."""
+        return ~self.asks | self.no_class | self.moved
+
+
+class _Batch(NamedTuple):
+    """All jobs, how long each is expected to take, where short and long ones begin, by which numbers, and the seed."""
+
+    jobs: Jobs
+    seconds: Floats
+    lengths: Thresholds
+    policy: HarvestPolicy
+    seed: int
+
+
+def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle) -> tuple[RunOutcome, PlayedBatch]:
+    """A run of the strategy with all that idle hours do not carry, and what became of batch in these."""
+    jobs, policy = study.jobs, idle.opened.policy
+    needs = needed_quality(tasks_for(study, strategy), len(jobs))
+    largest = float(study.shop.types[study.shop.large].shape.vcpus)
+    room = largest - float(kept_cores(np.array([largest]), policy)[0]) / VCPU
+    asks, none = may_ask(jobs, room, can_split(jobs)), np.zeros(len(jobs), np.bool_)
+    left = _Left(asks, none, none, jobs.submit.astype(np.float64), np.ones(len(jobs)))
+    if pool is None or not asks.any() or asks.all():
+        return simulate_once(study, strategy, pool=pool), _nobody(jobs, left, policy)
+    batch = _batch(study, asks, idle)
+    outcome, begins = _run(study, left, strategy, pool)
+    for _ in range(MOST_ROUNDS):
+        seconds = max(outcome.seconds, float(jobs.ends[left.asks].max()) - begins + DAY)
+        history = _histories(jobs, outcome.tasks, np.flatnonzero(left.on_machines), idle)
+        servers = idle_beside(outcome, idle.types, history, (begins, seconds))
+        asking = np.flatnonzero(left.asks)
+        world = _played(servers, batch, asking, begins)
+        before, left = left, _who_left(world, left, asking, begins)
+        found = replace(_told(world, batch, asking, left), too_sensitive=int((asks & ~left.asks).sum()))
+        settled = not ((before.no_class ^ left.no_class) | (before.moved ^ left.moved)).any()
+        demanding = left.asks & (needs > found.quality)
+        if settled and not demanding.any():
+            break
+        left = left._replace(asks=left.asks & ~demanding) if settled else left
+        outcome, begins = _run(study, left, strategy, pool)
+        if not left.asks.any():
+            return outcome, replace(_nobody(jobs, left, policy), too_sensitive=int(asks.sum()))
+    return outcome, found
+
+
+def _run(study: Study, left: _Left, strategy: Strategy, pool: int) -> tuple[RunOutcome, float]:
+    """A run of all that idle hours do not carry, and the second of the trace at which it begins."""
+    rest = np.flatnonzero(left.on_machines)
+    some, part = study.jobs.at(rest), left.part[rest]
+    jobs = replace(some, submit=left.submit[rest], cores=some.cores * part, memory=some.memory * part)
+    return simulate_once(replace(study, jobs=jobs), strategy, pool=pool), origin(jobs)
+
+
+def _batch(study: Study, asks: Flags, idle: AskIdle) -> _Batch:
+    """What is known of the jobs that ask, before any is played."""
+    jobs, rows = study.jobs, np.flatnonzero(asks)
+    mine, seconds = jobs.at(rows), np.full(len(jobs), np.nan)
+    seconds[rows] = expected_seconds(mine)
+    middle = float(np.nanmedian(seconds)) if not np.isnan(seconds).all() else 0.0
+    known = np.where(np.isnan(seconds), middle, seconds)[rows]
+    lengths = thresholds(idle.types, idle.opened.policy, known, mine.cores * mine.duration)
+    return _Batch(jobs, seconds, lengths, idle.opened.policy, study.seed)
+
+
+def may_ask(jobs: Jobs, room: float, splits: Flags) -> Flags:
+    """Jobs of batch on one server, without GPUs, that can be split, or have room on a server beside its reserve."""
+    found: Flags = (jobs.kind == JobKind.BATCH) & (jobs.cores > 0) & (jobs.duration > 0)
+    found &= (jobs.cores <= room) | splits
+    found &= jobs.gpus == 0
+    return found if jobs.servers is None else found & (jobs.servers <= 1)
+
+
+def needed_quality(tasks: Tasks, jobs: int) -> Floats:
+    """Of each job the quality that it needs, 0 to 1, by the two resources on which it tolerates least."""
+    felt = np.sort(MOST - tasks.tolerates.astype(np.int64), axis=1)
+    found = np.ones(jobs)
+    found[tasks.job] = (felt[:, -1] * 100 + felt[:, -2]) / SCALE
+    return found
+
+
+def _histories(jobs: Jobs, tasks: Tasks, rows: Rows, idle: AskIdle) -> NDArray[np.int64]:
+    """Of each task the row of its service's history. Where no service has a name, all tenants stand for all services:
+    each has a part of them, as large as it is."""
+    histories, app = idle.opened.histories, jobs.app[rows[tasks.job]]
+    services = np.flatnonzero(tasks.service == 1)
+    found = np.full(len(tasks), SILENT, np.int64)
+    if (app[services] >= 0).any():
+        tenants = {name: at for at, name in enumerate(histories.tenants)}
+        by_app = np.array([*(tenants.get(name, SILENT) for name in jobs.apps), SILENT], np.int64)
+        found[services] = by_app[app[services]]
+    else:
+        share = np.cumsum(histories.cores) / histories.cores.sum()
+        found[services] = np.searchsorted(share, (np.arange(len(services)) + 0.5) / max(len(services), 1))
+    return found
+
+
+def _played(servers: IdlePool, batch: _Batch, rows: Rows, begins: float) -> IdleWorld:
+    """Some jobs beside the services of a run, until all is over."""
+    mine, seconds = batch.jobs.at(rows), batch.seconds[rows]
+    until = servers.use.shape[1] * servers.step
+    least = max(batch.policy.tick, len(servers) * until // MOST_WORK)
+    tick = next((one for one in range(least, servers.step) if servers.step % one == 0), servers.step)
+    order = np.argsort(mine.submit, kind="stable")
+    many = np.where(can_split(mine), np.ceil(mine.cores), 1.0)
+    columns = (rows, many.astype(np.int64), mine.duration, mine.cores / many, mine.memory / many, seconds)
+    dags = [
+        Dag(str(at), (Vertex("job", tasks, long, cores, gib),), None if np.isnan(last) else last)
+        for at, tasks, long, cores, gib, last in zip(*(c.tolist() for c in columns), strict=True)
+    ]
+    arrivals = Arrivals(np.maximum(mine.submit[order] - begins, 0.0), order.astype(np.int64))
+    plan = (replace(batch.policy, tick=tick), batch.lengths, batch.seed)
+    world = build(servers, BESIDE, (dags, arrivals), plan)
+    run_ticks(world, until // tick)
+    return world
+
+
+def _who_left(world: IdleWorld, left: _Left, asking: Rows, begins: float) -> _Left:
+    """The same as a round finds it. Who moved comes to the strategy when it did, all others as they came."""
+    work, rows, submit, part = world.work, asking[world.work.dag], left.submit.copy(), np.ones(len(left.part))
+    submit[rows] = np.maximum(work.submit, 0.0) + begins
+    no_class, moved = np.zeros(len(submit), np.bool_), np.zeros(len(submit), np.bool_)
+    moves = (work.moved > 0) & (work.labels != 0)
+    moved[rows[moves]] = True
+    no_class[rows[~moves & ((work.labels == 0) | (work.ended < 0))]] = True
+    submit[rows[moves]] = begins + work.moves[moves] - world.rules.spin_up
+    part[rows[moves]] = (work.moved / work.tasks[work.dag])[moves]
+    return _Left(left.asks, no_class, moved, submit, part)
+
+
+def _told(world: IdleWorld, batch: _Batch, asking: Rows, left: _Left) -> PlayedBatch:
+    jobs, policy = batch.jobs, replace(batch.policy, tick=world.rules.tick)
+    work, rows = world.work, asking[world.work.dag]
+    done = (work.ended >= 0) & (work.moved == 0) & (work.labels > 0)
+    taken, alone = work.ended[done] - work.submit[done], jobs.duration[rows[done]]
+    spent = float(world.ledger[USEFUL] + world.ledger[WASTED])
+    return replace(
+        _nobody(jobs, left, policy),
+        ended=int(done.sum()),
+        vcpu_hours=float((jobs.cores[rows[done]] * alone).sum()) / SECONDS_PER_HOUR,
+        times_alone=float((taken / alone).mean()) if done.any() else 1.0,
+        kills=int(world.tally[KILLED]),
+        lost=float(world.ledger[WASTED]) / spent if spent > 0 else 0.0,
+        longest_broken=float(world.tally[LONGEST] * policy.tick),
+    )
+
+
+def _nobody(jobs: Jobs, left: _Left, policy: HarvestPolicy) -> PlayedBatch:
+    """Nothing is reserved, or nobody asks for idle hours any more."""
+    slipped = (left.submit - jobs.submit)[left.moved]
+    no_class, moved = (int(flags.sum()) for flags in (left.no_class, left.moved))
+    mean = float(slipped.mean()) if len(slipped) else 0.0
+    batch = int((jobs.kind == JobKind.BATCH).sum())
+    return PlayedBatch(batch, 0, 0.0, no_class, moved, 0, 1.0, 0, 0.0, mean, 0.0, policy.tick)
