@@ -35,6 +35,8 @@ SHOWN_JOBS, NAME = 2, 10
 CENTS, FINE = 2, 4
 _UNITS = {DOLLARS: "dollars", VCPU_HOURS: "hours of vCPUs"}
 _COLUMNS = ("#", "machine", "state", "jobs", "quality", "$/h")
+_FULL = ("no space left", "the disk took only a part")
+_WHEN_FULL = "; the disk is full: nothing new begins until there is room, what runs goes on"
 _TO = {
     DecisionAction.PLACE: "to",
     DecisionAction.LAUNCH: "to a new",
@@ -54,6 +56,12 @@ def failure_line(event: Failed) -> str:
     """A job that failed in one line: when, who, and with what."""
     how = "nobody saw its end" if event.code == NO_CODE else _code(event.code)
     return f"{clock_time(event.at)}  job {event.job} failed: {how}"
+
+
+def trouble_line(what: str, why: str) -> str:
+    """What cannot be done at the moment in one line, and what follows where that is not plain."""
+    is_full = any(words in why.lower() for words in _FULL)
+    return f"{what}: {why}{_WHEN_FULL if is_full else ''}"
 
 
 def decision_line(decision: Decision) -> str:
@@ -95,7 +103,7 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
     """All that somebody who watches wants to know, the most important first."""
     now, passed_by = moment.now, moment.passed_by
     shown: list[Shown | Figures] = [*_head(fold, now)]
-    shown += [Text(f"trouble with {what}: {why}", style="yellow") for what, why in moment.troubles.items()]
+    shown += [Text(f"trouble with {trouble_line(*told)}", style="yellow") for told in moment.troubles.items()]
     if passed_by:
         named = ", ".join(passed_by[:SHOWN_QUEUE]) + (", ..." if len(passed_by) > SHOWN_QUEUE else "")
         shown.append(f"{counted(len(passed_by), 'job')} passed by, the engine places them by itself: {named}")
