@@ -21,6 +21,7 @@ from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Failed
 from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import CommitmentsAdvised
+from hcloud.model.workload import JobKind
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money, format_span
 from hcloud.views.live.harvested import harvested_lines
 from hcloud.views.tables import Figures
@@ -249,7 +250,15 @@ def _queue(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     for name in list(fold.queue)[:SHOWN_QUEUE]:
         job = fold.jobs[name]
         why = job.decision.why if job.decision is not None else ""
-        yield f"{name}  waits {now - job.came:,.0f} s: {why}"
+        yield f"{name}  waits {now - job.came:,.0f} s{_cost_of_wait(job, now)}: {why}"
+
+
+def _cost_of_wait(job: JobRecord, now: float) -> str:
+    """What a wait costs a batch job that promised a time: the share of its performance that it can still reach."""
+    order, waited = job.order, max(now - job.came, 0.0)
+    if not order.expect or order.is_limit or order.kind is JobKind.SERVICE:
+        return ""
+    return f", {order.expect / (order.expect + waited):.0%} of its performance is left"
 
 
 def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
