@@ -108,7 +108,8 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
     if passed_by:
         named = ", ".join(passed_by[:SHOWN_QUEUE]) + (", ..." if len(passed_by) > SHOWN_QUEUE else "")
         shown.append(f"{counted(len(passed_by), 'job')} passed by, the engine places them by itself: {named}")
-    machines = [m for m in fold.standing.values() if m.phase is not MachinePhase.GONE]
+    wanted = not fold.is_finished
+    machines = [m for m in fold.standing.values() if m.phase is not MachinePhase.GONE and (m.stands or wanted)]
     if machines:
         chosen = sorted(machines, key=_by_interest)[: moment.machines]
         shown.append(_without_empty(Figures(_COLUMNS, [_machine(m, now) for m in chosen], frozenset({0, 4, 5}))))

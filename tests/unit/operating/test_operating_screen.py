@@ -12,6 +12,7 @@ import pytest
 from operating import World, closed_after, job, setup_of
 from rich.console import Console
 
+from hcloud.control.operating.records import MachinePhase
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.policy.facts import TypeFacts
 from hcloud.views.console import Terminal
@@ -85,3 +86,9 @@ def test_a_queued_job_says_what_its_wait_costs_where_it_promised_a_time(tmp_path
     text = console.export_text()
     assert "waits  waits 10 s, 75% of its performance is left: " in text
     assert "silent  waits 10 s: " in text
+    world.loop.fold.is_finished = True
+    console = Console(width=200, file=io.StringIO(), record=True, force_terminal=True)
+    for machine in world.loop.fold.standing.values():
+        machine.phase = MachinePhase.WANTED
+    Terminal(console, console).show(*operating_screen(world.loop.fold, Moment(came)))
+    assert "wanted" not in console.export_text(), "nobody wants a machine of work that is over"

@@ -129,6 +129,7 @@ def test_where_there_is_nothing_to_compare_it_says_why(tmp_path: Path) -> None:
     """Before a job has ended, for a type without a price, and (at the end) for a journal that is long."""
     world = world_of(tmp_path / "j", "OdM", 0, ("aws", "us-east-1"), ("no-such", "m5.2xlarge"))
     world.start()
+    assert compared(world.path, load_config(None), TODAY) == CostComparison(), "no job came: there is nothing to say"
     world.run(until=lambda loop: bool(loop.fold.active))
     assert "no usable job" in compared(world.path, load_config(None), TODAY).notes[0]
     world.run()

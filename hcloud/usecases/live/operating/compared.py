@@ -61,6 +61,8 @@ def compared(path: Path, loaded: Loaded, today: date, now: float = 0.0, *, at_en
             return CostComparison(notes=("a long journal: 'hcloud operate status --compare' simulates SR and OdF",))
         known = read_whole(path)
         fold = fold_of(known)
+        if not fold.jobs:
+            return CostComparison()
         until = fold.last if fold.is_finished else max(fold.last, now)
         jobs = jobs_of_journal(known.lines, open_source(path), WorkloadOptions(), until)
         return _compared(known, jobs, _market(known, loaded, today), until)
