@@ -33,7 +33,7 @@ from typing import Any, Protocol
 from benchmarks.children import FROM_NOWHERE, KEPT, ROOT
 
 PATIENCE = 180.0
-BEGUN, STARTED = 0.8, 5.0
+BEGUN, STARTED = 0.8, 30.0
 """Share of the controllers that come to their work before their moment is drawn, and for how many seconds they are
 waited for; the others are killed at any moment, also while they start."""
 MOMENTS = 150

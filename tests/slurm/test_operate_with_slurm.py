@@ -110,6 +110,17 @@ def test_a_controller_that_is_killed_goes_on_and_slurmctld_may_be_restarted(grid
 
 
 @pytest.mark.long
+def test_machines_can_be_ended_by_force_while_slurmctld_is_gone(grid: Cluster) -> None:
+    submit(grid, 1, 60.0)
+    killed_after(grid, 1)
+    grid.kill_controller()
+    forced = controller(grid, "stop", "--force")
+    said, _ = forced.communicate(timeout=90)
+    assert "none left standing" in said
+    assert not ProcessHost(grid.home / ".hcloud" / "local" / "running").alive()
+
+
+@pytest.mark.long
 def test_jobs_leave_hclouds_own_queue_in_slurms_order(home: Path) -> None:
     """One reserved machine, with a job on it; two wait in hcloud's queue when a third comes that slurmctld ranks above
     them, and it begins before them."""

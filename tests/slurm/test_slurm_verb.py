@@ -11,11 +11,12 @@ import pytest
 from slurm_cluster import SEARCHED, Cluster
 
 from hcloud.cli.main import run
+from hcloud.errors import InputError
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose
 from hcloud.providers.slurm.site import FILE_NAME, NodeGroup, load_site
 from hcloud.readers.strategies import load_strategy
-from hcloud.usecases.live.slurm import groups_of
+from hcloud.usecases.live.slurm import check_cluster, groups_of
 
 TYPES = ("--type", "m6i.xlarge=4x16:10+64", "--type", "t3.small=2x2")
 
@@ -118,6 +119,11 @@ def test_check_accepts_a_running_cluster_and_says_what_one_lacks(
     found = _checks(capsys, slurm.conf, code=1)
     assert "PrologSlurmctld=" in found["settings"]["details"][0]
     assert found["nodes"]["details"] == ["hc-medium-0", "hc-medium-1"]
+    with pytest.raises(InputError) as said:
+        check_cluster(slurm.site, slurm.conf, slurm.commands)
+    assert "PrologSlurmctld=" in str(said.value)
+    assert "hc-medium-1" in str(said.value)
+    assert "Include hcloud.conf" in said.value.hint
     slurm.kill_controller()
     found = _checks(capsys, slurm.conf, code=1)
     assert found["slurmctld"]["status"] == "error"

@@ -81,7 +81,7 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
     """A line a decision and a line a job that failed (none for people where only results are wanted), and what cannot
     be done at the moment when that changes."""
     from hcloud.store.journals.events import decision_document, event_document
-    from hcloud.views.live.operating import decision_line, failure_line
+    from hcloud.views.live.operating import decision_line, failure_line, trouble_line
 
     made, loop.desk.made = loop.desk.made, []
     for decision in made:
@@ -100,7 +100,7 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
             terminal.say(failure_line(event))
     _tell_of_idle_capacity(loop, terminal, shown)
     for what, why in loop.new_troubles():
-        terminal.warn(f"{what}: {why}")
+        terminal.warn(trouble_line(what, why))
     terminal.flush()
 
 

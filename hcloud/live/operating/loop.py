@@ -31,6 +31,8 @@ from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import Asked, ControllerStarted, Finished, JobTaken, LimitsSet
 
+QUIET_SECONDS = 60.0
+"""Ours: what hindered a moment ago, and does again, is not said again so soon."""
 WORKER_SECONDS = 0.02
 """Ours: how soon the answer of a worker is looked for."""
 Pieces = tuple[JobOrder, ...]
@@ -53,7 +55,7 @@ class OperatingLoop:
         self.harvester = None if harvest is None else Harvester(self.desk, harvest, self._take_from_idle, self._cancel)
         self.desk.harvests = harvest is not None
         self._looked = -math.inf
-        self._told: dict[str, str] = {}
+        self._told: dict[tuple[str, str], float] = {}
         now = self.desk.now()
         self.desk.tell(ControllerStarted(now, __version__))
         self._note_limits(now)
@@ -72,10 +74,15 @@ class OperatingLoop:
         return self.desk.fold
 
     def new_troubles(self) -> list[tuple[str, str]]:
-        """What cannot be done at the moment, where that is not the same as when this was asked last."""
-        troubles = self.desk.troubles
-        found = [(what, why) for what, why in troubles.items() if self._told.get(what) != why]
-        self._told = dict(troubles)
+        """What cannot be done at the moment; what comes and goes is told once in a while."""
+        now, troubles = self.desk.now(), self.desk.troubles.items()
+        for known, told in list(self._told.items()):
+            if known in troubles:
+                self._told[known] = now
+            elif now - told >= QUIET_SECONDS:
+                del self._told[known]
+        found = [trouble for trouble in troubles if trouble not in self._told]
+        self._told.update(dict.fromkeys(found, now))
         return found
 
     def told_of_idle_capacity(self) -> list[HarvestNote]:

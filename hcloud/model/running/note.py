@@ -193,9 +193,11 @@ class SnapshotTaken:
 
 @dataclass(frozen=True, slots=True)
 class PassNoted:
-    """All that one pass of the loop noted stands before this line: without it none of that counts."""
+    """All that one pass of the loop noted stands before this line: without it none of that counts. ``sum`` is the
+    checksum of all that stands before it in the file."""
 
     at: float
+    sum: str | None = None
 
 
 Note = (

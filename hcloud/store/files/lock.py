@@ -27,6 +27,7 @@ TRIES, PAUSE_SECONDS = 5, 0.02  # ours: somebody who only looks at the lock is g
 NOTE_BYTES = 2048
 _NO_FLOCK = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOLCK)
 
+OPERATE = "hcloud operate"
 NOBODY_KNOWN = LockInfo("unknown", "somebody", "an unknown host", 0, datetime.fromtimestamp(0, UTC), "something")
 """Who holds a lock whose note cannot be read: it can be taken away all the same."""
 
@@ -57,9 +58,11 @@ def locked_error(where: str, info: LockInfo | None) -> LockedError:
     """What is said to somebody who finds a state locked."""
     if info is None:
         return LockedError(f"{where} is locked by a process that has not said yet who it is", hint="try again")
+    works_on = info.purpose == OPERATE
+    meanwhile = f"'{OPERATE} status' shows it, '{OPERATE} stop' ends it" if works_on else "wait until it is done"
     return LockedError(
         f"{where} is locked: {info}",
-        hint=f"wait until it is done; where it cannot be alive any more: hcloud state force-unlock {info.id}",
+        hint=f"{meanwhile}; where it cannot be alive any more: hcloud state force-unlock {info.id}",
     )
 
 

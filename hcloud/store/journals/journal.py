@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from zlib import crc32
 
 from hcloud import __version__
 from hcloud.control.operating.records import FoldImage
@@ -146,7 +147,7 @@ def read_journal(path: Path) -> JournalContents:
     if not path.is_file() or path.stat().st_size:  # of an empty one more is known below
         check_file(path, "a journal", hint="hcloud simulate and hcloud decide write one with --journal")
     whole, torn, setup, lines, live = 0, False, None, [], None
-    noted = (0, 0)
+    noted, sum_before = (0, 0), 0
     for number, raw in _lines(path):
         if not raw.endswith(b"\n"):
             torn = True
@@ -160,15 +161,24 @@ def read_journal(path: Path) -> JournalContents:
                 lines.append(parse_line(document))
         except (EventError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: line {number} is damaged: {error}") from None
-        whole += len(raw)
         if lines and isinstance(lines[-1], PassNoted):
-            noted = (len(lines), whole)
+            if lines[-1].sum not in (None, checksum(sum_before)):
+                first = noted[0] + 2 if noted[0] else 1
+                said = "one of them was changed, or is missing: the checksum does not fit"
+                raise InputError(f"{path}: lines {first} to {number} are damaged: {said}")
+            noted = (len(lines), whole + len(raw))
+        whole, sum_before = whole + len(raw), crc32(raw, sum_before)
     if setup is None:
         raise _nothing_in(path)
     if live is not None and len(lines) > noted[0]:  # a crash cut a pass short
         lines, whole, torn = lines[: noted[0]], noted[1], True
     before = _before(path, lines[0]) if lines and isinstance(lines[0], SnapshotTaken) else None
     return JournalContents(setup, tuple(lines), whole, torn, live, before)
+
+
+def checksum(value: int) -> str:
+    """A checksum as the end of a pass has it."""
+    return f"{value:08x}"
 
 
 def _nothing_in(path: Path) -> InputError:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from hashlib import sha256
 from io import FileIO
 from pathlib import Path
+from zlib import crc32
 
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.running.decision import Entry
@@ -18,6 +19,7 @@ from hcloud.store.journals.journal import (
     Before,
     JournalContents,
     LiveOrigin,
+    checksum,
     entry_line,
     goes_on,
     read_header,
@@ -82,6 +84,7 @@ class LiveJournalFile:
         _drop_twin(path)
         self._file = FileIO(path, "r+" if path.exists() else "x+")
         self._file.truncate(whole)
+        self._sum = crc32(self._file.read())
         self._file.seek(whole)
 
     @property
@@ -98,10 +101,11 @@ class LiveJournalFile:
         self._check()
         data, name = snapshot_bytes(before), segment(self._path, "json")
         fresh = self._path.with_suffix(".new")
-        first = entry_line(SnapshotTaken(at, name.name, sha256(data).hexdigest())) + entry_line(PassNoted(at))
+        first = (header + entry_line(SnapshotTaken(at, name.name, sha256(data).hexdigest()))).encode()
+        first += entry_line(PassNoted(at, checksum(crc32(first)))).encode()
         try:
             _written(name, data)
-            _written(fresh, (header + first).encode())
+            _written(fresh, first)
             os.link(self._path, segment(self._path))
             fresh.replace(self._path)
             _synced(self._path.parent)
@@ -111,17 +115,23 @@ class LiveJournalFile:
             raise HcloudError(f"{self._path}: cannot begin anew: {error.strerror or error}") from error
         self._file.close()
         self._file = FileIO(self._path, "r+")
-        self._whole = self._file.seek(0, os.SEEK_END)
+        self._whole, self._sum = self._file.seek(0, os.SEEK_END), crc32(first)
 
     def append(self, lines: Iterable[Entry | Note]) -> None:
         """Add lines; returns when they will outlast a crash. Raises HcloudError where they will not: then none of them
-        is there, and the same may be tried again."""
-        self.append_text("".join(map(entry_line, lines)))
+        is there, and the same may be tried again. The end of a pass has the checksum of all before it."""
+        data = b""
+        for line in lines:
+            is_end = isinstance(line, PassNoted)
+            data += entry_line(PassNoted(line.at, checksum(crc32(data, self._sum))) if is_end else line).encode()
+        self._append(data)
 
     def append_text(self, text: str) -> None:
         """Add whole lines as they are."""
+        self._append(text.encode())
+
+    def _append(self, data: bytes) -> None:
         self._check()
-        data = text.encode()
         try:
             if self._file.write(data) != len(data):
                 raise OSError("the disk took only a part of it")
@@ -133,7 +143,7 @@ class LiveJournalFile:
             raise HcloudError(
                 f"{self._path}: cannot be written: {error.strerror or error}", hint="free some room; hcloud tries again"
             ) from error
-        self._whole += len(data)
+        self._whole, self._sum = self._whole + len(data), crc32(data, self._sum)
 
     def close(self) -> None:
         """Let go of it."""

@@ -218,6 +218,16 @@ def _of_cluster(site: SlurmSite, conf: Path, commands: SlurmCommands) -> Iterato
     yield _rights(found)
 
 
+def check_cluster(site: SlurmSite, conf: Path, commands: SlurmCommands) -> None:
+    """InputError where the running slurmctld lacks settings or nodes: machines would be launched that never join."""
+    found = (_settings(site, conf, commands.settings()), _nodes(site, commands))
+    wrong = [one for one in found if one.status is CheckStatus.ERROR]
+    if wrong:
+        lines = (line for one in wrong for line in (f"{one.message}:", *(f"  {detail}" for detail in one.details)))
+        said = "\n  ".join((f"{conf}: this slurmctld is not ready for hcloud", *lines))
+        raise InputError(said, hint=f"{wrong[0].hint}; 'hcloud slurm check' says when it is ready")
+
+
 def _version(version: tuple[int, int]) -> CheckResult:
     said = f"{version[0]}.{version[1]:02}"
     if version < check.OLDEST:

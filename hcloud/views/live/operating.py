@@ -21,6 +21,7 @@ from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Failed
 from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import CommitmentsAdvised
+from hcloud.model.workload import JobKind
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money, format_span
 from hcloud.views.live.harvested import harvested_lines
 from hcloud.views.tables import Figures
@@ -35,6 +36,8 @@ SHOWN_JOBS, NAME = 2, 10
 CENTS, FINE = 2, 4
 _UNITS = {DOLLARS: "dollars", VCPU_HOURS: "hours of vCPUs"}
 _COLUMNS = ("#", "machine", "state", "jobs", "quality", "$/h")
+_FULL = ("no space left", "the disk took only a part")
+_WHEN_FULL = "; the disk is full: nothing new begins until there is room, what runs goes on"
 _TO = {
     DecisionAction.PLACE: "to",
     DecisionAction.LAUNCH: "to a new",
@@ -54,6 +57,12 @@ def failure_line(event: Failed) -> str:
     """A job that failed in one line: when, who, and with what."""
     how = "nobody saw its end" if event.code == NO_CODE else _code(event.code)
     return f"{clock_time(event.at)}  job {event.job} failed: {how}"
+
+
+def trouble_line(what: str, why: str) -> str:
+    """What cannot be done at the moment in one line, and what follows where that is not plain."""
+    is_full = any(words in why.lower() for words in _FULL)
+    return f"{what}: {why}{_WHEN_FULL if is_full else ''}"
 
 
 def decision_line(decision: Decision) -> str:
@@ -95,11 +104,12 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
     """All that somebody who watches wants to know, the most important first."""
     now, passed_by = moment.now, moment.passed_by
     shown: list[Shown | Figures] = [*_head(fold, now)]
-    shown += [Text(f"trouble with {what}: {why}", style="yellow") for what, why in moment.troubles.items()]
+    shown += [Text(f"trouble with {trouble_line(*told)}", style="yellow") for told in moment.troubles.items()]
     if passed_by:
         named = ", ".join(passed_by[:SHOWN_QUEUE]) + (", ..." if len(passed_by) > SHOWN_QUEUE else "")
         shown.append(f"{counted(len(passed_by), 'job')} passed by, the engine places them by itself: {named}")
-    machines = [m for m in fold.standing.values() if m.phase is not MachinePhase.GONE]
+    wanted = not fold.is_finished
+    machines = [m for m in fold.standing.values() if m.phase is not MachinePhase.GONE and (m.stands or wanted)]
     if machines:
         chosen = sorted(machines, key=_by_interest)[: moment.machines]
         shown.append(_without_empty(Figures(_COLUMNS, [_machine(m, now) for m in chosen], frozenset({0, 4, 5}))))
@@ -241,7 +251,15 @@ def _queue(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     for name in list(fold.queue)[:SHOWN_QUEUE]:
         job = fold.jobs[name]
         why = job.decision.why if job.decision is not None else ""
-        yield f"{name}  waits {now - job.came:,.0f} s: {why}"
+        yield f"{name}  waits {now - job.came:,.0f} s{_cost_of_wait(job, now)}: {why}"
+
+
+def _cost_of_wait(job: JobRecord, now: float) -> str:
+    """What a wait costs a batch job that promised a time: the share of its performance that it can still reach."""
+    order, waited = job.order, max(now - job.came, 0.0)
+    if not order.expect or order.is_limit or order.kind is JobKind.SERVICE:
+        return ""
+    return f", {order.expect / (order.expect + waited):.0%} of its performance is left"
 
 
 def who_works(fold: Fold, holder: LockInfo | None) -> Shown:

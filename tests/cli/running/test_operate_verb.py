@@ -122,7 +122,9 @@ def test_two_controllers_and_a_stop(here: Path, capsys: pytest.CaptureFixture[st
         assert running.poll() is None, running.communicate()
         time.sleep(0.05)
     assert main.run(["operate", *RUN]) == 5
-    assert "is locked" in capsys.readouterr().err
+    told = " ".join(capsys.readouterr().err.split())
+    assert "is locked" in told
+    assert "'hcloud operate stop' ends it" in told
     assert main.run(["operate", "cancel", "bb"]) == 64
     assert "job bb is not known; did you mean b?; nothing was cancelled" in capsys.readouterr().err
     assert main.run(["operate", "cancel", "nobody", "--ahead"]) == 0
@@ -205,10 +207,12 @@ def test_a_damaged_journal_says_how_to_end_its_machines(here: Path, capsys: pyte
     journal = Path(".hcloud/operate/journal.jsonl")
     first, second, *others = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join([first, "x" + second, *others]))
-    assert main.run(["operate", *RUN]) == 1
-    told = " ".join(capsys.readouterr().err.split())
-    assert "line 2 is damaged" in told
-    assert "hcloud gc --lineage LINEAGE" in told
+    lineage = json.loads(first)["live"]["lineage"]
+    for words in (RUN, ("status",), ("stop",)):
+        assert main.run(["operate", *words]) == 1
+        told = " ".join(capsys.readouterr().err.split())
+        assert "line 2 is damaged" in told
+        assert f"hcloud gc --cloud local --lineage {lineage} --delete" in told
 
 
 def test_a_request_outlasts_the_controller_that_read_it_and_was_killed(tmp_path: Path) -> None:
@@ -277,7 +281,7 @@ def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.C
     assert not left()
     Path("jobs.csv").write_text("id,command,cores\na,true,1\nb,true,64\n")
     assert main.run(["operate", *RUN]) == 9
-    assert "no machine holds b (64 cores" in capsys.readouterr().err
+    assert "no machine holds b (64 vCPUs" in capsys.readouterr().err
     assert not (here / ".hcloud" / "operate" / "journal.jsonl").exists()
     assert main.run(["operate", "run", "nosuch.csv"]) == 1
     Path("jobs.csv").write_text("id,command\na,true\n")

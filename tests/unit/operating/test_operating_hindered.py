@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from operating import World, closed_after, job
 
 from hcloud.cli import main
-from hcloud.errors import Call, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
+from hcloud.errors import Call, InputError, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.workers import AtOnce
 from hcloud.model.running.note import Asked, NotLaunched
@@ -24,6 +25,7 @@ from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.journal import read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
+from hcloud.views.live.operating import trouble_line
 
 
 @pytest.fixture(autouse=True)
@@ -155,6 +157,60 @@ def test_a_second_name_that_a_killed_renewal_left_does_not_grow_with_the_journal
         "journal.jsonl": "one\ntwo\n",
         "journal.2.jsonl": "an older one\n",
     }
+
+
+def test_what_comes_and_goes_is_told_once_in_a_while(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "SR", 1)
+    loop, told = world.start(), list[tuple[str, str]]()
+    for number in range(180):
+        loop.desk.troubles = {"engine": "no space left on device"} if number % 2 else {}
+        told += loop.new_troubles()
+        world.cloud.clock.advance(1.0)
+    assert told == [("engine", "no space left on device")], "it was never gone for long"
+    loop.desk.troubles = {}
+    loop.new_troubles()
+    world.cloud.clock.advance(120.0)
+    loop.new_troubles()
+    loop.desk.troubles = dict(told)
+    assert loop.new_troubles() == told, "it had been gone"
+    line = trouble_line(*told[0])
+    assert "the disk is full" in line
+    assert "what runs goes on" in line
+
+
+def missing(lines: list[bytes], number: int) -> list[bytes]:
+    return lines[:number] + lines[number + 1 :]
+
+
+def exchanged(lines: list[bytes], number: int) -> list[bytes]:
+    return [*lines[:number], lines[number + 1], lines[number], *lines[number + 2 :]]
+
+
+def changed(lines: list[bytes], number: int) -> list[bytes]:
+    return [*lines[:number], re.sub(rb'"at":\d', b'"at":3', lines[number]), *lines[number + 1 :]]
+
+
+@pytest.mark.parametrize(("damage", "long"), [(missing, 1 << 20), (exchanged, 1 << 20), (changed, 4_000)])
+def test_a_line_that_is_missing_or_was_changed_is_found_with_its_place(
+    tmp_path: Path, damage: Callable[[list[bytes], int], list[bytes]], long: int
+) -> None:
+    world = World.of(tmp_path / "j.jsonl", [job("a", seconds=5.0), job("b", seconds=5.0)], "HM", 1)
+    world.long = long
+    world.run()
+    world.close()
+    lines = world.path.read_bytes().splitlines(keepends=True)
+    ends = [n for n, line in enumerate(lines) if b'"note":"pass"' in line]
+    for number in range(1, len(lines) - 2, 3):
+        world.path.write_bytes(b"".join(damage(lines, number)))
+        with pytest.raises(InputError, match=r"lines? .* damaged|goes on from") as said:
+            read_journal(world.path)
+        found = [int(text) for text in re.findall(r"lines (\d+) to (\d+)", str(said.value)) for text in text]
+        if found:
+            last = next(n for n in ends if n >= number)
+            assert found[0] <= number + 2, "the place holds what was done"
+            assert found[1] >= min(number + 1, last)
+    world.path.write_bytes(b"".join(lines))
+    assert read_journal(world.path).whole_bytes == sum(map(len, lines))
 
 
 def test_who_lost_the_lock_writes_nothing_more(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from operating import World, closed_after, job, setup_of
 from rich.console import Console
 
+from hcloud.control.operating.records import MachinePhase
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.policy.facts import TypeFacts
 from hcloud.views.console import Terminal
@@ -71,3 +72,23 @@ def test_every_machine_is_one_row_at_any_width(tmp_path: Path, width: int) -> No
         assert said in words, said
     if width >= 80:
         assert len(lines) <= 30, "little more than a terminal has"
+
+
+def test_a_queued_job_says_what_its_wait_costs_where_it_promised_a_time(tmp_path: Path) -> None:
+    waits = replace(job("waits", seconds=10.0, submit=5.0), expect=30.0)
+    orders = [job("runs", cores=8, seconds=500.0), waits, replace(waits, id="silent", expect=None)]
+    world = World.of(tmp_path / "j", orders, "SR", 1)
+    world.run(until=lambda loop: len(loop.fold.queue) == 2)
+    assert world.loop is not None
+    console = Console(width=200, file=io.StringIO(), record=True, force_terminal=True)
+    came = world.loop.fold.jobs["waits"].came
+    Terminal(console, console).show(*operating_screen(world.loop.fold, Moment(came + 10.0)))
+    text = console.export_text()
+    assert "waits  waits 10 s, 75% of its performance is left: " in text
+    assert "silent  waits 10 s: " in text
+    world.loop.fold.is_finished = True
+    console = Console(width=200, file=io.StringIO(), record=True, force_terminal=True)
+    for machine in world.loop.fold.standing.values():
+        machine.phase = MachinePhase.WANTED
+    Terminal(console, console).show(*operating_screen(world.loop.fold, Moment(came)))
+    assert "wanted" not in console.export_text(), "nobody wants a machine of work that is over"

@@ -89,6 +89,16 @@ def test_a_cloud_is_priced_by_its_book(tmp_path: Path) -> None:
     assert any("1 year" in note for note in found.notes)
 
 
+def test_machines_of_others_end_with_the_work_as_ours_do(tmp_path: Path) -> None:
+    """OdF keeps a whole server for minutes: not where the work ends before (a minute more, for it starts later)."""
+    world = world_of(tmp_path / "j", "OdM", 0, ("aws", "us-east-1"), ("m5.large", "m5.2xlarge"))
+    del world.source.orders[1:]
+    world.run()
+    lasted = Decimal(int(world.now - world.source.orders[0].submit) + 60)
+    told = costs(compared(world.path, load_config(None), TODAY))
+    assert 0 < told["OdF"].rented <= Decimal("0.384") * lasted / HOUR
+
+
 def test_a_strategy_is_not_compared_with_itself(tmp_path: Path) -> None:
     world = world_of(tmp_path / "j", "SR", 2, ("local", "local"), ("medium", "large"))
     world.run()
@@ -119,6 +129,7 @@ def test_where_there_is_nothing_to_compare_it_says_why(tmp_path: Path) -> None:
     """Before a job has ended, for a type without a price, and (at the end) for a journal that is long."""
     world = world_of(tmp_path / "j", "OdM", 0, ("aws", "us-east-1"), ("no-such", "m5.2xlarge"))
     world.start()
+    assert compared(world.path, load_config(None), TODAY) == CostComparison(), "no job came: there is nothing to say"
     world.run(until=lambda loop: bool(loop.fold.active))
     assert "no usable job" in compared(world.path, load_config(None), TODAY).notes[0]
     world.run()

@@ -61,6 +61,8 @@ def compared(path: Path, loaded: Loaded, today: date, now: float = 0.0, *, at_en
             return CostComparison(notes=("a long journal: 'hcloud operate status --compare' simulates SR and OdF",))
         known = read_whole(path)
         fold = fold_of(known)
+        if not fold.jobs:
+            return CostComparison()
         until = fold.last if fold.is_finished else max(fold.last, now)
         jobs = jobs_of_journal(known.lines, open_source(path), WorkloadOptions(), until)
         return _compared(known, jobs, _market(known, loaded, today), until)
@@ -83,12 +85,13 @@ def _compared(known: JournalContents, jobs: Jobs, market: _Market, until: float)
     journeys = journeys_of(known.lines)
     running = sum(j.began is not None and j.ended is None for j in journeys)
     ended = [until] if running else [j.ended for j in journeys if j.ended is not None]
-    took = max(ended) - min(j.arrived for j in journeys)
+    began = min(j.arrived for j in journeys)
+    took = max(ended) - began
     costs = [_lived(fold_of(known), market.shop, took, until)]
     vcpus = max(int(market.shop.types[market.shop.large].shape.vcpus), 1)
     for name in BESIDE:
         if name != known.setup.strategy:
-            costs.append(_simulated(study, _as_here(load_strategy(name), vcpus)))
+            costs.append(_simulated(study, _as_here(load_strategy(name), vcpus), until - began))
     pieces = len(jobs) if jobs.servers is None else int(jobs.servers.sum())
     missing = _parts_missing(len(journeys) - pieces, running)
     return CostComparison(market.unit, tuple(costs), (*market.notes, *missing))
@@ -117,9 +120,13 @@ def _lived(fold: Fold, shop: Shop, seconds: float, now: float) -> StrategyCost:
     return StrategyCost(setup.strategy, setup.pool, reserve, rented, simulated=False)
 
 
-def _simulated(study: Study, strategy: Strategy) -> StrategyCost:
+def _simulated(study: Study, strategy: Strategy, seconds: float) -> StrategyCost:
+    """What another strategy would have cost. Its machines, too, end with the work after so many ``seconds``, however
+    long it would keep them for jobs to come."""
     pool = pool_for(study, strategy)
     outcome = simulate_once(study, strategy, pool=pool)
+    window = (-math.inf, max(outcome.seconds, seconds))
+    outcome = replace(outcome, setting=replace(outcome.setting, window=window))
     rented = sum((c.dollars for c in charges(outcome)), Decimal(0))
     return StrategyCost(strategy.name, pool, reserved_cost(outcome, outcome.seconds), rented)
 

@@ -117,7 +117,7 @@ def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:
     from hcloud.profiling.local.launch_probe import BestSeen, measured_with
     from hcloud.providers.slurm.client import SlurmCommands
     from hcloud.providers.slurm.engine import SlurmEngine
-    from hcloud.usecases.live.slurm import conf_of, site_beside
+    from hcloud.usecases.live.slurm import check_cluster, conf_of, site_beside
 
     if jobs.path is not None:
         raise UsageError(f"--engine {SLURM_ENGINE}: jobs come by sbatch, and not from {jobs.path}", hint="leave it out")
@@ -128,7 +128,10 @@ def _slurm(here: LiveGround, jobs: JobsAsked) -> EngineParts:
         kind = "machines of a cloud" if site.first_port is None else kinds[site.is_marked]
         hint = "hcloud slurm config writes nodes for another cloud"
         raise UsageError(f"{conf}: its nodes are {kind}, and the cloud is {here.selection}", hint=hint)
-    engine = SlurmEngine(site, SlurmCommands(conf), here.clock, probe=measured_with() if site.probe else "")
+    commands = SlurmCommands(conf)
+    if not jobs.goes_on:  # what was begun can be ended on a cluster that somebody has changed
+        check_cluster(site, conf, commands)
+    engine = SlurmEngine(site, commands, here.clock, probe=measured_with() if site.probe else "")
     return EngineParts(engine, engine, partial(_score, engine, BestSeen(site.folder / BEST), Lock()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -14,9 +14,10 @@ from uuid import uuid4
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import rental_of
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
+from hcloud.control.ports import JobSource
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.sessions.teller import is_compiled
-from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
+from hcloud.errors import CloudError, EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.terms import Parts, Rhythm, Terms
@@ -27,14 +28,14 @@ from hcloud.model.holdings.live import Owner
 from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
 from hcloud.model.running.event import UNKNOWN
-from hcloud.model.running.job import JobOrder
+from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
 from hcloud.policy.facts import Setup
 from hcloud.store.files.crash import crash_from
-from hcloud.store.files.lock import FileLock
+from hcloud.store.files.lock import OPERATE, FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.events import coin_of, decision_document, to_line
-from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_journal
+from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
@@ -114,7 +115,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     replan = None if asked.planner is None else asked.planner(here, directory)
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(PrivateDirectory(directory))
-    with lock.hold("hcloud operate"):
+    with lock.hold(OPERATE):
         known = _to_go_on_with(directory)
         if known is None and asked.jobs is asked.beside.jobs is None and asked.engine in (None, LOCAL_ENGINE):
             raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
@@ -135,7 +136,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         session, untold = _session(setup, known, made, directory)
         jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits))
         world = open_engine(here, origin.engine, directory, jobs)
-        first = world.source.new()
+        first = _first_jobs(world.source, goes_on=known is not None)
         _check_fits(first.orders, setup)
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))
         if known is None:
@@ -160,6 +161,16 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             journal.close()
 
 
+def _first_jobs(source: JobSource, *, goes_on: bool) -> NewJobs:
+    """What came already. Whoever goes on is not kept from ending machines by an engine that is out of reach."""
+    try:
+        return source.new()
+    except CloudError:
+        if not goes_on:
+            raise
+        return NewJobs()
+
+
 def kept_limits(asked: SpendingLimits, known: LimitsSet | None) -> SpendingLimits:
     """The limits that are asked for, and those that the work was begun with where nothing else is said."""
     if known is None:
@@ -176,8 +187,8 @@ def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
     bad = [o for o in orders if not any(o.cores <= t.cores and o.memory <= t.memory for t in setup.types)]
     if bad:
         most = setup.types[-1]
-        holds = f"{most.cores / 1000:g} cores and {most.memory / 1024:g} GiB"
-        named = ", ".join(f"{o.id} ({o.cores / 1000:g} cores, {o.memory / 1024:.3g} GiB)" for o in bad[:NAMED])
+        holds = f"{most.cores / 1000:g} vCPUs and {most.memory / 1024:g} GiB"
+        named = ", ".join(f"{o.id} ({o.cores / 1000:g} vCPUs, {o.memory / 1024:g} GiB)" for o in bad[:NAMED])
         more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
         raise EvidenceError(
             f"no machine holds {named}{more}: the largest type, {most.name}, has {holds}",
@@ -198,12 +209,22 @@ def _unfinished(path: Path) -> JournalContents | None:
     """The journal of work that is not finished."""
     if not path.exists() or not path.stat().st_size:
         return None
-    try:
-        known = read_journal(path)
-    except InputError as error:
-        hint = "its machines go on: mend that line, or end them by the lineage in line 1: hcloud gc --lineage LINEAGE"
-        raise InputError(str(error), hint=error.hint or hint) from error
+    known = _read(path)
     return None if fold_of(known).is_finished else known
+
+
+def _read(path: Path) -> JournalContents:
+    """A journal. InputError, with what ends its machines, where it is damaged."""
+    try:
+        return read_journal(path)
+    except InputError as error:
+        hint = error.hint
+        with suppress(InputError):
+            if not hint and (live := read_header(path)[1]) is not None:
+                cloud = live.selection or live.cloud
+                gc = f"hcloud gc --cloud {cloud} --lineage {live.lineage} --delete"
+                hint = f"its machines go on: bring back a copy of the file, or end them with '{gc}'"
+        raise InputError(str(error), hint=hint) from error
 
 
 def _begin_anew(directory: Path) -> None:
@@ -224,7 +245,11 @@ def fold_of(known: JournalContents) -> Fold:
         fold = Fold.of_image(known.setup, known.before.fold)
     else:
         fold = Fold(known.setup, known.lines[0].at if known.lines else 0.0)
-    fold.take(known.lines)
+    try:
+        fold.take(known.lines)
+    except KeyError as error:
+        where = f"at {fold.last!r} it tells of {error}"
+        raise InputError(f"the journal is damaged: {where}, and no line before says that it came") from error
     return fold
 
 
@@ -351,7 +376,7 @@ def journal_at(place: str) -> Path:
 def look(place: str) -> Seen:
     """Live work as its journal tells it; UsageError where there is none. Changes nothing."""
     path = journal_at(place)
-    known = read_journal(path)
+    known = _read(path)
     fold = fold_of(known)
     return Seen(fold, known.live, FileLock(PrivateDirectory(path.parent)).holder(), path.parent, fold.last)
 
