@@ -66,7 +66,10 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
     sizes = {s["name"]: s["sized"] for s in told["strategies"]}
     assert all(s["kept_qos"] >= 0.8 for s in sizes.values())
     assert run([*words]) == 0
-    last = " ".join(capsys.readouterr().out.split("\n\n")[-1].split())
+    screen = capsys.readouterr().out
+    run_of = told["strategies"][0]["runs"][0]
+    assert re.search(rf"response p99, s +{run_of['completion_seconds']['p99']:,.3f} ", screen)
+    last = " ".join(screen.split("\n\n")[-1].split())
     assert last.startswith("To keep 80% of jobs within 5% of their performance, ")
     least, most = (f(sizes.values(), key=lambda s: float(s["cost_per_ideal_hour"])) for f in (min, max))
     assert f"${float(least['cost_per_ideal_hour']):,.2f}" in last
