@@ -86,6 +86,16 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
         (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.agents=0"), "a whole number from 1 to 1000"),
         (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.quality=1"), "must lie below 1"),
         (
+            (
+                *("sweep", *LOCAL, "--placement", "tarcil"),
+                "--vary",
+                "placement.quality=1",
+                "--vary",
+                "placement.miss=0",
+            ),
+            "of the best; mechanisms.placement.parameters.miss 0: must lie above 0",
+        ),
+        (
             ("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.miss=0", "--vary", "placement.quality=0.9"),
             "miss 0: must lie above 0: no sample is certain",
         ),
