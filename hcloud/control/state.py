@@ -73,6 +73,9 @@ class Job:
 
     ask: int
     memory: int
+    server: int
+    cores: int
+    seated: float
     high: int
     low: int
     kind: int
@@ -82,8 +85,6 @@ class Job:
     again: Tiny
     vector: Annotated[Bytes, RESOURCES]
     tolerates: Annotated[Bytes, RESOURCES]
-    server: int
-    cores: int
     next: Small
     before: Small
     behind: Small
@@ -99,7 +100,6 @@ class Job:
     promised: float
     foretold: float
     usually: float
-    seated: float
     platform: Small
     tried: int
     ticket: int

@@ -22,6 +22,8 @@ _OF_SETUP = ("rules", "speeds", "desk")
 """What no image holds: the setup has the first two, and the desk is held by its row."""
 _URGENT = 1 << 33
 """More than any two priorities are apart."""
+_NOWHERE = (-1, 0, 0.0)
+"""Of a job that came: its server, what it has there, since when."""
 _UNTRIED = (0, 0, 0, -1, 0, 0.0, 0.0)
 """Of a job that came: when it last fitted nowhere, its place in the queues of servers, who decided on it, and for how
 long it is held back."""
@@ -130,11 +132,11 @@ class ControlTables:
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
         word = int(event.movable), int(event.restartable)
         self._jobs[row] = (
-            *given,
+            *given[:2],
+            *_NOWHERE,
+            *given[2:],
             *word,
             *nature,
-            -1,
-            0,
             -1,
             -1,
             -1,
@@ -150,7 +152,6 @@ class ControlTables:
             -1.0,
             -1.0,
             -1.0,
-            0.0,
             event.platform,
             *_UNTRIED,
             -1.0 if event.expected is None else event.expected,

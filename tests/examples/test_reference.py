@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
-from hcloud.cli.main import VERBS
+from hcloud.cli.main import FLAGS, VERBS, command_of
 from hcloud.readers.configuration.config import Config
 from hcloud.readers.permissions import load_permissions
 
@@ -57,6 +58,27 @@ def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
     text = re.sub(r"(?s)```.*?```", "", page.read_text(encoding="utf-8"))
     inside = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link and "mailto:" not in link]
     assert [link for link in inside if not _leads_somewhere(page, link)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_on_the_pages_have_the_options_that_are_written(page: Path) -> None:
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    written = re.findall(rf"(?m)(?<![\w/.-])(?:hcloud|hyc) +({'|'.join(VERBS)})\b([^`\n|#]*)", text)
+    assert [(verb, wrong) for verb, words in written if (wrong := _unknown_options(verb, words))] == []
+
+
+def _unknown_options(verb: str, words: str) -> set[str]:
+    """The long options among the words after a verb that neither it nor the one below it has."""
+    try:
+        named = shlex.split(words)
+    except ValueError:  # a command that is cut off in the middle
+        return set()
+    command = command_of(verb)
+    below = getattr(command, "commands", {})
+    chosen = below.get(next((word for word in named if word in below), "run"), command)  # operate means operate run
+    known = {option for one in (command, chosen) for p in one.params for option in (*p.opts, *p.secondary_opts)}
+    options = {word.partition("=")[0] for word in named if re.fullmatch(r"--[a-z][a-z-]*(=.*)?", word)}
+    return options - known - {*FLAGS, "--help", "--version"}
 
 
 def test_every_page_that_the_code_names_is_there() -> None:

@@ -124,7 +124,6 @@ OUT_OF_LINE = frozenset(
         "turn_pieces_away",
         "_sit",
         "_stop",
-        "_end",
         "stop_piece",
         "settle_pieces",
         "seat_chosen",

@@ -219,14 +219,17 @@ def _finish(w: SimulatedWorld, number: int, now: float) -> None:
     if is_first_done(w, number):
         rest(w, number, now)
         return
-    piece = next_piece(w.control, number)
-    for _ in range(pieces_of(w.control, number) - 1):
-        following = next_piece(w.control, piece)
-        if w.tasks[piece].rests:
-            wake(w, piece, now)
-            _end(w, piece, now)
+    pieces, following = pieces_of(w.control, number), number
+    if pieces > 1:
+        following = next_piece(w.control, number)
+    for at in range(pieces):  # those that rested, then the one that is done last
         piece = following
-    _end(w, number, now)
+        if at < pieces - 1:
+            following = next_piece(w.control, piece)
+            if not w.tasks[piece].rests:
+                continue
+            wake(w, piece, now)
+        _end(w, piece, now)
 
 
 def _end(w: SimulatedWorld, number: int, now: float) -> None:

@@ -73,7 +73,9 @@ def review(w: SimulatedWorld, place: int, now: float, only: int) -> None:
 
 def _rate(w: SimulatedWorld, number: int, now: float, excess: float, place: int) -> None:
     task, before, host = w.tasks[number], w.tasks[number].rate, w.hosts[place]
-    slowness = host.slowness / w.speeds[w.control.jobs[number].platform, host.kind]
+    speed, slowness = w.speeds[w.control.jobs[number].platform, host.kind], host.slowness
+    if speed != 1.0:  # most clusters are of one type: no division for each tenant there
+        slowness /= speed
     settle(task, now)
     task.cores = w.control.jobs[number].cores
     share = task.cores / task.need

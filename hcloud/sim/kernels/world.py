@@ -92,16 +92,6 @@ class Task:
     ``rests`` when it is done before them.
     """
 
-    submit: float
-    decide: float
-    decided: float
-    work: float
-    service: Tiny
-    need: int
-    cancelled: float
-    lost: Small
-    over: Tiny
-    crashed: Tiny
     left: float
     due: float
     rate: float
@@ -109,10 +99,20 @@ class Task:
     ran: float
     tail: float
     usage: float
+    need: int
+    cores: int
+    submit: float
+    decide: float
+    decided: float
+    work: float
+    service: Tiny
+    cancelled: float
+    lost: Small
+    over: Tiny
+    crashed: Tiny
     began: float
     ended: float
     queued: float
-    cores: int
     running: Tiny
     version: Small
     suspect: Tiny

@@ -76,9 +76,9 @@ class SweepBench:
         if any(c.key == "pool" for c in changes) and not self.strategies[strategy].follows("reserved"):
             raise UsageError(f"{strategy} reserves nothing, so there is no pool to vary")
         varied, cloud = varied_strategy(self.strategies[strategy], changes), varied_cloud(self.study.cloud, changes)
-        for where, what, why in (*strategies.misfits(varied), *clouds.misfits(cloud)):
-            said = " ".join(c.text for c in changes)
-            raise UsageError(f"{strategy} with {said}: {where} {what}: {why}")
+        misfits = (*strategies.misfits(varied), *clouds.misfits(cloud))
+        if wrong := "; ".join(f"{where} {what}: {why}" for where, what, why in misfits):
+            raise UsageError(f"{strategy} with {' '.join(c.text for c in changes)}: {wrong}")
 
     def rows(self, batch: WhatIfBatch) -> tuple[SweepRow, ...]:
         """One run, and a row for each of the prices it is looked at with."""

@@ -154,6 +154,9 @@ def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Call
     names = dict.fromkeys(d.name for p in firsts if p is not None for d in p.classes)
     for name in names if len(names) > 1 else ():
         yield f"kept, {name}, %", lambda m, name=name: 100 * _of_class(m, name), 1  # type: ignore[misc]
+    yield "response p50, s", lambda m: m.service.completion.p50, 3
+    yield "response p95, s", lambda m: m.service.completion.p95, 3
+    yield "response p99, s", lambda m: m.service.completion.p99, 3
     if any(p is not None and p.decision_p99 for p in firsts):
         yield "decided after p50, ms", lambda m: 1000 * m.placed.decision_p50 if m.placed else math.nan, 1
         yield "decided after p99, ms", lambda m: 1000 * m.placed.decision_p99 if m.placed else math.nan, 1

@@ -66,7 +66,10 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
     sizes = {s["name"]: s["sized"] for s in told["strategies"]}
     assert all(s["kept_qos"] >= 0.8 for s in sizes.values())
     assert run([*words]) == 0
-    last = " ".join(capsys.readouterr().out.split("\n\n")[-1].split())
+    screen = capsys.readouterr().out
+    run_of = told["strategies"][0]["runs"][0]
+    assert re.search(rf"response p99, s +{run_of['completion_seconds']['p99']:,.3f} ", screen)
+    last = " ".join(screen.split("\n\n")[-1].split())
     assert last.startswith("To keep 80% of jobs within 5% of their performance, ")
     least, most = (f(sizes.values(), key=lambda s: float(s["cost_per_ideal_hour"])) for f in (min, max))
     assert f"${float(least['cost_per_ideal_hour']):,.2f}" in last
@@ -82,6 +85,16 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
         (("sweep", "scenario:static", "--strategy", "SR+tarcil", "--vary", "placement.candidates=0"), "from 1 to 1024"),
         (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.agents=0"), "a whole number from 1 to 1000"),
         (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.quality=1"), "must lie below 1"),
+        (
+            (
+                *("sweep", *LOCAL, "--placement", "tarcil"),
+                "--vary",
+                "placement.quality=1",
+                "--vary",
+                "placement.miss=0",
+            ),
+            "of the best; mechanisms.placement.parameters.miss 0: must lie above 0",
+        ),
         (
             ("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.miss=0", "--vary", "placement.quality=0.9"),
             "miss 0: must lie above 0: no sample is certain",
