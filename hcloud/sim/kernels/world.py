@@ -330,10 +330,6 @@ class Capacity(NamedTuple):
     lines: int
     commands: int
 
-    def doubled(self) -> Capacity:
-        """Twice the room."""
-        return Capacity(*(2 * room for room in self))
-
 
 class RunTables(NamedTuple):
     """The empty tables that a run writes."""

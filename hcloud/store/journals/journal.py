@@ -176,23 +176,6 @@ def _nothing_in(path: Path) -> InputError:
     return InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
 
 
-def follow_journal(path: Path, start: int = 0) -> Iterator[tuple[Entry | Note, int]]:
-    """Line by line what a journal holds, each with the byte after it, from its first entry or from a byte where a line
-    begins; a torn last line is left out. Raises InputError with the line (or the byte) where one is damaged."""
-    place = start
-    for number, raw in _lines(path, start):
-        if not raw.endswith(b"\n"):
-            return
-        place += len(raw)
-        if number == 1 and not start:
-            continue
-        try:
-            yield parse_line(from_line(raw.decode())), place
-        except (EventError, UnicodeDecodeError) as error:
-            where = f"line {number}" if not start else f"the line before byte {place:,}"
-            raise InputError(f"{path}: {where} is damaged: {error}") from None
-
-
 def read_header(path: Path) -> tuple[Setup, LiveOrigin | None]:
     """The first line of a journal alone. Raises InputError where it is none."""
     if not path.is_file() or path.stat().st_size:  # of an empty one more is known below

@@ -14,7 +14,6 @@ from hcloud.model.holdings.state import Intent, IntentResult, LockInfo, Remember
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import crash_from
 
-DIRECTORY = ".hcloud"
 PLACES = "a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX"
 UNSAFE = "HYC_UNSAFE_STORE"
 """Set to 1 (by --unsafe-store) it takes a bucket that ignores the conditions of writings."""
