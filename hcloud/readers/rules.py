@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_v
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import PurchaseOption, ScopeName
-from hcloud.model.plans.gate import Check, Level, Rule
+from hcloud.model.plans.gate import Check, GateRule, Level
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, validated
 from hcloud.units import parse_duration
@@ -112,7 +112,7 @@ class RuleSection(Section):
         """The one check it has."""
         return next(check for check in Check if getattr(self, check.value) is not None)
 
-    def rule(self) -> Rule:
+    def rule(self) -> GateRule:
         """The rule as it is checked."""
         check = self.check
         bound = number = getattr(self, check.value)
@@ -122,7 +122,7 @@ class RuleSection(Section):
         if isinstance(bound, HistorySection):
             term, number = bound.term, bound.minimum
         is_list = isinstance(bound, tuple)
-        return Rule(
+        return GateRule(
             name=self.name or (check.value if self.level is Level.DENY else f"{check.value} ({self.level})"),
             check=check,
             level=self.level,
@@ -147,7 +147,7 @@ def rules_schema() -> dict[str, Any]:
     return RulesFile.model_json_schema()
 
 
-def load_rules(path: Path) -> tuple[Rule, ...]:
+def load_rules(path: Path) -> tuple[GateRule, ...]:
     """The rules of a file. Raises UsageError where there is none, InputError with every problem in it."""
     if not path.is_file():
         raise UsageError(f"{path}: no such file of rules", hint="name one with --rules; docs/guides/plan.md shows one")
@@ -162,7 +162,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
     return parse_rules(content, str(path))
 
 
-def parse_rules(content: dict[str, object], name: str) -> tuple[Rule, ...]:
+def parse_rules(content: dict[str, object], name: str) -> tuple[GateRule, ...]:
     """The rules of a file's content; raises InputError with every problem, its place and a did-you-mean."""
     rules = tuple(section.rule() for section in validated(RulesFile, content, name, "rules").rules)
     if twice := sorted(set(_twice(rules))):
@@ -170,7 +170,7 @@ def parse_rules(content: dict[str, object], name: str) -> tuple[Rule, ...]:
     return rules
 
 
-def _twice(rules: tuple[Rule, ...]) -> Iterator[str]:
+def _twice(rules: tuple[GateRule, ...]) -> Iterator[str]:
     seen: set[str] = set()
     for rule in rules:
         if rule.name in seen:

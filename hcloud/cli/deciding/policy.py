@@ -55,10 +55,10 @@ def check(
 
     Exit 3 where a rule denies it, 9 where the plan lacks what it takes to check a rule.
     """
-    from hcloud.usecases.deciding.policy_check import Before, policy_check
+    from hcloud.usecases.deciding.policy_check import PlanBefore, policy_check
 
     terminal, at = session(ctx).terminal, moment(now)
-    found = policy_check(plan, rules, at.date(), Before(base, base_missing_ok))
+    found = policy_check(plan, rules, at.date(), PlanBefore(base, base_missing_ok))
     wanted = VerdictFormat.JSON if json_ else output
     if wanted is VerdictFormat.JSON:
         from hcloud.store.diff_codec import verdict_document

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from hcloud.model.running.note import CommitmentsAdvised
     from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.live.ground import LiveGround
-    from hcloud.usecases.live.operating.operate import Operation
+    from hcloud.usecases.live.operating.operate import OpenedWork
     from hcloud.views.console import Terminal, Watch
 
 
-def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: ToldAt) -> None:
+def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: ToldAt) -> None:
     """Pass after pass until nothing is left to do, or somebody asks to leave."""
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines

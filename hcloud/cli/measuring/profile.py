@@ -17,7 +17,7 @@ from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.model.measured.app import App
-    from hcloud.usecases.measuring.profile_run import Probing, ProfileRun
+    from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun
     from hcloud.views.console import Terminal
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
@@ -76,7 +76,7 @@ def run(
     """
     from hcloud.cli.measuring.profile_cloud import MeasuringFlags, measure_on_cloud
     from hcloud.readers.applications.app import load_app
-    from hcloud.usecases.measuring.profile_run import Probing, app_files, resources_named, targets_of
+    from hcloud.usecases.measuring.profile_run import ProbeRequest, app_files, resources_named, targets_of
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
@@ -101,7 +101,7 @@ def run(
     overriding = {k: v for k, v in words.items() if v}
     described = [load_app(path, overriding) for path in (app_files(file) if file else (None,))]
     targets = targets_of(described, out)
-    terminal, probing = session(ctx).terminal, Probing(chosen, seed)
+    terminal, probing = session(ctx).terminal, ProbeRequest(chosen, seed)
     errands = zip(described, targets, strict=True)
     if cloud is not None:
         flags = MeasuringFlags(cloud, instance_type, max_dollars, config, yes)
@@ -121,7 +121,7 @@ def run(
 
 
 def _measure_here(
-    terminal: Terminal, errands: Iterable[tuple[App, Path]], probing: Probing, *, alone: bool
+    terminal: Terminal, errands: Iterable[tuple[App, Path]], probing: ProbeRequest, *, alone: bool
 ) -> Iterator[ProfileRun]:
     """Measure one after the other on this machine."""
     from hcloud.usecases.measuring.profile_run import look_at_machine, run_profile

@@ -87,8 +87,8 @@ def sweep(
     from hcloud.store.files.looked_at import check_place
     from hcloud.store.files.whole import write_shown
     from hcloud.usecases.studies.simulation import SimulationRequest
-    from hcloud.usecases.studies.sweep import SweepRequest, Watch, prepare, run_sweep
-    from hcloud.usecases.studies.sweep_engines import Engine
+    from hcloud.usecases.studies.sweep import SweepRequest, SweepWatch, prepare, run_sweep
+    from hcloud.usecases.studies.sweep_engines import SweepEngine
     from hcloud.usecases.workloads.sources import Flags
     from hcloud.views.pictures import check_picture
     from hcloud.views.studies import sweep as view
@@ -112,10 +112,10 @@ def sweep(
     seen = tuple(name for names in watching or () for name in names.split(","))
     request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked, waits, seen)
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
-    where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
+    where = SweepEngine(engine, workers, scheduler).fitted(prepared.grid.runs)
     tell_first_use(terminal)
     with terminal.progress("sweeping", len(prepared.grid)) as advance:
-        watch = Watch(lambda rows: terminal.note(f"{counted(rows, 'row')} found in {out}"), advance)
+        watch = SweepWatch(lambda rows: terminal.note(f"{counted(rows, 'row')} found in {out}"), advance)
 
         def work() -> Sweep:
             return run_sweep(prepared, where, out, watch)

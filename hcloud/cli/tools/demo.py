@@ -15,7 +15,7 @@ from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
-    from hcloud.model.rehearsal import DemoStep, Shown
+    from hcloud.model.rehearsal import DemoStep, RehearsedStep
     from hcloud.usecases.tools.demo import Demo
     from hcloud.views.console import Terminal
 
@@ -73,7 +73,7 @@ def _measured(walk: Demo, terminal: Terminal) -> bool:
     return is_enough
 
 
-def _ran(walk: Demo, step: DemoStep, terminal: Terminal) -> Shown:
+def _ran(walk: Demo, step: DemoStep, terminal: Terminal) -> RehearsedStep:
     with terminal.progress(step.title.lower(), 1.0) as advance:
         return walk.run(step, advance)
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hcloud.errors import HcloudError, InputError, Problem
 from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
-from hcloud.fake.ledger import Purchase, RecordedRequest, Rented
+from hcloud.fake.ledger import BoughtCommitment, RecordedRequest, Rented
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 
@@ -32,7 +32,7 @@ class Kept:
     region: str
     now: float
     machines: tuple[Rented, ...]
-    purchases: tuple[Purchase, ...]
+    purchases: tuple[BoughtCommitment, ...]
     requests: tuple[RecordedRequest, ...]
     orders: tuple[RememberedOrder, ...]
     started: float | None = None
@@ -128,7 +128,7 @@ def _check(kept: Kept, path: Path) -> None:
         raise InputError(f"{path}: is no rehearsal that can be gone on with", problems, hint=HINT)
 
 
-def _purchases(kept: Kept, path: Path) -> Iterator[Purchase]:
+def _purchases(kept: Kept, path: Path) -> Iterator[BoughtCommitment]:
     """Purchases with their orders as values again; details are kept as plain JSON."""
     for number, purchase in enumerate(kept.purchases):
         where = f"purchases.{number}"

@@ -107,7 +107,7 @@ def noted(data: bytes) -> LockInfo | None:
 
 
 @dataclass(slots=True)
-class _Held:
+class _HeldLock:
     handle: int
     inode: int
     info: LockInfo
@@ -120,7 +120,7 @@ class FileLock:
         self._directory = directory
         self._crash = crash
         self._flock = flock or _flock()
-        self._held: _Held | None = None
+        self._held: _HeldLock | None = None
 
     @contextmanager
     def hold(self, purpose: str) -> Iterator[LockInfo]:
@@ -170,7 +170,7 @@ class FileLock:
         self._directory.remove(LOCK)
         return info
 
-    def _taken(self, info: LockInfo) -> _Held:
+    def _taken(self, info: LockInfo) -> _HeldLock:
         seen: LockInfo | None = None
         for attempt in range(TRIES):
             if attempt:
@@ -180,7 +180,7 @@ class FileLock:
                 inode = os.fstat(handle).st_ino
                 if self._try(handle, shared=False) and inode == self._directory.inode(LOCK):
                     self._check_works()
-                    return _Held(handle, inode, info)
+                    return _HeldLock(handle, inode, info)
                 seen = self._noted(handle) or seen
             except BaseException:
                 os.close(handle)
@@ -216,7 +216,7 @@ class FileLock:
             hint="--state names a directory on a local disk, or a bucket (s3://, gs://, or Azure's https://)",
         )
 
-    def _tell(self, held: _Held) -> None:
+    def _tell(self, held: _HeldLock) -> None:
         """Write the note with one call and one length, so that nobody reads half of one."""
         note = json.dumps(note_of(held.info)).encode()
         try:

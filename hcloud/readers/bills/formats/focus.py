@@ -16,7 +16,7 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
 from hcloud.readers.bills.formats.google import use_of_google
 from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in
-from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, Stream, Texts
+from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
 
 _PROVIDERS = (
     (re.compile(r"(?i)aws|amazon"), Provider.AWS),
@@ -193,7 +193,7 @@ def _purchase(texts: Texts, provider: Provider | None) -> BillLine:
     return BillLine(LineKind.UPFRONT if texts["frequency"] == "One-Time" else LineKind.RECURRING)
 
 
-def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) -> Holding | None:
+def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) -> NamedCommitment | None:
     """The commitment that a line names; of covered use one without a name too, of the widest option if no other."""
     if provider is None or not (texts["commitment"] or covered):
         return None
@@ -201,7 +201,7 @@ def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) 
     option = next((option for word, option in _OPTIONS[provider] if word in said), None)
     if option is None and covered:
         option = PurchaseOption.SAVINGS_PLAN
-    return None if option is None else Holding(texts["commitment"], provider, option)
+    return None if option is None else NamedCommitment(texts["commitment"], provider, option)
 
 
 def _provider(name: str) -> Provider | None:

@@ -82,7 +82,7 @@ class OperateRequest:
 
 
 @dataclass(slots=True)
-class Operation:
+class OpenedWork:
     """Live work that was opened: its loop, where its journal and the output of its jobs are, and whether it goes on
     with what was begun before."""
 
@@ -104,7 +104,7 @@ class Seen:
 
 
 @contextmanager
-def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Kernels]) -> Iterator[Operation]:
+def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Kernels]) -> Iterator[OpenedWork]:
     """Open live work, alone: LockedError where another controller has it.
 
     Raises InputError for a journal or a job file that cannot be read, EvidenceError for jobs that no machine holds,
@@ -152,7 +152,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
             with executed(here, joins=origin.engine == SLURM_ENGINE):
-                yield Operation(loop, directory, origin, known is not None)
+                yield OpenedWork(loop, directory, origin, known is not None)
         finally:
             if agents is not None:
                 agents.close()

@@ -78,7 +78,7 @@ class MeasuredSeries:
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredUse:
     """What was read of a file: its series, how many samples or rows, and what was changed or left out, counted."""
 
     source: TraceFile

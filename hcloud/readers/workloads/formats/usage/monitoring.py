@@ -13,7 +13,7 @@ from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.model.workload import Demand
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.formats.usage.measured import Measured, MeasuredSeries, objects
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, objects
 from hcloud.readers.workloads.formats.usage.monitoring_clouds import of_azure, of_google
 from hcloud.readers.workloads.formats.usage.samples import sampled
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -45,7 +45,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     return measured(source, options, progress).demand(options)
 
 
-def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> MeasuredUse:
     """Every series of an answer by itself."""
     document, findings, left_out = _document(source), Findings(source.name), dict[str, int]()
     repaired = dict[str, int]()
@@ -58,7 +58,7 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     if options.series_value == "auto":
         _refuse_others(source.name, found)
     rows = sum(len(series.times) for series in found)
-    return Measured(source, FORMAT, found, rows, repaired, left_out)
+    return MeasuredUse(source, FORMAT, found, rows, repaired, left_out)
 
 
 def _document(source: TraceFile) -> Mapping[str, Any]:
