@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -17,6 +16,7 @@ from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
 from hcloud.fake.ledger import BoughtCommitment, RecordedRequest, Rented
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
+from hcloud.whole_files import whole_file
 
 FORMAT_VERSION = "1.0"
 HINT = "remove it to begin a new rehearsal (and the state beside it), or put a copy back"
@@ -63,11 +63,10 @@ def keep(ground: MemoryWorld, path: Path) -> None:
             tuple(o for _, o in sorted(ground.orders.items())),
             ground.faults.started,
         )
-        fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fresh.write_bytes(_adapter().dump_json(kept, indent=1))
-            fresh.replace(path)
+            with whole_file(path, lasts=False) as file:
+                file.write(_adapter().dump_json(kept, indent=1))
         except OSError as error:
             raise HcloudError(
                 f"{path}: the rehearsal cannot be kept: {error.strerror}", hint="see to the disk"

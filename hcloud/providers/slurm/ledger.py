@@ -17,6 +17,7 @@ from typing import TypeVar
 from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.providers.slurm.site import SlurmSite
+from hcloud.whole_files import whole_file
 
 Kept = TypeVar("Kept", "NodeClaim", "Begin")
 
@@ -159,12 +160,8 @@ def _read(path: Path, kind: type[Kept]) -> Kept:
 
 
 def _write(path: Path, value: NodeClaim | Begin) -> None:
-    fresh = path.with_name(f".{path.name}.{threading.get_ident()}")
-    with fresh.open("w", encoding="utf-8") as file:
-        json.dump(asdict(value), file, sort_keys=True)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    with whole_file(path) as file:
+        file.write(json.dumps(asdict(value), sort_keys=True).encode())
     handle = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(handle)
