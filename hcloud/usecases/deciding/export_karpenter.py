@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 
 from hcloud.errors import UsageError
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.units import plain
 
 Object = Mapping[str, object]
 
-NODE_CLASSES: Mapping[Provider, tuple[str, str]] = {
-    Provider.AWS: ("karpenter.k8s.aws", "EC2NodeClass"),
-    Provider.AZURE: ("karpenter.azure.com", "AKSNodeClass"),
-}
-"""The API group and kind of what a NodePool takes its image and network from."""
+NODE_CLASSES = {cloud.name: cloud.karpenter for cloud in CLOUDS.values() if cloud.karpenter is not None}
 _FIRST, _LAST_RESERVED, _SPOT, _ON_DEMAND = 100, 51, 50, 10  # ours: weights, of which Karpenter takes 1 to 100
 _TYPE, _CAPACITY, _POOL = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type", "karpenter.sh/nodepool"
 
