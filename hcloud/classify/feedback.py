@@ -40,7 +40,7 @@ def with_observation(matrix: Matrix, seen: Observation) -> Matrix:
         matrix = _with_row(matrix, seen.app, seen.rising)
     at = matrix.apps.index(seen.app)
     if bool(matrix.rising[at]) != seen.rising:
-        raise ValueError(f"{matrix.aspect}: the metric of {seen.app} is another one than before")
+        raise ValueError(f"{matrix.aspect}: the metric of {seen.app} has changed")
     values = matrix.values.copy()
     values[at, matrix.columns.index(seen.column)] = seen.value
     return replace(matrix, values=values)

@@ -58,7 +58,7 @@ def orphans(site: Site, lineages: Sequence[str] = ()) -> tuple[Orphan, ...]:
 def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetime) -> Orphan:
     if machine.address.startswith(WORK) and machine.lineage not in lineages:
         mine = f"of live work {machine.lineage[:8]}"
-        return Orphan(machine, mine, "'hcloud operate status' tells of it, 'hcloud operate stop' ends it")
+        return Orphan(machine, mine, "'hcloud operate status' shows it, 'hcloud operate stop' ends it")
     if PROTECTED_TAG in machine.tags:
         return Orphan(machine, "in no state", "it is protected")
     if machine.launched is None or at - machine.launched < GRACE:

@@ -130,7 +130,7 @@ def decide(
     candidates = [_paced(c, settings) for kept, _ in found for c in kept]
     if not candidates:
         raise EvidenceError(
-            "no instance type is left to plan with",
+            "no instance type matches the settings",
             hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
         )
     options, too_small = find_options(candidates, asked)

@@ -70,7 +70,7 @@ class RuleSection(Section):
     name: Annotated[str, Field(min_length=1, max_length=80)] | None = Field(
         None, description="What it is called in reports; else its check. No two rules are called the same."
     )
-    level: Level = Field(Level.DENY, description="deny: exit 3 where it is not kept; warn: only said.")
+    level: Level = Field(Level.DENY, description="deny: exit 3 if the rule is broken; warn: only a warning.")
     required: bool | None = Field(
         None,
         description="Exit 9 where the plan lacks what it takes to check. Default: where it denies.",
@@ -88,7 +88,7 @@ class RuleSection(Section):
     options: Annotated[tuple[PurchaseOption, ...], Field(min_length=1)] | None = Field(
         None, description="Allowed ways to pay for what is not owned already."
     )
-    tags: Patterns | None = Field(None, description="Tags that every machine to launch has to bear.")
+    tags: Patterns | None = Field(None, description="Tags that every machine to launch must have.")
     commitment: Amount | None = Field(None, description="Dollars over the terms of all there is to buy, at most.")
     committed_share: Share | None = Field(None, description="Part of the vCPUs that may be committed, owned included.")
     longest_term: Years | None = Field(None, description="The longest term of what there is to buy, 1y or 3y.")

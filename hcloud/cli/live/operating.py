@@ -148,5 +148,5 @@ def _left(fold: Fold, terminal: Terminal, flags: str) -> None:
     if beside := len(fold.harvested.running):
         jobs += f", {beside} on idle capacity that nobody makes give way now"
     cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""
-    ways = f"'hcloud operate run{flags}' goes on, 'hcloud operate stop{flags}' ends them"
+    ways = f"'hcloud operate run{flags}' continues, 'hcloud operate stop{flags}' ends them"
     terminal.note(f"{machines} ({jobs}{cost}) left as they are: {ways}")

@@ -38,7 +38,7 @@ def _of_record(record: OwnedMachine, machine: Machine | None, state: State) -> I
     if machine.instance_type != record.instance_type:
         yield say(f"is a {machine.instance_type}, not a {record.instance_type}")
     if record.ending:
-        yield say("was told to terminate and is still running")
+        yield say("was asked to terminate and is still running")
     wanted = {TAG_LINEAGE: state.lineage, TAG_ADDRESS: record.address, TAG_KEY: record.key}
     other = sorted(name for name, value in wanted.items() if machine.tags.get(name) != value)
     if other:

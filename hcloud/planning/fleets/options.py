@@ -93,8 +93,8 @@ def find_options(
             refused.append(Refusal(unit.candidate.address, f"no size of it holds {_named(asked, row)}"))
     if not options and asked.running is not None:
         raise EvidenceError(
-            f"{_named(asked, too_large)} fits no machine that is allowed, and it cannot be split",
-            hint="allow larger types (markets.vcpus, families), or say that jobs can be split: --divisible all",
+            f"{_named(asked, too_large)} fits no allowed machine and cannot be split",
+            hint="allow larger types (markets.vcpus, families), or allow splitting: --divisible all",
         )
     return tuple(options), tuple(refused)
 

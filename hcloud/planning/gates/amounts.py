@@ -59,13 +59,13 @@ def increase_share(rule: GateRule, plan: PlanFigures, base: PlanFigures | None) 
     """By which part more than before."""
     before, after = _compared(plan, base)
     if not before[0]:
-        return unknown(rule, "what there was before costs nothing, so that no share of it can be taken", _amount(rule))
+        return unknown(rule, "the earlier plan costs nothing, so the increase has no percentage", _amount(rule))
     more = rate(after[0] / before[0] - 1)
     return _increase(rule, plan, base, _PlanAmounts(more, "of what it was", _percent, _grown(plan, base), _LESS))
 
 
 _CHEAPER = "plan for less, or have the budget raised"
-_LESS = "see where it comes from with 'hcloud diff', and have the increase allowed or split it"
+_LESS = "'hcloud diff' shows the causes; have the increase allowed, or split it"
 
 
 def _told(plan: PlanFigures) -> tuple[tuple[Decimal, Decimal], str]:
@@ -104,7 +104,7 @@ def _priced(rule: GateRule, plan: PlanFigures, found: _PlanAmounts) -> Finding:
 
 
 def _unpriced(rule: GateRule, plan: PlanFigures) -> Finding:
-    text = f"no price is known of {', '.join(plan.unpriced)}"
+    text = f"no price for {', '.join(plan.unpriced)}"
     return Finding(rule, Status.UNKNOWN, text, _amount(rule), advice="bring their prices: hcloud pricing import")
 
 
@@ -184,7 +184,7 @@ def regret(rule: GateRule, plan: PlanFigures) -> Finding:
 def price_age(rule: GateRule, plan: PlanFigures, today: date) -> Finding:
     """Days since the oldest price."""
     if plan.price_day is None:
-        return unknown(rule, "the plan does not say of which day its prices are", _amount(rule))
+        return unknown(rule, "the plan does not state the date of its prices", _amount(rule))
     oldest = [p for p in plan.parts if p.price_day == plan.price_day]
     age = Decimal((today - plan.price_day).days)
     if age < 0:

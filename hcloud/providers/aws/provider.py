@@ -109,7 +109,7 @@ class AwsCloud:
         told = {str(t.get("InstanceId")) for t in answer.get("TerminatingInstances") or []}
         if not told.issuperset(ids):
             raise without_answer(
-                f"{len(set(ids) - told)} of {len(ids)} machines are not in the answer",
+                f"{len(set(ids) - told)} of {len(ids)} machines are missing from the answer",
                 self._caller.call("TerminateInstances"),
                 mutating=True,
             )

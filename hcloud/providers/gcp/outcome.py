@@ -48,7 +48,7 @@ def judge(order: Launch, ended: OperationEnd | None, found: Sequence[Machine], c
     if missing <= 0:
         return LaunchOutcome(shown)
     if ended is None or names_were_taken(ended):
-        return _what_is_there(order, shown, "Google no longer tells how the order ended", call)
+        return _what_is_there(order, shown, "Google no longer reports how the order ended", call)
     if ended.errors:
         if shown:
             return LaunchOutcome(shown, missing, ended.why)
@@ -78,7 +78,9 @@ def _with_unseen(order: Launch, shown: tuple[Machine, ...]) -> tuple[Machine, ..
 def check_owned(order: Launch, found: Sequence[Machine], call: Call) -> None:
     """Raise MismatchError where machines that have the order's names bear no label of ours: another made them."""
     if others := [m.id for m in found if m.lineage != order.owner.lineage]:
-        raise MismatchError(f"named like machines of {order.address}, without their labels: {', '.join(others)}", call)
+        raise MismatchError(
+            f"named like machines of {order.address}, but without their labels: {', '.join(others)}", call
+        )
 
 
 def _check_same(order: Launch, ended: OperationEnd | None, found: Sequence[Machine], call: Call) -> None:

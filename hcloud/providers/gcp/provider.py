@@ -186,7 +186,7 @@ class GoogleCloud:
         except UnknownOutcomeError:
             raise
         except CloudError as error:
-            words = f"the order for {order.address} was taken, and what came of it cannot be seen: {error}"
+            words = f"the order for {order.address} was accepted, but its outcome is unknown: {error}"
             raise UnknownOutcomeError(words, self._wire.call(_BULK_INSERT)) from error
 
     def _of_key(self, order: Launch) -> tuple[Machine, ...]:

@@ -99,7 +99,7 @@ class Purchases:
         except UnknownOutcomeError:
             raise
         except CloudError as error:
-            words = f"the purchase was taken, and what came of it cannot be seen: {error}"
+            words = f"the purchase was accepted, but its outcome is unknown: {error}"
             raise UnknownOutcomeError(words, self._wire.call(_BUY)) from error
 
     def _as_wanted(self, found: Any, wanted: committed.ResourceCommitment) -> Commitment:

@@ -148,7 +148,7 @@ class SlurmCommands:
 
 
 HOW_TO_INSTALL = "on Debian and Ubuntu: apt-get install slurm-wlm munge"
-HOW_TO_REACH = "is slurmctld running? scontrol ping says so"
+HOW_TO_REACH = "check with 'scontrol ping' that slurmctld is running"
 
 
 def _call(operation: str) -> Call:

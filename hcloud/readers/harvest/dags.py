@@ -140,10 +140,10 @@ def check_sizes(dags: Sequence[Dag], file: str, cores: float, memory: float | No
         for place, vertex in enumerate(dag.vertices):
             where = f"jobs[{at}].vertices[{place}]"
             if vertex.cores > cores:
-                allowed = f"at most {cores:g}, what the largest server has beside its reserve"
+                allowed = f"at most {cores:g}, what the largest server has besides its reserve"
                 reading.note(f"{where}.cores", f"{vertex.cores:g}", allowed)
             if memory is not None and vertex.memory_gib > memory:
-                allowed = f"at most {memory:g}, what the largest server has beside its reserve"
+                allowed = f"at most {memory:g}, what the largest server has besides its reserve"
                 reading.note(f"{where}.memory_gib", f"{vertex.memory_gib:g}", allowed)
     reading.refuse("file of jobs")
 

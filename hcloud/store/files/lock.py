@@ -56,7 +56,7 @@ class Lock(Protocol):
 def locked_error(where: str, info: LockInfo | None) -> LockedError:
     """What is said to somebody who finds a state locked."""
     if info is None:
-        return LockedError(f"{where} is locked by a process that has not said yet who it is", hint="try again")
+        return LockedError(f"{where} is locked by a process that has not written its name yet", hint="try again")
     return LockedError(
         f"{where} is locked: {info}",
         hint=f"wait until it is done; where it cannot be alive any more: hcloud state force-unlock {info.id}",
@@ -67,7 +67,7 @@ def lost_error(where: str) -> LockedError:
     """What is said to a holder whose lock was taken away."""
     return LockedError(
         f"{where}: the lock was taken away (hcloud state force-unlock); nothing more is written",
-        hint="start again: hcloud looks at the cloud before it goes on",
+        hint="run the command again: hcloud checks the cloud first",
     )
 
 
@@ -75,7 +75,7 @@ def other_id_error(where: str, lock: str, info: LockInfo | None) -> UsageError:
     """What is said to somebody who would unlock what is not locked, or by another."""
     if info is None:
         return UsageError(f"{where} is not locked", hint="nothing needs to be unlocked")
-    return UsageError(f"{where}: the lock's id is {info.id}, not {lock}: {info}", hint="give the id as it is told")
+    return UsageError(f"{where}: the lock's id is {info.id}, not {lock}: {info}", hint="use the id shown above")
 
 
 def drawn(purpose: str) -> LockInfo:

@@ -172,8 +172,8 @@ def read_journal(path: Path) -> JournalContents:
 
 
 def _nothing_in(path: Path) -> InputError:
-    hint = "a crash may have left it like that: remove it, and start anew"
-    return InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
+    hint = "a crash may have caused this: remove it and start again"
+    return InputError(f"{path}: contains no journal, not even its first line", hint=hint)
 
 
 def read_header(path: Path) -> tuple[Setup, LiveOrigin | None]:
@@ -206,9 +206,9 @@ def _before(path: Path, taken: SnapshotTaken) -> Before:
     try:
         data = beside.read_bytes()
     except OSError as error:
-        raise InputError(f"{beside}: {error.strerror}: {path} goes on from it", hint="bring it back") from None
+        raise InputError(f"{beside}: {error.strerror}: {path} continues from it", hint="bring it back") from None
     if sha256(data).hexdigest() != taken.digest:
-        raise InputError(f"{beside}: is not what was written: {path} goes on from it", hint="bring back a copy")
+        raise InputError(f"{beside}: was changed: {path} continues from it", hint="bring back a copy")
     session, _, fold = data.partition(b"\n")
     return Before(session, _image_form().validate_json(fold))
 

@@ -98,7 +98,7 @@ class Rentals:
 
         rows: Any = content.get(_ROWS)
         if len(content) != 1 or not isinstance(rows, list):
-            raise InputError(f"{self}: line {number}: is none of a {WHAT}", hint=HINT)
+            raise InputError(f"{self}: line {number}: does not belong in a {WHAT}", hint=HINT)
         try:
             return iter([_adapter().validate_python(row) for row in rows])
         except ValidationError as error:

@@ -220,7 +220,7 @@ def _parse(text: bytes, where: str) -> tuple[StateDocument | None, list[Problem]
 def _wrong_sum(document: Mapping[str, object], where: str) -> Iterator[Problem]:
     stated, right = document.get(CHECKSUM), checksum(document)
     if stated != right:
-        yield Problem(where, CHECKSUM, repr(stated)[:60], "does not fit the rest: changed by hand, or damaged")
+        yield Problem(where, CHECKSUM, repr(stated)[:60], "does not match the rest: edited or damaged")
 
 
 def _operating(how: StoredOperation) -> Operating:

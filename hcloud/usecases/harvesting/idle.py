@@ -71,7 +71,7 @@ class AskIdle:
         batch, gib, length, bounds = self._of_batch(workload, demand, settings)
         if not batch.any():
             raise EvidenceError(
-                f"{demand.provenance.name}: holds no job of batch that could run in idle hours (of at most"
+                f"{demand.provenance.name}: has no batch job that can run in idle hours (of at most"
                 f" {_largest(settings, policy):g} vCPUs, or that can be split)",
                 hint=WITHOUT,
             )

@@ -210,9 +210,7 @@ def _claimed(path: Path, use: Callable[[FileIO], OpenedStream]) -> OpenedStream:
 def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, durable: bool) -> OpenedStream:
     known, live = read_header(path)
     if live is not None:
-        raise UsageError(
-            f"{path}: the journal of live work", hint="'hcloud operate' goes on with it; name another file"
-        )
+        raise UsageError(f"{path}: the journal of live work", hint="'hcloud operate' is using it; choose another file")
     if setup is not None and replace(setup, start=known.start) != known:
         raise UsageError(f"{path}: the journal of another strategy, pool or list of types", hint="name another file")
     resumed = _gone_through(path, known, kernels)
@@ -264,4 +262,4 @@ def _again(session: ControlSession, event: Any) -> list[Decision]:
     try:
         return session.handle(event)
     except EventError as error:
-        raise InputError(f"the journal holds an event that cannot be: {error}") from None
+        raise InputError(f"the journal contains an impossible event: {error}") from None

@@ -53,7 +53,7 @@ def targets_of(apps: Sequence[App], out: Path | None) -> list[Path]:
         path = target_of(app, out, alone=len(apps) == 1)
         other = found.get(str(path).casefold())
         if other is not None:
-            raise UsageError(f"{path}: both {other[0]!r} and {app.name!r} would be written there", hint="rename one")
+            raise UsageError(f"{path}: {other[0]!r} and {app.name!r} would both write this file", hint="rename one")
         found[str(path).casefold()] = (app.name, path)
     return [path for _, path in found.values()]
 
@@ -78,7 +78,7 @@ def app_files(path: Path) -> tuple[Path, ...]:
         return (path,)
     found = tuple(sorted(p for p in path.iterdir() if p.suffix in (".yaml", ".yml") and p.is_file()))
     if not found:
-        raise UsageError(f"{path}: holds no description of an application")
+        raise UsageError(f"{path}: does not describe an application")
     return found
 
 

@@ -52,7 +52,7 @@ def show_result(terminal: Terminal, shown: RehearsedStep) -> None:
 def show_stand_in(terminal: Terminal, app: str) -> None:
     """That a profile measured elsewhere is used, and why."""
     terminal.show(
-        "That is too little to go on with: this machine is too busy, or cannot keep programs apart, to measure in "
+        "This measurement is too weak: the machine is too busy, or cannot isolate programs, to measure in "
         f"seconds. What follows uses a bundled profile of a program that does much the same ({app}), measured for "
         "three minutes elsewhere."
     )

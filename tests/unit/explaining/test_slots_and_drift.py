@@ -94,6 +94,6 @@ def test_every_difference_is_told(machine: Machine, says: list[str]) -> None:
 def test_what_is_missing_or_unknown_is_told_and_an_end_that_was_asked_for_is_not() -> None:
     assert told() == ["is missing from the listing"]
     assert told(records=(replace(RECORD, ending=True),)) == []
-    assert told(MACHINE, records=(replace(RECORD, ending=True),)) == ["was told to terminate and is still running"]
+    assert told(MACHINE, records=(replace(RECORD, ending=True),)) == ["was asked to terminate and is still running"]
     assert told(MACHINE, replace(MACHINE, id="i-2")) == ["is not in the state"]
     assert told(MACHINE, replace(MACHINE, id="i-2", tags={})) == []

@@ -321,7 +321,7 @@ def test_feedback_on_a_new_application_adds_its_row_in_order(trained: Trained) -
     assert not grown.rising[at]
     with pytest.raises(ValueError, match="'nowhere' is not a column"):
         with_observation(trained.matrix, Observation("a", "nowhere", 2.0, rising=True))
-    with pytest.raises(ValueError, match="another one than before"):
+    with pytest.raises(ValueError, match="has changed"):
         with_observation(grown, Observation("known0075", "t4", 2.0, rising=True))
     with pytest.raises(ValueError, match="not a positive number"):
         with_observation(grown, Observation("known0075", "t4", 0.0, rising=False))

@@ -117,7 +117,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     with lock.hold("hcloud operate"):
         known = _to_go_on_with(directory)
         if known is None and asked.jobs is asked.beside.jobs is None and asked.engine in (None, LOCAL_ENGINE):
-            raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
+            raise UsageError(f"{directory}: no work is running there", hint="hcloud operate jobs.csv begins some")
         if known is None or not here.is_local:  # else it is said first which cloud the work is on
             check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
         origin = _origin(here, asked.engine, known, directory)
@@ -201,7 +201,7 @@ def _unfinished(path: Path) -> JournalContents | None:
     try:
         known = read_journal(path)
     except InputError as error:
-        hint = "its machines go on: mend that line, or end them by the lineage in line 1: hcloud gc --lineage LINEAGE"
+        hint = "its machines keep running: repair that line, or use hcloud gc --lineage with the lineage in line 1"
         raise InputError(str(error), hint=error.hint or hint) from error
     return None if fold_of(known).is_finished else known
 
@@ -236,7 +236,7 @@ def _origin(here: LiveGround, engine: str | None, known: JournalContents | None,
         return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection)
     origin = known.live
     if origin is None:
-        raise InputError(f"{directory / JOURNAL}: is no journal of live work", hint="put it elsewhere")
+        raise InputError(f"{directory / JOURNAL}: is not a journal of live work", hint="put it elsewhere")
     if (origin.cloud, origin.account, origin.region) != (scope.cloud, scope.account, scope.region):
         there = f"{origin.cloud} {origin.account} {origin.region}"
         raise StaleError(
@@ -256,8 +256,8 @@ def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, engi
         return made
     if policy.is_stated and replace(setup_for(here, policy), start=known.setup.start) != known.setup:
         raise UsageError(
-            f"{here.beside.resolve() / DIRECTORY}: work goes on there under another strategy, pool or list of types",
-            hint="leave these options out to go on, or end it first: hcloud operate stop",
+            f"{here.beside.resolve() / DIRECTORY}: work is running there with another strategy, pool or list of types",
+            hint="leave these options out to continue, or end it first: hcloud operate stop",
         )
     return known.setup
 
@@ -344,7 +344,7 @@ def journal_at(place: str) -> Path:
     """The journal of live work beside the state at a place; UsageError where there is none."""
     path = directory_at(place) / JOURNAL
     if not path.exists():
-        raise UsageError(f"{path.parent}: nothing was ever operated there", hint="hcloud operate jobs.csv")
+        raise UsageError(f"{path.parent}: 'hcloud operate' has never run there", hint="hcloud operate jobs.csv")
     return path
 
 

@@ -135,7 +135,7 @@ def _owners(source: TraceFile, machines: Floats, pieces: Floats) -> np.typing.ND
     order = np.argsort(machines)
     known = machines[order]
     if (known[1:] == known[:-1]).any():
-        raise InputError(f"{source.name}: a task id stands there twice")
+        raise InputError(f"{source.name}: a task id appears twice")
     place = np.minimum(np.searchsorted(known, pieces), len(known) - 1)
     lost = known[place] != pieces
     if lost.any():

@@ -142,7 +142,7 @@ def _refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
             named = _COUNTER.search(series.name)
             metric = "METRIC" if named is None else named[1]
             raise InputError(
-                f"{file}: {series.named} only ever rises: it counts since the machine began",
+                f"{file}: {series.named} never falls: it is a counter since the machine started",
                 hint=f"ask for its rate, which is in vCPUs: rate({metric}[5m])",
             )
 
@@ -150,7 +150,7 @@ def _refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
 def _refuse_others(file: str, found: Sequence[MeasuredSeries]) -> None:
     other = next((series for series in found if not series.unit and _is_other(series.name)), None)
     if other is not None:
-        raise InputError(f"{file}: {other.named} is no use of CPUs, by its name", hint=_ASK)
+        raise InputError(f"{file}: {other.named} is not CPU use, by its name", hint=_ASK)
 
 
 def _count(reasons: dict[str, int], reason: str, count: int) -> None:
