@@ -188,8 +188,8 @@ def test_the_same_flags_give_the_same_bytes(trace: Path, capsys: pytest.CaptureF
     ("more", "said"),
     [
         (("--qos", "0.9"), "--qos needs a simulated strategy, and none is given"),
-        (("--frontier",), "--frontier is about simulated strategies"),
-        (("--picture", "x.png"), "--picture is about simulated strategies"),
+        (("--frontier",), "--frontier needs a simulated strategy"),
+        (("--picture", "x.png"), "--picture needs a simulated strategy"),
         (("--strategy", "HX"), "there is no strategy 'HX'"),
         (("--strategy", "HF", "--qos", "2"), "Invalid value for '--qos'"),
         (("--strategy", "HF", "--budget", "0"), "operation.budget"),

@@ -198,7 +198,7 @@ def test_a_machine_the_cloud_shows_no_more_is_named(rented: Path, capsys: Said) 
         ground.cloud.terminate([m.id for m in ground.cloud.machines("") if m.address == "web"])
     assert run(["fake", "wait", "30d"]) == 0
     found = document(capsys, "cost", "--by", "app", "--from", since)
-    assert "of 3 machines the cloud told no end" in str(found["notes"])
+    assert "of 3 machines the cloud reported no end" in str(found["notes"])
     assert "2 machines still running" in str(found["notes"])
 
 

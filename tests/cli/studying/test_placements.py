@@ -136,7 +136,7 @@ VECTOR = "1 2 3 4 5 6 7 8 9 10"
 @pytest.mark.parametrize(
     ("columns", "cell", "said"),
     [
-        ("", "", ["interference was drawn by chance (cloud paper): the trace has no interference data"]),
+        ("", "", ["interference is random (cloud model paper): the trace has no interference data"]),
         (",causes", f",{VECTOR}", ["tolerance of 2 jobs is assumed: 99 points less than what each causes"]),
         (",causes,tolerates", f",{VECTOR},{VECTOR}", []),
     ],
