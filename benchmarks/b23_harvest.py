@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 
 from benchmarks.harvest_peers import beside_peers
-from hcloud.harvest.centre import CENTRES, Centre, centre, reimages_of, scaled, use_of
+from hcloud.harvest.centre import CENTRES, Centre, centre, reimages_of, use_of
 from hcloud.harvest.classes import use_types
 from hcloud.harvest.histories import DAY, TenantHistories
 from hcloud.harvest.jobs import Thresholds
@@ -62,7 +62,7 @@ def memory() -> float:
 
 def day_of_classes(tenants: int) -> bool:
     """Types and classes of a month of two-minute samples."""
-    made = centre(scaled(CENTRES["centre-0"], 10 * tenants, tenants), 1)
+    made = centre(replace(CENTRES["centre-0"], servers=10 * tenants, tenants=tenants), 1)
     use = use_of(made, 30, 120)
     histories = TenantHistories(use.tenants, use.use, 0.0, 120, use.servers, use.cores)
     begun = time.process_time()
@@ -96,7 +96,7 @@ def k_means(features: Any) -> None:
 
 
 def pool_of_centre(servers: int, tenants: int) -> tuple[Centre, ReplicaPool]:
-    made = centre(scaled(CENTRES["centre-0"], servers, tenants), 0)
+    made = centre(replace(CENTRES["centre-0"], servers=servers, tenants=tenants), 0)
     use = use_of(made, 31, 900).use
     peak = np.quantile(use, POLICY.peak_quantile, axis=1).astype(np.float64)
     return made, ReplicaPool(made.servers, POLICY, made.rate, peak, busy_times(use, POLICY))
@@ -166,7 +166,7 @@ def class_choice(classes: int) -> bool:
 
 def tasks_day(servers: int) -> bool:
     """A day of batch on idle capacity in ticks of three seconds; compiled and plain loops are held to each other."""
-    made = centre(scaled(CENTRES["centre-0"], servers, servers // 10), 0)
+    made = centre(replace(CENTRES["centre-0"], servers=servers, tenants=servers // 10), 0)
     use = use_of(made, 32)
     types = use_types(replace(use, use=use.part(0, 31)), POLICY)
     of = (made.servers.cores, made.servers.memory, made.servers.tenants.of)

@@ -20,8 +20,8 @@ import simpy
 
 from hcloud.model.workload import JobKind, Jobs, Provenance
 from hcloud.readers.configuration.config import load_config
-from hcloud.usecases.studies.sweep import Prepared, SweepRequest, Watch, prepare, run_sweep
-from hcloud.usecases.studies.sweep_engines import Engine, usable_cores
+from hcloud.usecases.studies.sweep import Prepared, SweepRequest, SweepWatch, prepare, run_sweep
+from hcloud.usecases.studies.sweep_engines import SweepEngine, usable_cores
 from hcloud.usecases.workloads.sources import Flags, with_flags
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -64,7 +64,7 @@ def prepared(jobs: Jobs, keys: tuple[str, ...], many: int) -> Prepared:
 def seconds_of(made: Prepared, workers: int) -> tuple[float, str]:
     """Wall seconds of a sweep, and a digest of its table."""
     begin = time.perf_counter()
-    done = run_sweep(made, Engine("local", workers), None, Watch(lambda rows: None, lambda done: None))
+    done = run_sweep(made, SweepEngine("local", workers), None, SweepWatch(lambda rows: None, lambda done: None))
     return time.perf_counter() - begin, repr(done.cells)
 
 

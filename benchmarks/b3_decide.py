@@ -39,7 +39,7 @@ from hcloud.sim.setup.scenarios import scenario
 from hcloud.sim.setup.shop import ShopChoice, open_shop
 from hcloud.store.journals.events import decision_document, event_document, to_line
 from hcloud.store.journals.journal import JournalContents
-from hcloud.usecases.live.decide import Stream
+from hcloud.usecases.live.decide import DecisionStream
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 
 SEED, POOL = 42, 14
@@ -79,7 +79,10 @@ def in_process(journal: JournalContents) -> dict[str, np.ndarray]:
     """Microseconds of every arrival: from line to lines, and of the decision alone."""
     taken: dict[str, list[float]] = {"line to line": [], "decision alone": []}
     lines = [(isinstance(e, Arrival), to_line(event_document(e)), e) for e in journal.events]
-    stream, session = Stream(ControlSession(journal.setup, compiled())), ControlSession(journal.setup, compiled())
+    stream, session = (
+        DecisionStream(ControlSession(journal.setup, compiled())),
+        ControlSession(journal.setup, compiled()),
+    )
     clock, told, decided = time.perf_counter, [], []
     for arrives, line, event in lines:
         begin = clock()

@@ -1,4 +1,5 @@
-"""The tables and the picture of docs/placement.md from real runs: ``python docs/make_placement.py`` (some minutes).
+"""The tables of docs/placement.md and docs/research/placement-runs.md, and its picture, from real runs:
+``python docs/make_placement.py`` (some minutes).
 
 A block of ``console`` with one ``hcloud compare`` is followed by the table that its figures make; what other commands
 print is written into their own block. The picture is that of DURATIONS.
@@ -25,8 +26,8 @@ from hcloud.views.page.drawn import Drawn, standalone
 from hcloud.views.page.panels import WIDTH, panels
 from hcloud.views.studies.simulation_charts import lines_of
 
-PAGE = Path(__file__).parent / "placement.md"
-PICTURE = PAGE.with_suffix(".png")
+PAGES = (Path(__file__).parent / "placement.md", Path(__file__).parent / "research" / "placement-runs.md")
+PICTURE = PAGES[1].with_name("placement.png")
 SCENARIO, PLACEMENTS, SEEDS = "scenario:tarcil-110-durations", "first-fit,power-of-two,paragon,tarcil,ideal", 7
 COMPARED = re.compile(r"```console\n\$ hcloud (compare [^\n]*)\n```\n\n(?:\|[^\n]*\n)*")
 PRINTED = re.compile(r"```console\n\$ hcloud ((?!compare)[^\n]*)\n.*?```\n", re.DOTALL)
@@ -115,9 +116,10 @@ def draw() -> None:
 
 
 def main() -> None:
-    """Write the page and its picture anew."""
+    """Write the pages and the picture anew."""
     draw()
-    PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

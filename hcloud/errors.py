@@ -60,7 +60,7 @@ EXIT_CODES: Mapping[int, str] = {
     9: "not enough evidence: a price is missing, quarantined or too old, or classify abstains",
     64: "the command line or the configuration asks for something impossible",
     130: "stopped by Ctrl-C",
-    141: "the reader of a pipe went away",
+    141: "the reader of the pipe closed it",
     143: "stopped by SIGTERM",
 }
 """What the process ends with, and what that means; docs/reference/exit-codes.md is made of it."""
@@ -132,20 +132,20 @@ class EvidenceError(HcloudError):
     exit_code = 9
 
 
-_ROOM = "make room there, or name another place; what stood there before is unchanged"
-_RIGHTS = "see who may (ls -ld), or name another place"
+_ROOM = "free some space, or choose another place; the old file is unchanged"
+_RIGHTS = "check the permissions (ls -ld), or choose another place"
 _ADVICE = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
-    errno.EROFS: "name a place that can be written to",
+    errno.EROFS: "choose a writable place",
     errno.EACCES: _RIGHTS,
     errno.EPERM: _RIGHTS,
-    errno.ENOENT: "look at the name; relative names start in the current directory",
+    errno.ENOENT: "check the name; relative names start in the current directory",
     errno.EISDIR: "name a file in it",
-    errno.ENOTDIR: "a part of the name before the last is a file; look at the name",
+    errno.ENOTDIR: "a folder in the path is a file; check the name",
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.EMFILE: "ulimit -n allows more open files",
-    errno.EIO: "see to the disk, then start again",
+    errno.EIO: "check the disk, then run the command again",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, Provider, PurchaseOption
 
 COVERS: Mapping[PurchaseOption, str] = {
     PurchaseOption.COMPUTE_SAVINGS_PLAN: "covers every family, size, system and region",
@@ -36,7 +36,12 @@ def covers_all_sizes(key: OfferKey, family: str) -> bool:
     """
     if key.option not in (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE):
         return True
-    return (key.os, key.tenancy, key.zone) == ("linux", "shared", "") and family not in INFLEXIBLE_FAMILIES
+    return not key.zone and sizes_share(key.provider, key.os, key.tenancy, family)
+
+
+def sizes_share(provider: Provider, os: str, tenancy: str, family: str) -> bool:
+    """Whether one reserved instance may serve several sizes of the family."""
+    return provider is not Provider.AWS or ((os, tenancy) == ("linux", "shared") and family not in INFLEXIBLE_FAMILIES)
 
 
 Preference = tuple[int, bool, int, Decimal, bool, OfferKey]

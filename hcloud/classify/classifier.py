@@ -138,7 +138,7 @@ def _doubt(error: float, aspect: Aspect, limits: EvidenceLimits) -> str:
     """Why a prediction is not told."""
     if not np.isfinite(error):
         least = calibration.LEAST_HELD_OUT
-        return f"fewer than {least} of the applications seen before were measured there, so no error can be told"
+        return f"fewer than {least} known applications were measured there, so the error is unknown"
     if aspect.is_interference:
         return f"an error of {error:.2g} points is expected, {limits.error(aspect):.2g} allowed"
     return f"an error of {error:.2g} of the value is expected, {limits.error(aspect):.2g} allowed"

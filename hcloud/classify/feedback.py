@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hcloud.classify.classifier import Trained, train
 from hcloud.classify.matrix import Matrix
 from hcloud.model.measured.profile import Predicted
 
@@ -41,7 +40,7 @@ def with_observation(matrix: Matrix, seen: Observation) -> Matrix:
         matrix = _with_row(matrix, seen.app, seen.rising)
     at = matrix.apps.index(seen.app)
     if bool(matrix.rising[at]) != seen.rising:
-        raise ValueError(f"{matrix.aspect}: the metric of {seen.app} is another one than before")
+        raise ValueError(f"{matrix.aspect}: the metric of {seen.app} has changed")
     values = matrix.values.copy()
     values[at, matrix.columns.index(seen.column)] = seen.value
     return replace(matrix, values=values)
@@ -53,8 +52,3 @@ def _with_row(matrix: Matrix, app: str, rising: bool) -> Matrix:
     apps = (*matrix.apps[:at], app, *matrix.apps[at:])
     values = np.insert(matrix.values, at, np.nan, axis=0)
     return replace(matrix, apps=apps, values=values, rising=np.insert(matrix.rising, at, rising))
-
-
-def refitted(trained: Trained, seen: Observation) -> Trained:
-    """The corpus after the observation (Quasar §3.2: overwrite the entry and reconstruct)."""
-    return train(with_observation(trained.matrix, seen))

@@ -116,7 +116,7 @@ def _vector(estimate: Estimate, aspect: Aspect, absent: int | None, most: int = 
     if unknown and absent is None:
         raise EvidenceError(
             f"{aspect} of {estimate.app} is not known for {', '.join(unknown)}",
-            hint="measure what the probes name, or say what an unknown resource counts as",
+            hint="measure the resources listed above, or set the value for unknown resources",
         )
     scores = [columns[name].value if name in columns else float(absent or 0) for name in RESOURCES]
     return tuple(min(max(round(score), 0), most) for score in scores)

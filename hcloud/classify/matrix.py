@@ -77,10 +77,6 @@ class Matrix:
         logs = np.where(self.rising, 1.0, -1.0)[:, None] * np.log(self.values)
         return np.asarray(logs - logs[:, [self.columns.index(self.reference)]]) if self.columns else logs
 
-    def dense(self) -> Flags:
-        """(apps,): which rows are measured in every column."""
-        return np.asarray(~np.isnan(self.values).any(axis=1))
-
     def without(self, apps: Iterable[str]) -> Matrix:
         """The matrix less some of its rows."""
         gone = set(apps)

@@ -24,7 +24,7 @@ Placements = Annotated[
 ]
 Sizings = Annotated[
     list[str] | None,
-    typer.Option("--sizing", help="How much jobs are given: requested, profiled, target (all of these: all)."),
+    typer.Option("--sizing", help="Size of jobs: requested, profiled, target (all: all three)."),
 ]
 Admissions = Annotated[
     list[str] | None,
@@ -34,9 +34,7 @@ Watchings = Annotated[
     list[str] | None,
     typer.Option("--watching", help="Running jobs: off, reactive, sampled, adjust-to-target (all: all), a file."),
 ]
-Audit = Annotated[
-    bool, typer.Option("--audit", help="Rank each server that was taken among all that had room (takes longer).")
-]
+Audit = Annotated[bool, typer.Option("--audit", help="Rank each chosen server among all that had room (slower).")]
 
 
 class Switch(StrEnum):
@@ -50,45 +48,47 @@ Interference = Annotated[
     Switch, typer.Option(help="Whether jobs on one server slow each other down; off is also faster.")
 ]
 Configuration = Annotated[
-    Path | None, typer.Option("--file", "-f", "-c", help="The configuration, else ./hcloud.yaml.")
+    Path | None, typer.Option("--file", "-f", "-c", help="Configuration file (default: ./hcloud.yaml).")
 ]
 TraceFormat = Annotated[
     str | None,
-    typer.Option("--format", help="The trace's format where it is not recognised: see hcloud workload --help."),
+    typer.Option("--format", help="Format of the trace (default: detected); see hcloud workload --help."),
 ]
 TraceKeys = Annotated[
-    list[str] | None, typer.Option("--set", help="A key of the trace's reader, KEY=VALUE; may be repeated.")
+    list[str] | None, typer.Option("--set", help="Option of the trace's reader, KEY=VALUE; may be repeated.")
 ]
 TraceColumns = Annotated[
     str | None,
-    typer.Option("--columns", help="What a table calls its columns: submit=start_time, end=end_time, cores=vcpus."),
+    typer.Option("--columns", help="Map column names: submit=start_time,end=end_time,cores=vcpus."),
 ]
-TraceDecimal = Annotated[
-    str | None, typer.Option("--decimal", help="What stands before the decimals of a table's numbers: a comma, else .")
-]
+TraceDecimal = Annotated[str | None, typer.Option("--decimal", help="Decimal separator of the table (default: .).")]
 TraceWindow = Annotated[
     str | None,
     typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
 ]
-OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure; else the study's own cloud.")]
-OneRegion = Annotated[str | None, typer.Option(help="The region whose prices count.")]
+OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure (default: the study's own cloud).")]
+OneRegion = Annotated[str | None, typer.Option(help="The region for prices.")]
 Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")]
 LargeVcpus = Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")]
 CloudModel = Annotated[
     str | None, typer.Option("--cloud-model", help="Model of the cloud: paper, measured-aws, -gcp, -azure, a file.")
 ]
-Pool = Annotated[int | None, typer.Option(min=1, help="Reserved servers, instead of each strategy's own rule.")]
-PriceRatio = Annotated[float | None, typer.Option(help="On-demand over reserved price, instead of the book's.")]
-Unprofiled = Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")]
+Pool = Annotated[
+    int | None, typer.Option(min=1, help="Number of reserved servers (default: each strategy's own rule).")
+]
+PriceRatio = Annotated[
+    float | None, typer.Option(help="On-demand price divided by reserved price (default: from the price book).")
+]
+Unprofiled = Annotated[bool, typer.Option("--unprofiled", help="Use the users' requests instead of profiles.")]
 DropUnplaceable = Annotated[
     bool, typer.Option("--drop-unplaceable", help="Leave out jobs that fit no type, and say how many.")
 ]
-FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of scenario and chance.")]
+FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of scenario and simulation.")]
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
 ToldOption = Annotated[ToldOutput, typer.Option("--output", "-o", help="What to print.")]
-AsJson = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Short for -o json.")]
 StatePlace = Annotated[
     str | None,
     typer.Option(
@@ -116,7 +116,7 @@ class Splitting(StrEnum):
 Divisible = Annotated[
     Splitting | None, typer.Option(help="Jobs that may run on several machines: all, services, none.")
 ]
-Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]
+Now = Annotated[str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")]
 
 
 def reader_keys(keys: list[str] | None, columns: str | None, decimal: str | None = None) -> tuple[str, ...]:

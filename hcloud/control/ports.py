@@ -12,7 +12,7 @@ from hcloud.model.holdings.live import (
     CommitmentOrder,
     CommitmentQuote,
     Launch,
-    Launched,
+    LaunchOutcome,
     LaunchTemplate,
     Machine,
     Notice,
@@ -70,7 +70,7 @@ class Compute(Account, Protocol):
     def image(self, name: str) -> str:
         """The id that the name of an image stands for now; NotFoundError where there is none."""
 
-    def launch(self, order: Launch) -> Launched:
+    def launch(self, order: Launch) -> LaunchOutcome:
         """Start what is ordered, with its tags, in one call; sent again with the same key it gives the same machines.
 
         Where the order has a template, that says what they are made of, and the provider's own settings do not.

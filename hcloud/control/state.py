@@ -228,7 +228,7 @@ class RingedServer:
     after: Annotated[Ints, RESOURCES]
 
 
-class Candidate:
+class ServerCandidate:
     """A server that was looked at for a job, and what it is ranked by: the ``harm`` that would be done, the ``speed``
     of its type for the job (of 10,000), and two halves of a number of which less is better; ``taken`` is 1 where
     another took it in the meantime."""
@@ -372,7 +372,7 @@ class Control(NamedTuple):
     shelves: Table[Shelf]
     blocks: Table[ShelfBlock]
     rosters: Table[RosterRow]
-    candidates: Table[Candidate]
+    candidates: Table[ServerCandidate]
     audits: Table[AuditedChoice]
     changes: Table[RoomChange]
     local: Table[LocalEntry]

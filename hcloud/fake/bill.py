@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Protocol
 
-from hcloud.fake.ledger import Ledger, Purchase, Rented
+from hcloud.fake.ledger import BoughtCommitment, Ledger, Rented
 from hcloud.model.catalog import BillingRule
 
 HOUR, DAY = 3600, 86_400
@@ -49,7 +49,7 @@ class FakeTariff(Protocol):
     def meters(self, rented: Rented) -> tuple[Meter, ...]:
         """What a machine is charged for, now."""
 
-    def terms(self, purchase: Purchase) -> FakeTerms:
+    def terms(self, purchase: BoughtCommitment) -> FakeTerms:
         """What a purchase costs and gives."""
 
 
@@ -142,12 +142,14 @@ def _charged_by(machine: Rented, rule: BillingRule, at: int) -> int:
     return max(-(-seconds // rule.step_seconds) * rule.step_seconds, rule.minimum_seconds)
 
 
-def _of_term(purchase: Purchase, start: int, end: int) -> int:
+def _of_term(purchase: BoughtCommitment, start: int, end: int) -> int:
     begins = int(purchase.starts_at)
     return max(min(end, begins + purchase.term_seconds) - max(start, begins), 0)
 
 
-def _cover_units(left: Sequence[_Left], held: Sequence[tuple[Purchase, FakeTerms]], hour: tuple[int, int]) -> None:
+def _cover_units(
+    left: Sequence[_Left], held: Sequence[tuple[BoughtCommitment, FakeTerms]], hour: tuple[int, int]
+) -> None:
     pools: defaultdict[str, Decimal] = defaultdict(lambda: NOTHING)
     for purchase, terms in held:
         for pool, units in terms.units.items():
@@ -159,7 +161,9 @@ def _cover_units(left: Sequence[_Left], held: Sequence[tuple[Purchase, FakeTerms
             one.seconds -= covered
 
 
-def _cover_spend(left: Sequence[_Left], held: Sequence[tuple[Purchase, FakeTerms]], hour: tuple[int, int]) -> None:
+def _cover_spend(
+    left: Sequence[_Left], held: Sequence[tuple[BoughtCommitment, FakeTerms]], hour: tuple[int, int]
+) -> None:
     for purchase, terms in held:
         dollars = terms.spend * _of_term(purchase, *hour) / HOUR
         eligible = [

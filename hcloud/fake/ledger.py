@@ -51,7 +51,7 @@ class Rented:
 
 
 @dataclass(slots=True)
-class Purchase:
+class BoughtCommitment:
     """A commitment that was bought; ``key`` is the client's handle, empty where the provider takes none."""
 
     id: str
@@ -89,7 +89,7 @@ class Ledger:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.machines: dict[str, Rented] = {}
-        self.purchases: dict[str, Purchase] = {}
+        self.purchases: dict[str, BoughtCommitment] = {}
         self.requests: list[RecordedRequest] = []
         self.extras: dict[str, dict[str, object]] = {}
         self._number = 0

@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1
     disable_nagle_algorithm = True
-    server: _Server
+    server: _ThreadedServer
 
     def do_GET(self) -> None:
         """Read, ask the cloud, write."""
@@ -131,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the ledger has it."""
 
 
-class _Server(ThreadingHTTPServer):
+class _ThreadedServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
@@ -153,7 +153,7 @@ class FakeServer:
 
     def __init__(self, cloud: FakeCloud, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.cloud = cloud
-        self._server = _Server(cloud, port)
+        self._server = _ThreadedServer(cloud, port)
         self._scheme = "http" if tls is None else "https"
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -232,53 +232,3 @@ def reimages_of(made: Centre, days: float, seed: int) -> Reimages:
     kept = when < days * DAY
     order = np.argsort(when[kept], kind="stable")
     return Reimages(when[kept][order], which[kept][order])
-
-
-class SelfCheck(NamedTuple):
-    """Shares that the study describes: of servers that are periodic or constant, of tenants that are constant, of
-    servers and of tenants that are reimaged at most once a month, and of tenants that change their third of reimages
-    at most eight times in 35 months."""
-
-    predictable_servers: float
-    constant_tenants: float
-    calm_servers: float
-    calm_tenants: float
-    steady_tenants: float
-
-
-def self_check(made: Centre) -> SelfCheck:
-    """What a centre shows of these, of three years."""
-    owner, months = made.servers.tenants.of, 36
-    log = reimages_of(made, months * MONTH / DAY, 1)
-    month = np.minimum((log.times // MONTH).astype(np.int64), months - 1)
-    counts = np.zeros((months, len(made.rate)))
-    np.add.at(counts, (month, owner[log.servers]), 1.0)
-    sizes = np.bincount(owner, minlength=len(made.rate))
-    a_month = counts / sizes
-    each = np.bincount(log.servers, minlength=len(owner)) / months
-    thirds = thirds_of(a_month)
-    changes = (thirds[1:] != thirds[:-1]).sum(axis=0)
-    return SelfCheck(
-        float(sizes[made.pattern != UNPREDICTABLE].sum() / sizes.sum()),
-        float((made.pattern == CONSTANT).mean()),
-        float((each <= 1.0).mean()),
-        float((a_month.mean(axis=0) <= 1.0).mean()),
-        float((changes <= 8).mean()),
-    )
-
-
-def thirds_of(a_month: Floats) -> NDArray[np.int64]:
-    """Of each month (a row) the third of all tenants that each is in, by the mean of the twelve months up to it: in a
-    single month most tenants have none. Of those alike the first are in the lower."""
-    total = np.cumsum(np.vstack([np.zeros(a_month.shape[1]), a_month]), axis=0)
-    ends = np.arange(1, len(a_month) + 1)
-    begins = np.maximum(ends - 12, 0)
-    means = (total[ends] - total[begins]) / (ends - begins)[:, None]
-    ranks = np.argsort(np.argsort(means, axis=1, kind="stable"), axis=1, kind="stable")
-    thirds: NDArray[np.int64] = ranks * 3 // a_month.shape[1]
-    return thirds
-
-
-def scaled(made: CentreShape, servers: int, tenants: int) -> CentreShape:
-    """A centre of another size."""
-    return replace(made, servers=servers, tenants=tenants)

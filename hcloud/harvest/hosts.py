@@ -27,7 +27,7 @@ IDLE, UNKNOWN = "no service", "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HostedContainer:
     """A container of a job: thousandths of a vCPU and MiB."""
 
     job: str
@@ -47,7 +47,7 @@ class IdleHost:
     use: float | None
     lately: float
     asked_memory: int
-    held: tuple[Held, ...] = ()
+    held: tuple[HostedContainer, ...] = ()
     services: tuple[str, ...] = ()
 
     @property
@@ -87,10 +87,10 @@ def free_memory(host: IdleHost, rules: HarvestSet, held: int) -> int:
     return host.memory - kept - held
 
 
-def giving_way(host: IdleHost, rules: HarvestSet) -> list[Held]:
+def giving_way(host: IdleHost, rules: HarvestSet) -> list[HostedContainer]:
     """The containers that have to go, the youngest first, until the reserve is whole. Nobody goes for want of cores
     while nobody knows what the services use."""
-    left, gone = list(host.held), list[Held]()
+    left, gone = list(host.held), list[HostedContainer]()
     cores, reserve, holds = _scaled(rules, host.cores, reserve_of(host.cores, rules), host.held_cores)
     memory = host.held_memory
     while left:

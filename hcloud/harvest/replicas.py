@@ -13,7 +13,7 @@ from hcloud.errors import EvidenceError, InputError
 from hcloud.harvest.centre import Reimages
 from hcloud.harvest.grid import grid_of
 from hcloud.harvest.kernels import compiled, lasting, pool
-from hcloud.harvest.kernels.pool import Pool
+from hcloud.harvest.kernels.pool import BlockPool
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.servers import Servers
 from hcloud.units import counted
@@ -85,7 +85,7 @@ class PlacedSets:
 
     sets: Sets
     told: Ints
-    pool: Pool
+    pool: BlockPool
 
     @property
     def refused(self) -> dict[str, int]:
@@ -145,7 +145,7 @@ def check_replicas(found: ReplicaPool, blocks: int) -> None:
         )
 
 
-def pool_of(found: ReplicaPool, system: str, seed: int) -> Pool:
+def pool_of(found: ReplicaPool, system: str, seed: int) -> BlockPool:
     """The arrays that kernels work on, all servers empty."""
     servers, policy, tenants = found.servers, found.policy, found.servers.tenants.of
     many = len(found.space)
@@ -161,7 +161,7 @@ def pool_of(found: ReplicaPool, system: str, seed: int) -> Pool:
     stream = np.random.default_rng([seed, 4]).integers(1, 2_000_000_000, 2)
     keys = [servers.groups[name].of for name in found.groups] if system == "history" else []
     idle = np.zeros((1, many), np.bool_)
-    return Pool(
+    return BlockPool(
         tenant=tenants.astype(np.int64),
         left=found.blocks.copy(),
         reserved=reserved,

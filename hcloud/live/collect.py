@@ -20,7 +20,7 @@ from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.observe import check_scope, examined, observe
 from hcloud.live.site import Site
 from hcloud.model.holdings.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, Machine, Terminated
-from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, MachineRecord, State
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, OwnedMachine, State
 from hcloud.planning.changes.recall import adopted
 from hcloud.planning.changes.standing import GRACE
 
@@ -58,7 +58,7 @@ def orphans(site: Site, lineages: Sequence[str] = ()) -> tuple[Orphan, ...]:
 def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetime) -> Orphan:
     if machine.address.startswith(WORK) and machine.lineage not in lineages:
         mine = f"of live work {machine.lineage[:8]}"
-        return Orphan(machine, mine, "'hcloud operate status' tells of it, 'hcloud operate stop' ends it")
+        return Orphan(machine, mine, "'hcloud operate status' shows it, 'hcloud operate stop' ends it")
     if PROTECTED_TAG in machine.tags:
         return Orphan(machine, "in no state", "it is protected")
     if machine.launched is None or at - machine.launched < GRACE:
@@ -121,7 +121,7 @@ def collect(site: Site, found: Sequence[Orphan], approval: ChangeApproval) -> tu
         return answer.ending
 
 
-def _rented(machine: Machine, state: State, at: datetime, answer: Terminated) -> MachineRecord:
+def _rented(machine: Machine, state: State, at: datetime, answer: Terminated) -> OwnedMachine:
     """What the log of rentals is told of a machine that nobody held: it was paid for all the same."""
     told = answer.ended.get(machine.id)
     return replace(adopted(machine, state, at), ended=told or at, ended_is_told=told is not None)

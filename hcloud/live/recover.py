@@ -106,7 +106,7 @@ def _generation(site: Site, remains: Remains) -> int:
 
 def _project(site: Site) -> str:
     if site.beginning is None:
-        raise HcloudError("no project is named", hint="live.project in hcloud.yaml")
+        raise HcloudError("no project is configured", hint="live.project in hcloud.yaml")
     return site.beginning.project
 
 
@@ -116,8 +116,7 @@ def _only(named: Sequence[str], borne: Sequence[str]) -> str:
         return candidates[0]
     if not candidates:
         raise HcloudError(
-            "nothing is left that a state could be rebuilt from: no machine bears this project's tags, and no file "
-            "names a lineage",
+            "the state cannot be rebuilt: no machine has this project's tags, and no file names a lineage",
             hint="if nothing was ever applied here, there is nothing to recover",
         )
     raise UsageError(f"{len(candidates)} states are possible: {', '.join(candidates)}", hint="--lineage names one")

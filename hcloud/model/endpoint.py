@@ -17,11 +17,11 @@ def checked_endpoint(url: str, named: str) -> str:
     except ValueError:
         host, parts = "", urlsplit("")
     if parts.scheme not in ("http", "https") or not host or not url.isprintable():
-        raise UsageError(f"{named} is no address", hint="write https://host")
+        raise UsageError(f"{named} is not a URL", hint="write https://host")
     if "@" in parts.netloc or parts.query or parts.fragment:
-        raise UsageError(f"{named} holds a user, a password or a query", hint="an endpoint is scheme, host and port")
+        raise UsageError(f"{named} contains a user, a password or a query", hint="an endpoint is scheme, host and port")
     if parts.scheme == "http" and not _is_loopback(host):
-        raise UsageError(f"{named} is elsewhere and not encrypted", hint="plain http is for this machine only")
+        raise UsageError(f"{named} is remote and not encrypted", hint="plain http is for this machine only")
     return url.rstrip("/")
 
 

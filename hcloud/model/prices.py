@@ -99,7 +99,7 @@ class PriceComparison:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The bundled files whose content is not what the manifest says, and what the checks found in the prices."""
+    """The bundled files whose content does not match the manifest, and what the checks found in the prices."""
 
     files: int
     damaged: tuple[str, ...]

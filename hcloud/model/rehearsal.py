@@ -8,7 +8,7 @@ from decimal import Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RehearsedStep:
     """What came of a step: the command line as a person types it, the lines that matter, and its exit code."""
 
     command: str

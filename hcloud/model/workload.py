@@ -63,7 +63,7 @@ class Provenance:
 
 
 class WindowRule(StrEnum):
-    """Who says which part of a trace counts: the user (``asked``; ``shorter``: all there is, which is less than asked),
+    """Who says which part of a trace counts: the user (``asked``; ``shorter``: the whole trace, which is shorter),
     the trace itself, its jobs (``arrivals``: they come and end within it; ``standing``: most of them outlast the
     submissions), or nobody (``whole``: all of a series)."""
 

@@ -27,9 +27,9 @@ from hcloud.planning.fleets.evaluate import (
 from hcloud.planning.fleets.fleet import Fleet, serve, vcpus_held
 from hcloud.planning.fleets.mix import lower_bound, mixed_reserve, useful_types
 from hcloud.planning.fleets.options import (
+    DemandParts,
     FleetProblem,
     Option,
-    Parts,
     divide,
     find_options,
     ladders_of,
@@ -130,7 +130,7 @@ def decide(
     candidates = [_paced(c, settings) for kept, _ in found for c in kept]
     if not candidates:
         raise EvidenceError(
-            "no instance type is left to plan with",
+            "no instance type matches the settings",
             hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
         )
     options, too_small = find_options(candidates, asked)
@@ -189,7 +189,7 @@ def _evaluated(options: Sequence[Option]) -> tuple[Evaluation, ...]:
 
 
 def _if_divisible(
-    evaluations: Sequence[Evaluation], optimum: ChosenFleet, plain: Parts, asked: FleetProblem
+    evaluations: Sequence[Evaluation], optimum: ChosenFleet, plain: DemandParts, asked: FleetProblem
 ) -> Decimal | None:
     """What the fleet would cost if every job could be split; no more than it costs."""
     if asked.running is None:

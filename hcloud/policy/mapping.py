@@ -141,7 +141,7 @@ class OnDemandOnly(MappingRule, of="mapping", name="on-demand-only", mapping=MAP
         return "the strategy rents on demand only", None, ""
 
 
-class Random(MappingRule, of="mapping", name="random", mapping=MAP_RANDOM):
+class RandomMapping(MappingRule, of="mapping", name="random", mapping=MAP_RANDOM):
     """P1: a coin decides."""
 
     reserved_share: float = share("share of jobs", "reserved_share")

@@ -16,7 +16,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from hcloud.errors import UsageError
 from hcloud.model.json_text import parsed
-from hcloud.model.measured.app import App, CompletionTime, HttpLoad, LoadCommand, Printed, Readiness
+from hcloud.model.measured.app import App, CompletionTime, HttpLoad, LoadCommand, PrintedMetric, Readiness
 from hcloud.model.measured.profile import Metric
 from hcloud.model.workload import JobKind
 from hcloud.profiling.guard import Guard
@@ -112,7 +112,7 @@ class BatchBench:
 
     def _figure(self, took: float, running: RunningProgram) -> float:
         measure = self._app.measure
-        if isinstance(measure, Printed):
+        if isinstance(measure, PrintedMetric):
             return last_number(running.printed(), measure.pattern, self._app.command)
         assert isinstance(measure, CompletionTime)
         return took

@@ -15,7 +15,7 @@ from hcloud import __version__
 from hcloud.errors import HcloudError, UsageError
 from hcloud.installation import pinned_source, requirement
 from hcloud.model.json_text import parsed
-from hcloud.model.measured.app import App, CompletionTime, HttpLoad, Printed
+from hcloud.model.measured.app import App, CompletionTime, HttpLoad, PrintedMetric
 from hcloud.model.measured.profile import Metric
 from hcloud.model.workload import JobKind
 
@@ -135,7 +135,7 @@ def _metric(app: App) -> dict[str, object] | None:
     if isinstance(measure, HttpLoad):
         of = "throughput" if measure.metric.rising else "p99"
         return {"url": measure.url, "connections": measure.connections, "seconds": measure.seconds, "of": of}
-    if isinstance(measure, Printed):
+    if isinstance(measure, PrintedMetric):
         return {"printed": measure.pattern, **_named(measure.metric)}
     return {"load": list(measure.command), "pattern": measure.pattern, **_named(measure.metric)}
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from hcloud.errors import UsageError
 from hcloud.model.measured.app import App, MachineShare
-from hcloud.model.measured.profile import OUT_OF_MEMORY, RESOURCES, Aspect, Failed, Measured, Profile
+from hcloud.model.measured.profile import OUT_OF_MEMORY, RESOURCES, Aspect, FailedMeasurement, Measured, Profile
 from hcloud.model.workload import JobKind
 from hcloud.profiling import place, selfcheck
 from hcloud.profiling.arena import Arena
@@ -39,14 +39,14 @@ Advance = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class MachineFindings:
     """What was found out about the machine: what it can tell of each resource, and how straight each dial is."""
 
     findings: dict[str, ResourceFinding] = field(default_factory=dict)
     dials: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-def learn(known: Known, shape: MachineShare, resources: Sequence[str], advance: Advance) -> None:
+def learn(known: MachineFindings, shape: MachineShare, resources: Sequence[str], advance: Advance) -> None:
     """Find out thoroughly what this machine can tell of some resources, before several programs are measured."""
     cores = place.own_cores()
     with Guard() as guard:
@@ -69,9 +69,9 @@ class ProfilingSession:
     entries: dict[Aspect, dict[str, Measured]] = field(default_factory=dict)
     unmeasurable: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    failures: dict[str, Failed] = field(default_factory=dict)
+    failures: dict[str, FailedMeasurement] = field(default_factory=dict)
     noise: float = 0.0
-    known: Known = field(default_factory=Known)
+    known: MachineFindings = field(default_factory=MachineFindings)
 
     @property
     def stands(self) -> bool:
@@ -97,7 +97,7 @@ class ProfilingSession:
         with Guard() as guard:
             arena = Arena.open(guard, cores, self.app.shape, self.hierarchy)
             self._describe()
-            _Run(self, arena, clock, cores).all(advance)
+            _ProbedRun(self, arena, clock, cores).all(advance)
 
     def record(self, aspect: Aspect, column: str, measured: Measured) -> None:
         """Remember one number."""
@@ -110,7 +110,7 @@ class ProfilingSession:
 
 
 @dataclass(slots=True)
-class _Run:
+class _ProbedRun:
     session: ProfilingSession
     arena: Arena
     clock: TimeBudget
@@ -146,7 +146,7 @@ class _Run:
         """The application did not run in a shape, which tells as much as a number."""
         command = " ".join(self.session.app.command)[:200]
         why = OUT_OF_MEMORY if self.arena.app_cage.ran_out_of_memory() else str(error)
-        self.session.failures[size_name(shape)] = Failed(why, now(), self.session.machine, command)
+        self.session.failures[size_name(shape)] = FailedMeasurement(why, now(), self.session.machine, command)
 
     def _baseline(self, shape: MachineShare, clock: TimeBudget, first: TimeBudget) -> None:
         """Repeats as far as one clock goes; the warm-up and the first run may take as long as the other says."""

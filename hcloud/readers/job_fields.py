@@ -59,7 +59,7 @@ def job_orders(
 ) -> tuple[JobOrder, ...]:
     """The job of a row, in a piece for each of its servers. What is wrong with it is noted, with its column, what
     stands there and what is allowed; then there is none."""
-    row = _Row(cells, note)
+    row = _JobRow(cells, note)
     servers = row.read("servers", _servers, 1)
     order = _job_order(row, times, servers)
     if servers > 1 and len(order.id) > (most := _LONGEST_ID - len(f".{servers}")):
@@ -71,7 +71,7 @@ def job_orders(
     return () if row.is_wrong else in_pieces(order, servers)
 
 
-def _job_order(row: _Row, times: Times, servers: int) -> JobOrder:
+def _job_order(row: _JobRow, times: Times, servers: int) -> JobOrder:
     """The job of a row as a whole; one that does not say what it needs gets the usual on each of its servers."""
     kind = row.read("kind", _kind, JobKind.BATCH)
     order = JobOrder(
@@ -101,7 +101,7 @@ def _job_order(row: _Row, times: Times, servers: int) -> JobOrder:
 T = TypeVar("T")
 
 
-class _Row:
+class _JobRow:
     """The cells of a row; an empty cell says nothing."""
 
     def __init__(self, cells: Mapping[str, object], note: Callable[[str, str, str], None]) -> None:

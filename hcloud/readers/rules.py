@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_v
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import PurchaseOption, ScopeName
-from hcloud.model.plans.gate import Check, Level, Rule
+from hcloud.model.plans.gate import Check, GateRule, Level
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, validated
 from hcloud.units import parse_duration
@@ -70,7 +70,7 @@ class RuleSection(Section):
     name: Annotated[str, Field(min_length=1, max_length=80)] | None = Field(
         None, description="What it is called in reports; else its check. No two rules are called the same."
     )
-    level: Level = Field(Level.DENY, description="deny: exit 3 where it is not kept; warn: only said.")
+    level: Level = Field(Level.DENY, description="deny: exit 3 if the rule is broken; warn: only a warning.")
     required: bool | None = Field(
         None,
         description="Exit 9 where the plan lacks what it takes to check. Default: where it denies.",
@@ -88,7 +88,7 @@ class RuleSection(Section):
     options: Annotated[tuple[PurchaseOption, ...], Field(min_length=1)] | None = Field(
         None, description="Allowed ways to pay for what is not owned already."
     )
-    tags: Patterns | None = Field(None, description="Tags that every machine to launch has to bear.")
+    tags: Patterns | None = Field(None, description="Tags that every machine to launch must have.")
     commitment: Amount | None = Field(None, description="Dollars over the terms of all there is to buy, at most.")
     committed_share: Share | None = Field(None, description="Part of the vCPUs that may be committed, owned included.")
     longest_term: Years | None = Field(None, description="The longest term of what there is to buy, 1y or 3y.")
@@ -112,7 +112,7 @@ class RuleSection(Section):
         """The one check it has."""
         return next(check for check in Check if getattr(self, check.value) is not None)
 
-    def rule(self) -> Rule:
+    def rule(self) -> GateRule:
         """The rule as it is checked."""
         check = self.check
         bound = number = getattr(self, check.value)
@@ -122,7 +122,7 @@ class RuleSection(Section):
         if isinstance(bound, HistorySection):
             term, number = bound.term, bound.minimum
         is_list = isinstance(bound, tuple)
-        return Rule(
+        return GateRule(
             name=self.name or (check.value if self.level is Level.DENY else f"{check.value} ({self.level})"),
             check=check,
             level=self.level,
@@ -147,7 +147,7 @@ def rules_schema() -> dict[str, Any]:
     return RulesFile.model_json_schema()
 
 
-def load_rules(path: Path) -> tuple[Rule, ...]:
+def load_rules(path: Path) -> tuple[GateRule, ...]:
     """The rules of a file. Raises UsageError where there is none, InputError with every problem in it."""
     if not path.is_file():
         raise UsageError(f"{path}: no such file of rules", hint="name one with --rules; docs/guides/plan.md shows one")
@@ -162,7 +162,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
     return parse_rules(content, str(path))
 
 
-def parse_rules(content: dict[str, object], name: str) -> tuple[Rule, ...]:
+def parse_rules(content: dict[str, object], name: str) -> tuple[GateRule, ...]:
     """The rules of a file's content; raises InputError with every problem, its place and a did-you-mean."""
     rules = tuple(section.rule() for section in validated(RulesFile, content, name, "rules").rules)
     if twice := sorted(set(_twice(rules))):
@@ -170,7 +170,7 @@ def parse_rules(content: dict[str, object], name: str) -> tuple[Rule, ...]:
     return rules
 
 
-def _twice(rules: tuple[Rule, ...]) -> Iterator[str]:
+def _twice(rules: tuple[GateRule, ...]) -> Iterator[str]:
     seen: set[str] = set()
     for rule in rules:
         if rule.name in seen:

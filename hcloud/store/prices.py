@@ -18,8 +18,8 @@ from hcloud.errors import HcloudError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
 from hcloud.model.json_text import parsed, written
 from hcloud.store.files.checked import check_version
-from hcloud.store.files.whole import SHOWN, whole_file
 from hcloud.units import parse_decimal, plain
+from hcloud.whole_files import SHOWN, whole_file
 
 DIRECTORY_VARIABLE = "HYC_PRICES"
 FORMAT_VERSION = "1.0"

@@ -40,7 +40,7 @@ def refuse_unsimulated(strategy: str | None, asked: Mapping[str, object]) -> Non
     for flag, value in asked.items():
         if value is not None:
             raise UsageError(
-                f"--{flag} is about simulated strategies, and none is named",
+                f"--{flag} needs a simulated strategy, and none is given",
                 hint="add --strategy auto, or operation.strategy in hcloud.yaml",
             )
 

@@ -19,19 +19,19 @@ SUFFIXES = (".png", ".svg", ".html")
 def check_picture(path: Path) -> None:
     """UsageError where a picture cannot be saved under that name: ask before long work."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{path}: write to a name that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+        raise UsageError(f"{path}: the file name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
     check_place(path, "a picture", UsageError)
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}")
+        raise UsageError(f"{path}: folder {path.parent} does not exist")
 
 
 def check_page(path: Path) -> None:
     """UsageError where a page cannot be written to that name; a page may replace a page."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{path}: a page is written to a name that ends in .html")
+        raise UsageError(f"{path}: the file name of a page must end in .html")
     check_place(path, "a page", UsageError)
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}")
+        raise UsageError(f"{path}: folder {path.parent} does not exist")
 
 
 def check_folder(path: Path, suffix: str) -> None:
@@ -43,7 +43,7 @@ def check_folder(path: Path, suffix: str) -> None:
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path} is no folder")
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}")
+        raise UsageError(f"{path}: folder {path.parent} does not exist")
 
 
 def save_drawn(drawn: Drawn, path: Path, title: str) -> None:

@@ -13,7 +13,7 @@ from bill_lines import Bill, CommitmentLine, HourBill, Usage, UsageLine
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover.google import price_ratio, unit_prices
 from hcloud.catalog.cover.hour import layout_of, rows_of
-from hcloud.catalog.cover.steps import ONE, CoverLayout, UsageKind, UsageRow, bought_offer
+from hcloud.catalog.cover.steps import ONE, CoverLayout, RanOffer, UsageRow, bought_offer
 from hcloud.catalog.cover.sustained import Scope, charged_unit_hours, sustained_scope
 from hcloud.catalog.quote import amortised_cost, commitment_cost, usage_cost
 from hcloud.errors import EvidenceError
@@ -74,7 +74,7 @@ class _Matching:
     """Usage slots as priced rows and commitments in a fixed order: what every hour of a bill shares."""
 
     book: PriceBook
-    slots: tuple[UsageKind, ...]
+    slots: tuple[RanOffer, ...]
     rows: tuple[UsageRow, ...]
     commitments: tuple[CommitmentTerm, ...]
 
@@ -142,7 +142,7 @@ def whole_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
 
 def _matching(hours: Sequence[Sequence[Usage]], commitments: Iterable[CommitmentTerm], book: PriceBook) -> _Matching:
     ordered = tuple(sorted(commitments, key=_order))
-    slots = tuple(sorted({UsageKind(u.key, u.zone) for usages in hours for u in usages if u.instance_hours}))
+    slots = tuple(sorted({RanOffer(u.key, u.zone) for usages in hours for u in usages if u.instance_hours}))
     return _Matching(book, slots, rows_of(slots, {c.offer.key.provider for c in ordered}, book), ordered)
 
 
@@ -182,12 +182,12 @@ def _next_change(commitments: Sequence[CommitmentTerm], hour: int) -> float:
     return min(edges, default=float("inf"))
 
 
-def _vector(usages: Sequence[Usage], index: Mapping[UsageKind, int]) -> Vector:
+def _vector(usages: Sequence[Usage], index: Mapping[RanOffer, int]) -> Vector:
     """Instance-hours by slot."""
     amounts = [ZERO] * len(index)
     for usage in usages:
         if usage.instance_hours:
-            amounts[index[UsageKind(usage.key, usage.zone)]] += usage.instance_hours
+            amounts[index[RanOffer(usage.key, usage.zone)]] += usage.instance_hours
     return tuple(amounts)
 
 

@@ -147,7 +147,7 @@ def test_what_nobody_saw_end_is_charged_until_it_was_missed_and_said_to_be(renti
     charged = sum((c.costs.billed for c in report.charges if c.resource == first), Decimal(0))
     unseen = 0 if told else days * 24
     assert cents(charged - billed) == cents(renting.hourly(renting.kind.types[0]) * unseen)
-    assert any("the cloud told no end" in note for note in report.notes) == (not told)
+    assert any("the cloud reported no end" in note for note in report.notes) == (not told)
 
 
 @pytest.mark.parametrize("name", ["aws", "gcp", "azure"])

@@ -179,7 +179,7 @@ def test_no_machines_no_credentials_and_a_clock_that_is_off(
     with pytest.raises(CredentialsError):
         past.fetch(out)
     out.write_text("mine")
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         past.fetch(out)
 
 

@@ -97,5 +97,5 @@ def test_no_machines_no_project_and_bad_credentials(
     past.account = ""
     for name in ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCLOUD_PROJECT"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(UsageError, match="no project is named"):
+    with pytest.raises(UsageError, match="no project is configured"):
         past.fetch(tmp_path / "machines.csv")

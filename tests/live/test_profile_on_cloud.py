@@ -38,7 +38,7 @@ from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.profile_cloud import Errand, NoMachineError, profile_on_cloud
 from hcloud.usecases.live.state import open_store
-from hcloud.usecases.measuring.profile_run import Probing
+from hcloud.usecases.measuring.profile_run import ProbeRequest
 from hcloud.usecases.tools.fake import environment, size_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
@@ -86,7 +86,7 @@ class Stage:
 
     def run(self, **more: Any) -> None:
         app = load_app(None, {"name": "nap", "command": ["sleep", "1"], "time_cap": "5min"})
-        errand = Errand(app, Probing(()), self.folder / "nap.yaml", **more)
+        errand = Errand(app, ProbeRequest(()), self.folder / "nap.yaml", **more)
         profile_on_cloud(self.ground(), errand, lambda share: None, lambda: self.stopped)
 
     def faults(self, *rules: dict[str, object], **more: object) -> None:

@@ -15,7 +15,7 @@ from memory_store import MemoryDisk
 
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.fake.ledger import Ledger, Purchase, Rented
+from hcloud.fake.ledger import BoughtCommitment, Ledger, Rented
 from hcloud.live.applying.outcome import ApplyOutcome, ApplyResult
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, CommitmentOrder, CommitmentQuote
@@ -97,7 +97,7 @@ def v2_only_what_was_approved_is_bought(
     assert dollars <= ceiling, f"V2: {dollars} committed, {ceiling} is the ceiling"
 
 
-def _order(bought: Purchase) -> CommitmentOrder:
+def _order(bought: BoughtCommitment) -> CommitmentOrder:
     order = bought.detail["order"]
     assert isinstance(order, CommitmentOrder)
     return order

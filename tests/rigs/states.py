@@ -15,7 +15,7 @@ from hcloud.control.ports import StateStore
 from hcloud.errors import InputError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote, Launch, Machine, MachineState, Owner, Scope
-from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, MachineRecord, State
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, OwnedMachine, State
 from hcloud.store.files.disk import Disk
 from hcloud.store.states.in_directory import FileStateStore
 
@@ -26,8 +26,8 @@ SCOPE = Scope("aws", "123456789012", "us-east-1")
 KEY = "ab" * 16
 
 
-def a_record(number: int = 1) -> MachineRecord:
-    return MachineRecord(
+def a_record(number: int = 1) -> OwnedMachine:
+    return OwnedMachine(
         id=f"i-{number:08x}",
         address=f"pool-{number}",
         key=f"{number:032x}",

@@ -12,7 +12,7 @@ from hcloud.catalog.bills.days import RentalCharge, clock_hours, month_of
 from hcloud.catalog.bills.terms import Term
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover.hour import layout_of, rows_of
-from hcloud.catalog.cover.steps import CoveredResource, CoverLayout, UsageKind, UsageRow
+from hcloud.catalog.cover.steps import CoveredResource, CoverLayout, RanOffer, UsageRow
 from hcloud.catalog.cover.sustained import Scope, charged_unit_hours, sustained_scope
 from hcloud.model.report import Period
 from hcloud.units import SECONDS_PER_HOUR
@@ -74,7 +74,7 @@ class Cover:
 
     def __init__(self, rentals: Sequence[RentalCharge], terms: Sequence[Term], book: PriceBook) -> None:
         self.rentals, self._terms, self._book = rentals, terms, book
-        slots = [UsageKind(r.offers.contracted.key, r.usage.zone) for r in rentals]
+        slots = [RanOffer(r.offers.contracted.key, r.usage.zone) for r in rentals]
         distinct = sorted(set(slots))
         index = {slot: at for at, slot in enumerate(distinct)}
         self._slot_of = [index[slot] for slot in slots]

@@ -124,11 +124,11 @@ def _check(told: Commitment) -> None:
         raise EvidenceError(f"commitment {told.id} is charged in {told.currency}; reports are in USD")
     if not told.hourly and not told.upfront:
         hint = "say it in section owned of hcloud.yaml: it is then reported on at the price book's price"
-        raise EvidenceError(f"commitment {told.id} ({told.option}): the cloud does not say what it costs", hint=hint)
+        raise EvidenceError(f"commitment {told.id} ({told.option}): the cloud returned no price for it", hint=hint)
     if not told.option.is_spend_based and told.count < 1:
-        raise EvidenceError(f"commitment {told.id} ({told.option}): the cloud does not say how many it is for")
+        raise EvidenceError(f"commitment {told.id} ({told.option}): the cloud returned no count for it")
     if told.option is PurchaseOption.FLEXIBLE_COMMITTED_USE and not told.instance_type:
-        raise EvidenceError(f"commitment {told.id} ({told.option}): what it covers is not told")
+        raise EvidenceError(f"commitment {told.id} ({told.option}): the cloud does not report what it covers")
 
 
 def _type_of(told: Commitment, tariff: Tariff) -> str:
@@ -139,5 +139,7 @@ def _type_of(told: Commitment, tariff: Tariff) -> str:
     types = tariff.book.types.items()
     found = min((n for (p, n), t in types if p == tariff.provider and t.family == named), default=None)
     if found is None:
-        raise EvidenceError(f"commitment {told.id} is for family {named!r}, of which the price book knows no type")
+        raise EvidenceError(
+            f"commitment {told.id} is for family {named!r}, and the price book has no type of that family"
+        )
     return found

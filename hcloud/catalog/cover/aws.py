@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.cover.steps import ONE, CoverLayout, UsageKind, UsageRow, draw_by_discount, plan_rate, whole_row
+from hcloud.catalog.cover.steps import ONE, CoverLayout, RanOffer, UsageRow, draw_by_discount, plan_rate, whole_row
 from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.usage import CommitmentTerm
@@ -20,7 +20,7 @@ _RESERVED = (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
 
 
 def rows(
-    slots: Sequence[tuple[int, UsageKind]],
+    slots: Sequence[tuple[int, RanOffer]],
     book: PriceBook,
     *,
     split: bool,  # noqa: ARG001 - what AWS sells pays for licences, too

@@ -11,7 +11,7 @@ from hcloud.catalog.cover.steps import (
     ONE,
     CoveredResource,
     CoverLayout,
-    UsageKind,
+    RanOffer,
     UsageRow,
     draw_by_discount,
     families_in_plan,
@@ -24,7 +24,7 @@ from hcloud.model.usage import CommitmentTerm
 PROVIDER = Provider.AZURE
 
 
-def rows(slots: Sequence[tuple[int, UsageKind]], book: PriceBook, *, split: bool) -> list[UsageRow]:
+def rows(slots: Sequence[tuple[int, RanOffer]], book: PriceBook, *, split: bool) -> list[UsageRow]:
     """One row a slot and, where ``split``, a second for the licence in the price of other systems than Linux.
 
     Reservations and savings plans cover the compute meter, which is that of Linux; software is charged beside it

@@ -13,7 +13,7 @@ from hcloud.catalog.cover.steps import (
     ONE,
     CoveredResource,
     CoverLayout,
-    UsageKind,
+    RanOffer,
     UsageRow,
     bare_key,
     bought_offer,
@@ -48,7 +48,7 @@ class UnitPrices(NamedTuple):
         return vcpus * self.vcpu + memory_gib * self.gib
 
 
-def rows(slots: Sequence[tuple[int, UsageKind]], book: PriceBook, *, split: bool) -> list[UsageRow]:
+def rows(slots: Sequence[tuple[int, RanOffer]], book: PriceBook, *, split: bool) -> list[UsageRow]:
     """Rows for vCPUs, memory and the rest of each slot, or one whole row where its price does not come apart.
 
     Slots are split where ``split`` (there are commitments) or the series has sustained use. Raises EvidenceError for
@@ -198,7 +198,7 @@ def _cover_series(
 
 def _stays_whole(key: OfferKey, book: PriceBook) -> bool:
     """Whether usage of the type is one whole row: asks the very function that splits usage, so that both agree."""
-    whole = whole_row(0, UsageKind(_on_demand(key), ""), book)
+    whole = whole_row(0, RanOffer(_on_demand(key), ""), book)
     return _split(whole, book)[0].resource is CoveredResource.INSTANCE
 
 

@@ -6,16 +6,16 @@ from collections.abc import Collection, Sequence
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover import aws, azure, google
-from hcloud.catalog.cover.steps import CoverLayout, UsageKind, UsageRow
+from hcloud.catalog.cover.steps import CoverLayout, RanOffer, UsageRow
 from hcloud.model.catalog import Provider
 from hcloud.model.usage import CommitmentTerm
 
 _PROVIDERS = (aws, azure, google)
 
 
-def rows_of(slots: Sequence[UsageKind], committed: Collection[Provider], book: PriceBook) -> tuple[UsageRow, ...]:
+def rows_of(slots: Sequence[RanOffer], committed: Collection[Provider], book: PriceBook) -> tuple[UsageRow, ...]:
     """The rows of these kinds of usage; ``committed`` are the providers of whom commitments are held."""
-    of: dict[Provider, list[tuple[int, UsageKind]]] = {provider: [] for provider in Provider}
+    of: dict[Provider, list[tuple[int, RanOffer]]] = {provider: [] for provider in Provider}
     for index, slot in enumerate(slots):
         of[slot.key.provider].append((index, slot))
     return tuple(row for p in _PROVIDERS for row in p.rows(of[p.PROVIDER], book, split=p.PROVIDER in committed))

@@ -20,7 +20,7 @@ ONE = Decimal(1)
 _SAME_DISCOUNT = Decimal("1e-12")
 
 
-class UsageKind(NamedTuple):
+class RanOffer(NamedTuple):
     """One kind of usage: the on-demand offer and the zone it ran in."""
 
     key: OfferKey
@@ -131,7 +131,7 @@ class CoverLayout:
         self.steps.extend(PoolDraw(s.pool + offset, s.row, s.weight) for s in other.steps)
 
 
-def whole_row(index: int, slot: UsageKind, book: PriceBook) -> UsageRow:
+def whole_row(index: int, slot: RanOffer, book: PriceBook) -> UsageRow:
     """The row of usage that is matched by the instance; raises EvidenceError for an unknown price or type."""
     offer, shape = book.offer(slot.key), book.instance_type(slot.key.provider, slot.key.instance_type)
     return UsageRow(index, slot.key, slot.zone, shape, CoveredResource.INSTANCE, ONE, offer.hourly, ONE)

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from hcloud.usecases.commitments.ground import CommitSelection
 
 app = typer.Typer(
-    help="Reserved instances, savings plans and committed use: what to buy and why, bought once",
+    help="Reserved instances, savings plans and committed use: recommend, buy, list, cancel",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
-PlanFile = Annotated[Path | None, typer.Argument(help="A plan of 'hcloud plan --out'; else one is made now.")]
-Region = Annotated[str | None, typer.Option(help="The region, where a plan has several.")]
+PlanFile = Annotated[Path | None, typer.Argument(help="A plan file (default: make a plan now).")]
+Region = Annotated[str | None, typer.Option(help="The region, if a plan has several.")]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def recommend(
     where: RecommendFlags,
     shown: Printed,
 ) -> None:
-    """What to commit to and why; with --cloud less what is held there already. Buys nothing."""
+    """Which commitments to buy and why; with --cloud minus existing ones. Buys nothing."""
     from hcloud.usecases.commitments.recommend import recommend as find
     from hcloud.views.commitments.commit import show_recommendation
     from hcloud.views.commitments.documents import RecommendationDocument
@@ -82,12 +82,12 @@ def plan_(
     out: Annotated[Path, typer.Option(help="Write the purchase plan to this file.")],
     plan: PlanFile = None,
     where: CommitFlags,
-    later: Annotated[bool, typer.Option("--later", help="Also queue what begins later.")] = False,
+    later: Annotated[bool, typer.Option("--later", help="Also queue commitments that start later.")] = False,
     max_plan_age: Annotated[str | None, typer.Option(help="Accept older plans, for example 14d.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Accept older prices, for example 90d.")] = None,
     shown: ToldAt,
 ) -> None:
-    """Ask the cloud what is held and what the rest costs now, and write a purchase plan. Buys nothing."""
+    """Compare with the account's commitments, get quotes, and write a purchase plan. Buys nothing."""
     from hcloud.store.purchase_file import purchase_document
     from hcloud.usecases.commitments.plan import PurchasePlanRequest, plan_purchases
     from hcloud.views.commitments.commit import show_planned
@@ -109,13 +109,13 @@ def plan_(
 def apply_(
     ctx: typer.Context,
     *,
-    plan: Annotated[Path, typer.Argument(help="A purchase plan of 'hcloud commit plan'.")],
+    plan: Annotated[Path, typer.Argument(help="A purchase plan from 'hcloud commit plan'.")],
     where: CloudFlags,
-    approve_commit: Annotated[str | None, typer.Option(help="The digest of the purchase plan, without asking.")] = None,
-    amount: Annotated[str | None, typer.Option(help="The dollars it commits, without asking.")] = None,
+    approve_commit: Annotated[str | None, typer.Option(help="Confirm with the digest of the purchase plan.")] = None,
+    amount: Annotated[str | None, typer.Option(help="Confirm with the dollars that it commits.")] = None,
     shown: Told,
 ) -> None:
-    """Buy a purchase plan, once: needs commitments.enabled, HYC_ALLOW_PURCHASE=1 and the amount typed by a person."""
+    """Buy a purchase plan, once: needs commitments.enabled, HYC_ALLOW_PURCHASE=1 and the amount typed in."""
     from hcloud.usecases.commitments.apply import apply_purchases
     from hcloud.views.commitments.commit import show_applied
     from hcloud.views.commitments.documents import PurchasedDocument
@@ -135,7 +135,7 @@ def list_(
     where: CommitFlags,
     shown: Printed,
 ) -> None:
-    """The ledger of purchases and, with --cloud, what the cloud holds, side by side."""
+    """The ledger of purchases; with --cloud beside the account's commitments."""
     from hcloud.usecases.commitments.held import list_commitments
     from hcloud.views.commitments.commit import show_holdings
     from hcloud.views.commitments.documents import HoldingsDocument
@@ -155,7 +155,7 @@ def cancel(
     where: CommitFlags,
     yes: Yes = False,
 ) -> None:
-    """Give a commitment back, or dequeue one that has not begun, where the published terms allow it."""
+    """Return a commitment, or cancel a queued one, if the published terms allow it."""
     from hcloud.usecases.commitments.cancel import cancel_commitment
 
     terminal = session(ctx).terminal
@@ -169,12 +169,14 @@ def cancel(
 def resolve(
     ctx: typer.Context,
     *,
-    key: Annotated[str | None, typer.Argument(help="The key of a purchase; all that are unknown without it.")] = None,
-    bought: Annotated[str | None, typer.Option(help="The id of the commitment that it became.")] = None,
-    not_bought: Annotated[bool, typer.Option("--not-bought", help="It was not made.")] = False,
+    key: Annotated[
+        str | None, typer.Argument(help="The key of a purchase (default: all with an unknown outcome).")
+    ] = None,
+    bought: Annotated[str | None, typer.Option(help="It was bought: the commitment's id.")] = None,
+    not_bought: Annotated[bool, typer.Option("--not-bought", help="It was not bought.")] = False,
     where: CloudFlags,
 ) -> None:
-    """Settle purchases whose outcome is unknown: look again, or note what you found out."""
+    """Resolve purchases with an unknown outcome: check again, or state the outcome."""
     from hcloud.usecases.commitments.apply import Word
     from hcloud.usecases.commitments.apply import resolve as settle
     from hcloud.views.commitments.commit import show_resolved
@@ -227,7 +229,7 @@ def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> App
             return PurchaseApproval(digest, amount)
         if digest is not None or amount is not None or not _somebody_there(ctx):
             raise ConfirmationError(
-                "a purchase needs its amount typed by a person, and there is nobody to ask; nothing was bought",
+                "a purchase needs its amount typed at a terminal, and there is none; nothing was bought",
                 hint=f"--approve-commit {plan.digest} --amount {plain(cents(plan.amount))} approves exactly this",
             )
         typed = typer.prompt(

@@ -30,22 +30,22 @@ class DiffFormat(StrEnum):
 @app.command()
 def diff(
     ctx: typer.Context,
-    base: Annotated[Path, typer.Argument(help="The plan file before; - where there is none yet.")],
-    head: Annotated[Path, typer.Argument(help="The plan file after.")],
+    base: Annotated[Path, typer.Argument(help="The earlier plan file; - if there is none yet.")],
+    head: Annotated[Path, typer.Argument(help="The new plan file.")],
     output: Annotated[DiffFormat, typer.Option("--output", "-o", help="What to print.")] = DiffFormat.TABLE,
     json_: AsJson = False,
     name: Annotated[
-        str, typer.Option(help="Name in the marker of the Markdown, by which a comment is updated in place.")
+        str, typer.Option(help="Name in the Markdown marker, so that a comment can be updated in place.")
     ] = "plan",
     base_missing_ok: Annotated[
-        bool, typer.Option("--base-missing-ok", help="Take a file that is not there for no plan at all.")
+        bool, typer.Option("--base-missing-ok", help="Treat a missing file as no plan.")
     ] = False,
     now: Now = None,
-    detailed_exitcode: Annotated[bool, typer.Option("--detailed-exitcode", help="Exit 2 where they differ.")] = False,
+    detailed_exitcode: Annotated[bool, typer.Option("--detailed-exitcode", help="Exit 2 if they differ.")] = False,
 ) -> None:
-    """What changes from one plan to the next: dollars, what is bought, prices, demand, quality, settings.
+    """Compare two plans: dollars, purchases, prices, demand, quality, settings.
 
-    As Markdown it is the comment for a pull request.
+    With -o md it prints a comment for a pull request.
     """
     from hcloud.usecases.deciding.diff import compare
 

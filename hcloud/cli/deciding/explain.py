@@ -28,9 +28,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def explain(
     ctx: typer.Context,
-    plan: Annotated[
-        Path, typer.Argument(help="A plan written with 'hcloud plan --out', a purchase plan, or with --job a journal.")
-    ],
+    plan: Annotated[Path, typer.Argument(help="A plan file, a purchase plan or, with --job, a journal.")],
     address: Annotated[
         str | None, typer.Argument(help="The same as --why-not: a type, an option, a plan or a full address.")
     ] = None,
@@ -41,17 +39,19 @@ def explain(
         ),
     ] = None,
     commitment: Annotated[
-        str | None, typer.Option(help="A commitment the plan buys (its address, or a part of it): why so many.")
+        str | None, typer.Option(help="Why the plan buys so many of this commitment (address or part of it).")
     ] = None,
-    job: Annotated[str | None, typer.Option(help="A job of a journal: why it waited and went where it went.")] = None,
+    job: Annotated[
+        str | None, typer.Option(help="Why this job of a journal waited, and why it ran where it did.")
+    ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Everything: all refusals with their margins, and every assumption.")
+        bool, typer.Option("--full", help="All rejected options with their margins, and all assumptions.")
     ] = False,
     output: Annotated[PlanFormat, typer.Option("--output", "-o", help="What to print.")] = PlanFormat.TABLE,
-    json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Short for -o json.")] = False,
     now: Now = None,
 ) -> None:
-    """Why this plan, why not another one, why so many, why a job waited; and what would change each answer."""
+    """Why this plan, why not another, why so many, why a job waited; and what would change each answer."""
     shown = PlanFormat.JSON if json_ else output
     asked = [name for name in (address, why_not, commitment, job) if name is not None]
     if len(asked) > 1:

@@ -14,7 +14,7 @@ app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
 @app.callback()
 def export() -> None:
-    """A plan in the form that other tools obey."""
+    """Export a plan for other tools."""
 
 
 @app.command()
@@ -22,11 +22,11 @@ def karpenter(
     ctx: typer.Context,
     plan: Annotated[Path, typer.Argument(help="A plan file written with 'hcloud plan --out'.")],
     node_class: Annotated[str, typer.Option(help="The EC2NodeClass or AKSNodeClass of the nodes.")] = "default",
-    region: Annotated[str | None, typer.Option(help="The cluster's region, where the plan has several.")] = None,
+    region: Annotated[str | None, typer.Option(help="The cluster's region, if the plan has several.")] = None,
 ) -> None:
-    """Print Karpenter's NodePools, the reserve first, and a NodeOverlay by which the reserve costs nothing more.
+    """Print Karpenter's NodePools, the reserve first, and a NodeOverlay that prices the reserve at zero.
 
-    Limits are what the plan reserves, and its peak of what it rents. NodeOverlays need Karpenter's feature gate
+    Limits are the plan's reserve and its peak on demand. NodeOverlays need Karpenter's feature gate
     NodeOverlay=true.
     """
     from hcloud.store.plan_file import load_plan

@@ -28,7 +28,7 @@ def page(
 ) -> None:
     """A plan as one page of HTML that loads nothing: to read, print and send.
 
-    It says the decision with its dollars, demand against the reserve, what other strategies would cost and do, what
+    It shows the decision with its dollars, demand against the reserve, what other strategies would cost and do, what
     happens if demand falls, what would change, why nothing else was taken, and what all of it rests on.
     """
     from hcloud.store.files.whole import write_shown
@@ -49,7 +49,7 @@ def page(
         from hcloud.views.pictures import save_drawn
 
         if not isinstance(made, WholePlan):
-            raise UsageError(f"{plan} holds the changes of a fleet, of which there are no pictures")
+            raise UsageError(f"{plan} contains changes of a fleet, which have no pictures")
         pictures.mkdir(exist_ok=True)
         for name, drawn in drawn_of(made).items():
             save_drawn(drawn, pictures / f"{name}.{picture_format}", f"{made.workload.name}: {drawn.title}")

@@ -94,7 +94,7 @@ def plan(
     budget: Annotated[float | None, typer.Option(help="Most dollars a month.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Fewest seeds of each point [3].")] = None,
     cloud_model: CloudModel = None,
-    frontier: Annotated[bool, typer.Option("--frontier", help="Show every point that was simulated.")] = False,
+    frontier: Annotated[bool, typer.Option("--frontier", help="Show every simulated point.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw dollars against quality to FILE.png, .svg, .html.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
     cloud: WhichCloud = None,
@@ -104,21 +104,22 @@ def plan(
         typer.Option(metavar="UTIL", help="Run batch in idle hours of what is reserved; UTIL has the use of services."),
     ] = None,
     servers: Annotated[
-        Path | None, typer.Option("--servers", help="With --harvest: whose machines UTIL is of (servers.csv).")
+        Path | None,
+        typer.Option("--servers", help="With --harvest: the servers of UTIL and their tenants (servers.csv)."),
     ] = None,
     harvest_set: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="With --harvest: how UTIL is read, as --set for traces."),
     ] = None,
     harvest_policy: Annotated[
-        Path | None, typer.Option(help="With --harvest: numbers of your own instead of policies/harvest.yaml.")
+        Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
     ] = None,
     now: Now = None,
     detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit 2 when it would change or buy something.")
+        bool, typer.Option("--detailed-exitcode", help="Exit 2 if the plan changes or buys something.")
     ] = False,
 ) -> None:
-    """How much to reserve, where and for which term, and what stays on demand.
+    """How much to reserve, where and for which term; the rest on demand.
 
     With --cloud the plan is compared with the running machines, and the changes of 'hcloud apply' are shown.
     """

@@ -13,7 +13,7 @@ from hcloud.cli.main import session
 from hcloud.usecases.asked import moment
 
 app = typer.Typer(
-    help="Rules that a plan has to keep: check",
+    help="Check a plan against your rules: check",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -41,10 +41,10 @@ def check(
     plan: Annotated[Path, typer.Argument(help="A plan file written with 'hcloud plan --out'.")],
     rules: Annotated[Path, typer.Option("--rules", help="The rules, see docs/guides/plan.md.")] = Path("rules.yaml"),
     base: Annotated[
-        Path | None, typer.Option("--base", help="The plan file before, for rules on increases; - where there is none.")
+        Path | None, typer.Option("--base", help="The earlier plan file, for rules on increases; - if there is none.")
     ] = None,
     base_missing_ok: Annotated[
-        bool, typer.Option("--base-missing-ok", help="Take a --base that is not there for no plan at all.")
+        bool, typer.Option("--base-missing-ok", help="Treat a missing --base as no plan.")
     ] = False,
     output: Annotated[VerdictFormat, typer.Option("--output", "-o", help="What to print.")] = VerdictFormat.TABLE,
     json_: AsJson = False,
@@ -53,12 +53,12 @@ def check(
 ) -> None:
     """Check a plan against rules: budgets, places, types, commitments, quality, prices.
 
-    Exit 3 where a rule denies it, 9 where the plan lacks what it takes to check a rule.
+    Exit 3 if a rule denies the plan, 9 if the plan lacks data to check a rule.
     """
-    from hcloud.usecases.deciding.policy_check import Before, policy_check
+    from hcloud.usecases.deciding.policy_check import PlanBefore, policy_check
 
     terminal, at = session(ctx).terminal, moment(now)
-    found = policy_check(plan, rules, at.date(), Before(base, base_missing_ok))
+    found = policy_check(plan, rules, at.date(), PlanBefore(base, base_missing_ok))
     wanted = VerdictFormat.JSON if json_ else output
     if wanted is VerdictFormat.JSON:
         from hcloud.store.diff_codec import verdict_document

@@ -43,26 +43,28 @@ def size(
     *,
     app_file: Annotated[Path, typer.Argument(metavar="APP", help="app.yaml with name and target.")],
     free: Annotated[
-        Path | None, typer.Option(help="CSV of servers that are there: server, type, vcpus, memory_gib, free_vcpus ...")
+        Path | None, typer.Option(help="CSV of existing servers: server, type, vcpus, memory_gib, free_vcpus ...")
     ] = None,
-    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else that of hcloud.yaml, else aws.")] = None,
+    provider: Annotated[
+        str | None, typer.Option(help="aws, gcp or azure (default: from hcloud.yaml, then aws).")
+    ] = None,
     region: OneRegion = None,
     family: Families = None,
     profiles: Annotated[
-        Path | None, typer.Option(help="The folder of the application's profile; else beside its file, else ours.")
+        Path | None, typer.Option(help="Folder of profiles (default: next to app.yaml, then the bundled ones).")
     ] = None,
     corpus: Annotated[
         str, typer.Option(help="Applications seen before: a folder or a .json or .npz file.")
     ] = "bundled",
     observed: Annotated[
-        list[str] | None, typer.Option(help="Seen since, ASPECT.COLUMN=NUMBER; replaces the profile's.")
+        list[str] | None, typer.Option(help="A newer measurement, ASPECT.COLUMN=NUMBER; replaces the profile's.")
     ] = None,
     file: Configuration = None,
     shown: SizePrinted,
 ) -> None:
     """Which servers meet a target (requests within a tail, work by a deadline, a rate), and what they cost an hour.
 
-    Exit 9 names the measurement that is missing, exit 8 says that nothing at hand reaches the target.
+    Exit 9: a measurement is missing (it is named). Exit 8: no available type reaches the target.
     """
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.asked import provider_named

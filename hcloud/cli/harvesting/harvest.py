@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest
 
 app = typer.Typer(
-    help="Use the idle capacity of what is reserved: types, plan, simulate, replicas, audit",
+    help="Use idle reserved capacity: types, plan, simulate, replicas, audit",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -45,10 +45,8 @@ Util = Annotated[
 ServersFile = Annotated[
     Path | None, typer.Option("--servers", help="servers.csv: server, tenant, cores, and groups such as rack.")
 ]
-PolicyFile = Annotated[
-    Path | None, typer.Option("--policy", help="Numbers of your own instead of policies/harvest.yaml.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="The seed of everything that is drawn.")]
+PolicyFile = Annotated[Path | None, typer.Option("--policy", help="Your own file instead of policies/harvest.yaml.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
 
 
 class HarvestFormat(StrEnum):
@@ -91,15 +89,15 @@ class UseFlags:
 
 @app.callback()
 def harvest() -> None:
-    """Use the idle capacity of what is reserved: types, plan, simulate, replicas, audit."""
+    """Use idle reserved capacity: types, plan, simulate, replicas, audit."""
 
 
 @app.command()
 @grouped
 def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: HarvestPrinted) -> None:
-    """Which tenants are periodic, constant or unpredictable, in classes of like use, and what each has to spare.
+    """Which tenants are periodic, constant or unpredictable, their classes, and the idle capacity of each.
 
-    Short jobs may have what is free now, medium ones what is free on average, long ones what is free at the peak.
+    Short jobs may use the capacity free now, medium jobs that free on average, long jobs that free at the peak.
     """
     from hcloud.usecases.harvesting.types import types_of_use
     from hcloud.views.harvesting.documents import HarvestTypesDocument
@@ -125,7 +123,9 @@ def plan(
     workload: Annotated[
         str | None, typer.Option(help="The batch: a trace or scenario:NAME; else that of hcloud.yaml.")
     ] = None,
-    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else that of hcloud.yaml, else aws.")] = None,
+    provider: Annotated[
+        str | None, typer.Option(help="aws, gcp or azure (default: from hcloud.yaml, then aws).")
+    ] = None,
     region: OneRegion = None,
     family: Families = None,
     divisible: Divisible = None,
@@ -134,9 +134,9 @@ def plan(
     use: UseFlags,
     shown: HarvestPrinted,
 ) -> None:
-    """How many idle hours there are by class and hour, how many of them batch can use, and the dollars that saves.
+    """Idle hours by class and hour, how many of them batch can use, and the dollars saved.
 
-    Batch is planned twice: with machines of its own, and without what idle hours carry of it.
+    Plans batch twice: with machines of its own, and with part of it in idle hours.
     """
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.asked import provider_named
@@ -177,17 +177,19 @@ class TaskFlags:
     """Which jobs come how often, and for how long; what the servers' use is scaled to."""
 
     runs: Annotated[
-        Path | None, typer.Option(help="runs.json: what each job took last; else one run of another seed tells.")
+        Path | None,
+        typer.Option(help="runs.json with the last duration of each job (default: from a run with another seed)."),
     ] = None
-    every: Annotated[str, typer.Option(metavar="TIME", help="How often a job comes on average.")] = "300s"
+    every: Annotated[str, typer.Option(metavar="TIME", help="Mean time between jobs.")] = "300s"
     hours: Annotated[
-        float, typer.Option(min=0.1, max=744, help="The last hours of the history that are run; what is before tells.")
+        float,
+        typer.Option(min=0.1, max=744, help="Simulate the last hours of the history; types come from the time before."),
     ] = 24.0
     scale: Annotated[
-        float, typer.Option(min=0.01, max=1000, help="So many times the tasks, each so many times as long.")
+        float, typer.Option(min=0.01, max=1000, help="Multiply the number and the length of tasks by this.")
     ] = 1.0
     mean_use: Annotated[
-        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean over all vCPUs.")
+        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean utilisation.")
     ] = None
     scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR
 
@@ -205,13 +207,13 @@ def simulate(
         str, typer.Option(help="stock, aware, history, balanced, classes; several with commas.")
     ] = "stock,aware,history",
     asked: TaskFlags,
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Runs of each system; jobs come at other times.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Runs of each system, with other arrival times.")] = 5,
     use: UseFlags,
     shown: HarvestPrinted,
 ) -> None:
-    """What becomes of batch on idle capacity, tick by tick, by system: job times, kills, work lost, broken reserves.
+    """Simulate batch on idle capacity by scheduler: job times, kills, lost work, broken reserves.
 
-    Services go on as the end of their history says; classes are told by what is before it.
+    Services follow the end of their history; classes come from the time before.
     """
     from hcloud.units import parse_duration
     from hcloud.usecases.harvesting.simulate import TaskRequest, simulate_tasks
@@ -236,10 +238,11 @@ def simulate(
 
 
 Reimages = Annotated[
-    Path | None, typer.Option("--reimages", help="reimages.csv: server, time, kind; years are drawn from its weeks.")
+    Path | None,
+    typer.Option("--reimages", help="reimages.csv (server, time, kind): simulated years draw from its weeks."),
 ]
-Years = Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Years that are drawn, of each system.")]
-UtilFile = Annotated[str | None, typer.Option("--util", help="The use of the servers' CPUs: who peaks, and is busy.")]
+Years = Annotated[int, typer.Option("--seeds", min=1, max=1000, help="Number of simulated years per system.")]
+UtilFile = Annotated[str | None, typer.Option("--util", help="CPU use of the servers over time.")]
 ServersOrCentre = Annotated[
     str, typer.Option("--servers", help="servers.csv, or scenario:centre-0 to -9: a synthetic centre.")
 ]
@@ -253,16 +256,18 @@ def replicas(
     servers: ServersOrCentre,
     reimages: Reimages = None,
     util: UtilFile = None,
-    blocks: Annotated[str, typer.Option(help="How many, or a file: a block a line, and its writer.")] = "100000",
+    blocks: Annotated[
+        str, typer.Option(help="Number of blocks, or a file with one block and its writer per line.")
+    ] = "100000",
     copies: Annotated[int, typer.Option("--replicas", min=1, max=10, help="Copies of each block.")] = 3,
     system: Annotated[
         str, typer.Option(help="history, spread, balanced, stock, random, best-first; several with commas.")
     ] = "history,stock,spread",
     group: Annotated[
-        list[str] | None, typer.Option(help="A further column that copies never share, as rack; may be repeated.")
+        list[str] | None, typer.Option(help="Another column that copies must not share, as rack; may be repeated.")
     ] = None,
     mean_use: Annotated[
-        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean over all vCPUs.")
+        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean utilisation.")
     ] = None,
     scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR,
     out: Annotated[Path | None, typer.Option(help="Write the sets of the first system to FILE.jsonl.")] = None,
@@ -272,9 +277,9 @@ def replicas(
     seed: Seed = 0,
     shown: HarvestPrinted,
 ) -> None:
-    """Which servers hold the copies of each block, and what is lost and out of reach in a year, by system.
+    """Place the copies of each block, and show losses and failed accesses in a year, by system.
 
-    Nothing is moved: the sets are printed for whoever does.
+    Moves nothing: it prints the placement.
     """
     from hcloud.store.placements import write_placement
     from hcloud.usecases.harvesting.replicas import ReplicaRequest, study_replicas
@@ -312,7 +317,9 @@ def replicas(
 def audit(
     ctx: typer.Context,
     *,
-    placement: Annotated[Path, typer.Argument(metavar="PLACEMENT", help="A line a block, as 'replicas --out' writes.")],
+    placement: Annotated[
+        Path, typer.Argument(metavar="PLACEMENT", help="One line per block, as 'replicas --out' writes.")
+    ],
     servers: ServersOrCentre,
     reimages: Reimages = None,
     util: UtilFile = None,
@@ -321,7 +328,7 @@ def audit(
     seed: Seed = 0,
     shown: HarvestPrinted,
 ) -> None:
-    """Which groups the copies of each block share, and how many blocks are expected to be lost in a year."""
+    """Check a placement: groups that copies share, and blocks expected to be lost in a year."""
     from hcloud.usecases.harvesting.replicas import ReplicaRequest
     from hcloud.usecases.harvesting.replicas import audit as audited
     from hcloud.views.harvesting.documents import HarvestAuditDocument

@@ -28,7 +28,7 @@ def apply(
     ctx: typer.Context,
     *,
     plan: Annotated[
-        Path | None, typer.Argument(help="A plan made with --cloud; else one is made and shown first.")
+        Path | None, typer.Argument(help="A plan made with --cloud (default: make one and show it first).")
     ] = None,
     where: CloudFlags,
     yes: Yes = False,
@@ -38,7 +38,7 @@ def apply(
 ) -> None:
     """Launch and terminate machines exactly as a plan shows; never buys a commitment.
 
-    Every request is noted before it is made, so that a run that is killed is taken up by the next one. Ctrl-C once ends
+    Each request is saved before it is sent, so the next run continues one that was killed. Ctrl-C once ends
     cleanly, twice at once.
     """
     from hcloud.usecases.live.apply import carry_out

@@ -32,22 +32,22 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def decide(
     ctx: typer.Context,
     strategy: Annotated[
-        str | None, typer.Option(help="SR, OdF, OdM, HF, HM or the path of a file; else what the journal has.")
+        str | None, typer.Option(help="SR, OdF, OdM, HF, HM or a file (default: from the journal).")
     ] = None,
     pool: Annotated[int, typer.Option(min=0, max=1_000_000, help="Reserved servers.")] = 0,
-    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else the types of the thesis.")] = None,
+    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure (default: the types of the thesis).")] = None,
     region: Annotated[str | None, typer.Option(help="The provider's region.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
     cloud: Annotated[
-        str | None, typer.Option("--cloud-model", help="Cloud model for expected starts and quality.")
+        str | None, typer.Option("--cloud-model", help="Cloud model for start-up times and quality.")
     ] = None,
     types: Annotated[Path | None, typer.Option(help="A file of your own instance types instead.")] = None,
     start: Annotated[
-        float | None, typer.Option(min=0, help="When control periods begin to count; else with the first event.")
+        float | None, typer.Option(min=0, help="Start of control periods (default: the first event).")
     ] = None,
     journal: Annotated[
         Path | None,
-        typer.Option(help="Keep the state here, and resume from it; beside a long one JOURNAL.point appears."),
+        typer.Option(help="Keep the journal here and resume from it; a long one gets a snapshot JOURNAL.point."),
     ] = None,
     retell: Annotated[
         int, typer.Option(min=0, help="On resuming, print the decisions of the last N events again.")
@@ -57,14 +57,14 @@ def decide(
         bool, typer.Option("--compiled/--plain", help="Plain starts faster and decides slower.")
     ] = True,
 ) -> None:
-    """Decide on a live stream of events where each job goes, and say why."""
+    """Decide on a live stream of events where each job runs, with the reason."""
     from hcloud.sim.kernels.compiled import SESSION, is_first_use, plain
     from hcloud.sim.kernels.compiled import compiled as load_compiled
     from hcloud.usecases.live.decide import StreamMarket, make_setup, open_stream
     from hcloud.views.live.decision import show_opened, tell_lines
 
     if types is not None and (provider or region or family or cloud):
-        raise UsageError("--types stands instead of --provider, --region, --family and --cloud-model")
+        raise UsageError("--types replaces --provider, --region, --family and --cloud-model")
     terminal = session(ctx).terminal
     market = StreamMarket(provider_named(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None

@@ -14,7 +14,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 @grouped
 def destroy(ctx: typer.Context, *, where: CloudFlags, yes: Yes = False, ends: Ends = None, shown: ToldAt) -> None:
-    """Terminate every machine of this state, and nothing else; commitments stay.
+    """Terminate every machine of this state and nothing else; commitments stay.
 
     State the number of machines: --ends 12.
     """

@@ -18,7 +18,7 @@ def drift(
     ctx: typer.Context,
     where: CloudFlags,
     shown: Printed,
-    detailed_exitcode: Annotated[bool, typer.Option("--detailed-exitcode", help="Exit 2 where there is any.")] = False,
+    detailed_exitcode: Annotated[bool, typer.Option("--detailed-exitcode", help="Exit 2 if there are any.")] = False,
 ) -> None:
     """Changes made outside hcloud since the last apply."""
     from hcloud.usecases.live.status import status as look

@@ -19,15 +19,13 @@ def gc(
     ctx: typer.Context,
     *,
     where: CloudFlags,
-    delete: Annotated[bool, typer.Option("--delete", help="End them; needs --ends with their number.")] = False,
-    lineage: Annotated[
-        list[str] | None, typer.Option(help="A state that is lost for good: its machines are orphaned, too.")
-    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Terminate them; needs --ends with their number.")] = False,
+    lineage: Annotated[list[str] | None, typer.Option(help="Also the machines of this lost state.")] = None,
     yes: Yes = False,
     ends: Ends = None,
     shown: Printed,
 ) -> None:
-    """Find machines with this project's tags that are in no state or have expired; only --delete terminates them."""
+    """Find orphaned machines: with this project's tags but in no state, or expired. Only --delete terminates them."""
     from hcloud.live.applying.guards import ChangeApproval
     from hcloud.live.collect import collect, orphans
     from hcloud.views.live.documents import OrphansDocument

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FEW_JOBS_BYTES = 64 << 10
 """Ours: of so large a file, a thousand jobs or so, plain Python decides in less time than compiling takes."""
 SHORT_JOURNAL_BYTES = 16 * FEW_JOBS_BYTES  # compiling may take a minute, in which nobody watches what runs
-_Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Return when it is done, or at once.")]
+_Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until done, or return at once.")]
 
 
 class OfJobFiles(TyperGroup):
@@ -40,7 +40,7 @@ class OfJobFiles(TyperGroup):
 
 app = typer.Typer(
     cls=OfJobFiles,
-    help="Run jobs where the policy says; rent machines and give them back as it decides.",
+    help="Run jobs live: the policy places them, rents machines and releases them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -78,7 +78,7 @@ def run(
     ctx: typer.Context,
     *,
     jobs: Annotated[
-        Path | None, typer.Argument(help="Jobs to run, CSV or YAML (engine none: events); else go on.")
+        Path | None, typer.Argument(help="Jobs to run, CSV or YAML (engine none: events). Without: continue.")
     ] = None,
     engine: Annotated[str, typer.Option(help="What runs jobs: local, slurm, or none.")] = "local",
     strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM or a file.")] = None,
@@ -91,33 +91,38 @@ def run(
     pool: Annotated[int | None, typer.Option(min=0, help="Reserved machines.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Strategy and reserve of a plan.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
-    max_hourly: Annotated[float | None, typer.Option(min=0, help="Most dollars an hour of all machines.")] = None,
-    max_total: Annotated[float | None, typer.Option(min=0, help="Launch nothing more after so many dollars.")] = None,
-    max_machines: Annotated[int | None, typer.Option(min=1, help="Most machines at a time.")] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on when all jobs are over: more will come.")] = False,
+    max_hourly: Annotated[float | None, typer.Option(min=0, help="Maximum dollars an hour for all machines.")] = None,
+    max_total: Annotated[float | None, typer.Option(min=0, help="Stop launching after so many dollars.")] = None,
+    max_machines: Annotated[int | None, typer.Option(min=1, help="Maximum number of machines.")] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Keep running when all jobs have ended: more will come.")
+    ] = False,
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Measure rented machines for a second.")] = True,
     replan_window: Annotated[
         str | None,
-        typer.Option("--replan", metavar="DURATION", help="So often plan from so much demand; buys nothing."),
+        typer.Option("--replan", metavar="DURATION", help="How often to plan, and from how much demand; buys nothing."),
     ] = None,
     harvest: Annotated[
-        Path | None, typer.Option(metavar="BATCH", help="Jobs that give way, on what services leave of the reserve.")
+        Path | None, typer.Option(metavar="BATCH", help="Batch jobs for the capacity that services leave idle.")
     ] = None,
     harvest_policy: Annotated[
-        Path | None, typer.Option(help="With --harvest: numbers of your own instead of policies/harvest.yaml.")
+        Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
     ] = None,
     util: Annotated[
-        str | None, typer.Option(metavar="UTIL", help="With --harvest: how services were used, for classes of them.")
+        str | None,
+        typer.Option(metavar="UTIL", help="With --harvest: use of the services over time, for their classes."),
     ] = None,
-    servers: Annotated[Path | None, typer.Option(help="With --util: whose machines UTIL is of (servers.csv).")] = None,
+    servers: Annotated[
+        Path | None, typer.Option(help="With --util: the servers of UTIL and their tenants (servers.csv).")
+    ] = None,
     compiled: Annotated[
         bool | None,
-        typer.Option("--compiled/--plain", help="Plain starts faster, decides slower; else by the number of jobs."),
+        typer.Option("--compiled/--plain", help="Plain starts faster, decides slower (default: by number of jobs)."),
     ] = None,
     where: LocalByDefault,
     shown: ToldAt,
 ) -> None:
-    """Run jobs until all are over, then end every machine. Ctrl-C leaves jobs and machines as they are; the same
+    """Run jobs until all have ended, then terminate every machine. Ctrl-C leaves jobs and machines running; the same
     command goes on."""
     from hcloud.control.operating.wanted import SpendingLimits
     from hcloud.usecases.live.operating.harvest import BesideServices
@@ -144,7 +149,7 @@ def _history(util: str | None, servers: Path | None, policy: Path | None) -> Cal
 
     if util is None:
         if servers is not None:
-            raise UsageError("--servers says whose machines --util is of", hint="add --util UTIL")
+            raise UsageError("--servers lists the servers of --util and their tenants", hint="add --util UTIL")
         return None
     return lambda: types_of_use(UseRequest(util, servers, policy=policy)).types
 
@@ -193,12 +198,12 @@ def is_worth_compiling(jobs: Path | None, state: str | None, file: Path | None) 
 def status(
     ctx: typer.Context,
     *,
-    watch: Annotated[bool, typer.Option("--watch", help="Again every second, while a controller works.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh every second while a controller runs.")] = False,
     compare: Annotated[bool, typer.Option("--compare", help="Also what SR and OdF would have cost so far.")] = False,
     which: StateFlags,
     shown: Printed,
 ) -> None:
-    """Machines, queue and last decisions of the controller, as its journal tells them; asks no cloud."""
+    """Machines, queue and last decisions, read from the journal; asks no cloud."""
     from hcloud.live.clock import SystemClock
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.live.operating.operate import look
@@ -236,7 +241,7 @@ def explain(
     which: StateFlags,
     shown: ToldAt,
 ) -> None:
-    """Why a job went where it went, what else was considered, and what happened to it."""
+    """Why a job ran where it did, what else was considered, and what happened to it."""
     from hcloud.usecases.deciding.explain_job import explain_job
     from hcloud.usecases.live.operating.operate import journal_at
     from hcloud.views.live.decision import show_story
@@ -252,11 +257,11 @@ def explain(
 def replan(
     ctx: typer.Context,
     *,
-    window: Annotated[str, typer.Option(metavar="DURATION", help="How much of the demand so far counts.")] = "28d",
+    window: Annotated[str, typer.Option(metavar="DURATION", help="How much of the demand so far to use.")] = "28d",
     where: CloudOfWork,
     shown: ToldAt,
 ) -> None:
-    """Which commitments would pay for the demand that the journal has, beside those that are held; buys nothing."""
+    """Which further commitments pay for the demand in the journal; buys nothing."""
     from hcloud.usecases.deciding.replan import Replanner, window_asked
     from hcloud.usecases.live.operate_requests import directory_at
     from hcloud.usecases.live.state import state_place
@@ -277,12 +282,10 @@ def cancel(
     ctx: typer.Context,
     *,
     job: Annotated[str, typer.Argument(help="The job's id.")],
-    ahead: Annotated[
-        bool, typer.Option("--ahead", help="Also a job that has not come yet: it is never taken.")
-    ] = False,
+    ahead: Annotated[bool, typer.Option("--ahead", help="Also refuse a job that is submitted later.")] = False,
     which: StateFlags,
 ) -> None:
-    """End a job, wherever it is."""
+    """Cancel a job, queued or running."""
     from hcloud.usecases.live.operating.asking import ask
 
     session(ctx).terminal.note(ask(which.place, "cancel", job, ahead=ahead))
@@ -291,7 +294,7 @@ def cancel(
 @app.command()
 @grouped
 def drain(ctx: typer.Context, *, wait: _Wait = True, where: LocalByDefault, shown: ToldAt) -> None:
-    """Take no new jobs; when those that came are over, end every machine."""
+    """Take no new jobs; when the present ones have ended, terminate every machine."""
     _end(session(ctx).terminal, where, shown, "drain", wait=wait)
 
 
@@ -300,15 +303,15 @@ def drain(ctx: typer.Context, *, wait: _Wait = True, where: LocalByDefault, show
 def stop(
     ctx: typer.Context,
     *,
-    keep_machines: Annotated[bool, typer.Option("--keep-machines", help="End the jobs, and no machine.")] = False,
+    keep_machines: Annotated[bool, typer.Option("--keep-machines", help="Cancel the jobs, keep the machines.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="End machines whatever the engine says of their jobs.")
+        bool, typer.Option("--force", help="Terminate machines even if the engine reports running jobs.")
     ] = False,
     wait: _Wait = True,
     where: LocalByDefault,
     shown: ToldAt,
 ) -> None:
-    """End all jobs, then every machine."""
+    """Cancel all jobs, then terminate every machine."""
     from hcloud.errors import UsageError
     from hcloud.live.operating.desk import FORCED, KEEPING
 
@@ -335,7 +338,7 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
         return
     found = look(place)
     if found.fold.is_finished:
-        terminal.note(f"{found.directory}: no work goes on there")
+        terminal.note(f"{found.directory}: no work is running there")
         shown.tell(
             terminal,
             lambda: operating_document(found.fold, shown.at),

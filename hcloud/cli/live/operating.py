@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from hcloud.model.running.note import CommitmentsAdvised
     from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.live.ground import LiveGround
-    from hcloud.usecases.live.operating.operate import Operation
+    from hcloud.usecases.live.operating.operate import OpenedWork
     from hcloud.views.console import Terminal, Watch
 
 
-def work(here: LiveGround, operation: Operation, terminal: Terminal, shown: ToldAt) -> None:
+def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: ToldAt) -> None:
     """Pass after pass until nothing is left to do, or somebody asks to leave."""
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines
@@ -148,5 +148,5 @@ def _left(fold: Fold, terminal: Terminal, flags: str) -> None:
     if beside := len(fold.harvested.running):
         jobs += f", {beside} on idle capacity that nobody makes give way now"
     cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""
-    ways = f"'hcloud operate run{flags}' goes on, 'hcloud operate stop{flags}' ends them"
+    ways = f"'hcloud operate run{flags}' continues, 'hcloud operate stop{flags}' ends them"
     terminal.note(f"{machines} ({jobs}{cost}) left as they are: {ways}")

@@ -22,7 +22,7 @@ def recover(
     ctx: typer.Context,
     *,
     where: CloudFlags,
-    lineage: Annotated[str | None, typer.Option(help="Whose machines: where several states are possible.")] = None,
+    lineage: Annotated[str | None, typer.Option(help="The lineage, if several states are possible.")] = None,
     yes: Yes = False,
     now: Now = None,
 ) -> None:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from hcloud.providers.slurm.site import NodeGroup
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
-Nodes = Annotated[list[str], typer.Argument(help="Nodes as slurmctld names them: hc-small-[0-3].")]
-SiteFile = Annotated[Path, typer.Option("--site", help="hcloud-site.json beside slurm.conf.")]
+Nodes = Annotated[list[str], typer.Argument(help="Nodes in slurmctld's notation: hc-small-[0-3].")]
+SiteFile = Annotated[Path, typer.Option("--site", help="hcloud-site.json next to slurm.conf.")]
 Conf = Annotated[Path | None, typer.Option("--conf", help="slurm.conf; default: SLURM_CONF, or /etc/slurm/slurm.conf.")]
 
 
 @app.callback()
 def slurm() -> None:
-    """A Slurm cluster whose jobs and nodes hcloud steers: what it needs, and what slurmctld calls."""
+    """Connect a Slurm cluster: its configuration, a check, and the programs that slurmctld calls."""
 
 
 @app.command("config")
@@ -35,18 +35,23 @@ def config_(
         typer.Option("--type", help="NAME=VCPUSxGIB:RESERVED+ON_DEMAND, as m6i.xlarge=4x16:10+64; repeatable."),
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="The types and the reserve of a plan; with --cloud.")] = None,
-    partition: Annotated[str, typer.Option(help="The partition whose jobs hcloud places.")] = "hc",
+    partition: Annotated[str, typer.Option(help="The partition that hcloud schedules.")] = "hc",
     folder: Annotated[
         Path | None,
-        typer.Option(help="Where begins are noted; slurmctld's user writes there. Default: /var/lib/hcloud/slurm."),
+        typer.Option(
+            help="Where job starts are recorded; slurmctld's user writes there. Default: /var/lib/hcloud/slurm."
+        ),
     ] = None,
     store: Annotated[
         str, typer.Option(help="Where machines read munge's key: aws:PREFIX, gcp:PREFIX or azure:VAULT.")
     ] = "",
     keep_order: Annotated[
-        bool, typer.Option("--keep-order", help="Jobs wait by a far begin time, so that slurmctld says their priority.")
+        bool,
+        typer.Option(
+            "--keep-order", help="Let jobs wait with a far begin time, so that slurmctld computes their priority."
+        ),
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="The folder of slurm.conf; without it print hcloud.conf.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of slurm.conf (default: print hcloud.conf).")] = None,
     where: CloudFlags,
 ) -> None:
     """Print what to add to slurm.conf, or write it with --out: nodes, partition, settings and the programs."""
@@ -90,10 +95,10 @@ def check_(
     ctx: typer.Context,
     *,
     conf: Conf = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Read slurm.conf only; ask no slurmctld.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Read slurm.conf only; do not ask slurmctld.")] = False,
     shown: Printed,
 ) -> None:
-    """Check what hcloud needs of a cluster; what is missing is printed as lines of slurm.conf. Exit 1 for errors."""
+    """Check a cluster for hcloud; prints missing lines of slurm.conf. Exit 1 for errors."""
     from hcloud.usecases.live.slurm import checks, conf_of
     from hcloud.views.tools.documents import ChecksDocument
     from hcloud.views.tools.setup import show_checks
@@ -107,19 +112,19 @@ def check_(
 
 @app.command()
 def resume(ctx: typer.Context, nodes: Nodes, site: SiteFile) -> None:
-    """ResumeProgram: slurmctld calls it for nodes that are to come up."""
+    """ResumeProgram: slurmctld calls it to start nodes."""
     _called(ctx, "resume", site, nodes)
 
 
 @app.command()
 def suspend(ctx: typer.Context, nodes: Nodes, site: SiteFile) -> None:
-    """SuspendProgram: slurmctld calls it for nodes that it counts as off."""
+    """SuspendProgram: slurmctld calls it to stop nodes."""
     _called(ctx, "suspend", site, nodes)
 
 
 @app.command("resume-failed")
 def resume_failed(ctx: typer.Context, nodes: Nodes, site: SiteFile) -> None:
-    """ResumeFailProgram: slurmctld calls it for nodes that did not come in time."""
+    """ResumeFailProgram: slurmctld calls it for nodes that did not start in time."""
     _called(ctx, "resume-failed", site, nodes)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LARGEST = 64 << 20
 
 app = typer.Typer(
-    help="The state: which machines belong to hcloud, and who holds the lock",
+    help="The state: the machines that hcloud owns, and its lock",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -48,11 +48,13 @@ def list_(
 def show(
     ctx: typer.Context,
     *,
-    machine: Annotated[str | None, typer.Argument(help="The id or address of a machine; else the whole.")] = None,
+    machine: Annotated[
+        str | None, typer.Argument(help="The id or address of a machine (default: the whole state).")
+    ] = None,
     which: StateFlags,
     shown: Printed,
 ) -> None:
-    """What the state is: lineage, serial, account and region, or everything about one machine."""
+    """The state's lineage, serial, account and region, or all about one machine."""
     from hcloud.usecases.live.state import look, look_at
     from hcloud.views.live import state as view
 
@@ -66,7 +68,7 @@ def show(
 @app.command()
 @grouped
 def pull(ctx: typer.Context, which: StateFlags) -> None:
-    """Print the state as it is stored (JSON), for a copy or to be put elsewhere with push."""
+    """Print the stored state (JSON), for a backup or for 'push'."""
     from hcloud.usecases.live.state import pull as pulled
     from hcloud.views.escaped import json_as_stored
 
@@ -79,11 +81,11 @@ def push(
     ctx: typer.Context,
     *,
     source: Annotated[str, typer.Argument(metavar="FILE", help="A state that was pulled; - reads it from stdin.")],
-    force: Annotated[bool, typer.Option("--force", help="Also one of another lineage, or an older one.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also if its lineage differs or it is older.")] = False,
     which: StateFlags,
     shown: ToldAt,
 ) -> None:
-    """Store a state that was pulled; what it replaces is kept beside it."""
+    """Store a state that was pulled; keeps a copy of the one it replaces."""
     from hcloud.usecases.live.state import push as pushed
     from hcloud.views.live import state as view
 
@@ -101,7 +103,7 @@ def force_unlock(
     which: StateFlags,
     shown: ToldAt,
 ) -> None:
-    """Take the lock away from a holder that cannot be alive any more; it is refused whatever it does from then on."""
+    """Remove the lock of a process that no longer runs; if it does run, its writes are refused."""
     from hcloud.usecases.live.state import unlock
 
     terminal = session(ctx).terminal

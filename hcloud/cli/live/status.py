@@ -13,7 +13,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 @grouped
 def status(ctx: typer.Context, where: CloudFlags, shown: Printed) -> None:
-    """The running machines, their cost an hour, and requests without an answer."""
+    """The running machines, their cost an hour, and requests with an unknown outcome."""
     from hcloud.usecases.live.status import status as look
     from hcloud.views.live.documents import StatusDocument
     from hcloud.views.live.standing import show_status

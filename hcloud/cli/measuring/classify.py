@@ -30,9 +30,9 @@ def classify(
     ctx: typer.Context,
     *,
     apps: Annotated[
-        list[str] | None, typer.Argument(metavar="[APP...]", help="Names or profile files; else all.")
+        list[str] | None, typer.Argument(metavar="[APP...]", help="Names or profile files (default: all).")
     ] = None,
-    profiles: Annotated[Path | None, typer.Option(help="The folder that names are looked up in.")] = None,
+    profiles: Annotated[Path | None, typer.Option(help="The folder to find names in.")] = None,
     corpus: Annotated[
         str, typer.Option(help="Applications seen before: a folder or a .json or .npz file.")
     ] = "bundled",
@@ -45,7 +45,8 @@ def classify(
         float | None, typer.Option(min=0, max=1, help="Abstain above this expected error [0.25, scores 0.15].")
     ] = None,
     observed: Annotated[
-        list[str] | None, typer.Option(help="Seen since, ASPECT.COLUMN=NUMBER, or =failed; replaces the profile's.")
+        list[str] | None,
+        typer.Option(help="A newer measurement, ASPECT.COLUMN=NUMBER or =failed; replaces the profile's."),
     ] = None,
     reference: Annotated[
         list[str] | None, typer.Option(help="Compare performance to this ASPECT.COLUMN, measured first.")
@@ -53,7 +54,7 @@ def classify(
     save_matrices: Annotated[Path | None, typer.Option(help="Also write the corpus to FILE.json or .npz.")] = None,
     shown: Printed,
 ) -> None:
-    """What size, type and neighbours applications need, from few measurements; exit 9 where too little is known."""
+    """Predict size, type and neighbours of applications from few measurements; exit 9 if there are too few."""
     from hcloud.model.measured.profile import Aspect
     from hcloud.usecases.measuring.classify import (
         ClassificationRequest,

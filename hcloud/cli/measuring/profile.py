@@ -17,7 +17,7 @@ from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.model.measured.app import App
-    from hcloud.usecases.measuring.profile_run import Probing, ProfileRun
+    from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun
     from hcloud.views.console import Terminal
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
@@ -25,7 +25,7 @@ app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
 @app.callback()
 def profile() -> None:
-    """What an application needs, tolerates and causes: measure it here, show, list, compare, import."""
+    """Profiles: what an application needs, tolerates and causes. Measure, show, list, compare, import."""
 
 
 @app.command()
@@ -33,14 +33,16 @@ def profile() -> None:
 def run(
     ctx: typer.Context,
     *,
-    command: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What is measured.")] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="app.yaml, or a folder of them; flags override.")
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="The command to measure.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The application's name, else its program's.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="app.yaml, or a folder of them; flags override it.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The application's name (default: the program's).")] = None,
     kind: Annotated[str | None, typer.Option(help="batch (ends by itself) or service.")] = None,
-    vcpus: Annotated[float | None, typer.Option(help="Cores of the shape it is measured in.")] = None,
-    memory_gib: Annotated[float | None, typer.Option(help="Memory of the shape it is measured in.")] = None,
+    vcpus: Annotated[float | None, typer.Option(help="vCPUs of the size to measure.")] = None,
+    memory_gib: Annotated[float | None, typer.Option(help="Memory of the size to measure.")] = None,
     printed: Annotated[str | None, typer.Option(help="Metric: a number it prints; regular expression.")] = None,
     url: Annotated[str | None, typer.Option(help="Metric: p99 of HTTP load on this URL.")] = None,
     load: Annotated[str | None, typer.Option(help="Metric: printed by this command, which puts load on it.")] = None,
@@ -51,32 +53,32 @@ def run(
     ready_port: Annotated[int | None, typer.Option(help="A service is ready when this port accepts.")] = None,
     ready_line: Annotated[str | None, typer.Option(help="A service is ready when it prints this.")] = None,
     warm_up: Annotated[str | None, typer.Option(help="Load before a service is measured, for example 5s.")] = None,
-    time_cap: Annotated[str | None, typer.Option(help="At most so long in all, for example 10min.")] = None,
-    run_cap: Annotated[str | None, typer.Option(help="At most so long for one run.")] = None,
-    budget: Annotated[float | None, typer.Option(help="At most so many dollars, at --price.")] = None,
+    time_cap: Annotated[str | None, typer.Option(help="Maximum time in all, for example 10min.")] = None,
+    run_cap: Annotated[str | None, typer.Option(help="Maximum time for one run.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Maximum dollars, at --price.")] = None,
     price: Annotated[float | None, typer.Option(help="Dollars an hour of this machine.")] = None,
     resources: Annotated[list[str] | None, typer.Option(help="Only these, for example membw,llc; or none.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws the order of the resources.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for the order of the resources.")] = 0,
     out: Annotated[
-        Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml; a folder for several.")
+        Path | None, typer.Option(help="The profile's file (default: NAME.profile.yaml), or a folder.")
     ] = None,
     cloud: WhichCloud = None,
-    instance_type: Annotated[str | None, typer.Option(help="With --cloud: on which type, else a small one.")] = None,
-    max_dollars: Annotated[
-        float | None, typer.Option(help="With --cloud: the most it may cost (1); also confirms.")
+    instance_type: Annotated[
+        str | None, typer.Option(help="With --cloud: the instance type (default: a small one).")
     ] = None,
+    max_dollars: Annotated[float | None, typer.Option(help="With --cloud: maximum dollars (1); also confirms.")] = None,
     config: Annotated[Path | None, typer.Option("--config", "-c", help="With --cloud: the configuration.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --cloud: do not ask.")] = False,
     shown: Told,
 ) -> None:
     """Measure an application on this machine: its speed by shape, and by resource the pressure it tolerates and causes.
 
-    Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured. With --cloud it is
+    No process survives the run, however it ends. Ctrl-C keeps the measurements so far. With --cloud it is
     measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.
     """
     from hcloud.cli.measuring.profile_cloud import MeasuringFlags, measure_on_cloud
     from hcloud.readers.applications.app import load_app
-    from hcloud.usecases.measuring.profile_run import Probing, app_files, resources_named, targets_of
+    from hcloud.usecases.measuring.profile_run import ProbeRequest, app_files, resources_named, targets_of
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
@@ -101,7 +103,7 @@ def run(
     overriding = {k: v for k, v in words.items() if v}
     described = [load_app(path, overriding) for path in (app_files(file) if file else (None,))]
     targets = targets_of(described, out)
-    terminal, probing = session(ctx).terminal, Probing(chosen, seed)
+    terminal, probing = session(ctx).terminal, ProbeRequest(chosen, seed)
     errands = zip(described, targets, strict=True)
     if cloud is not None:
         flags = MeasuringFlags(cloud, instance_type, max_dollars, config, yes)
@@ -121,7 +123,7 @@ def run(
 
 
 def _measure_here(
-    terminal: Terminal, errands: Iterable[tuple[App, Path]], probing: Probing, *, alone: bool
+    terminal: Terminal, errands: Iterable[tuple[App, Path]], probing: ProbeRequest, *, alone: bool
 ) -> Iterator[ProfileRun]:
     """Measure one after the other on this machine."""
     from hcloud.usecases.measuring.profile_run import look_at_machine, run_profile
@@ -144,7 +146,7 @@ def show(
     file: Annotated[Path, typer.Argument(help="A profile, or the name of an application.")],
     shown: Printed,
 ) -> None:
-    """Show a profile: ten resources with what is tolerated and caused, and the speed by shape."""
+    """Show a profile: pressure tolerated and caused by resource, and speed by size."""
     from hcloud.usecases.measuring.profile_names import named_profile
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
@@ -184,10 +186,10 @@ def compare(
     ctx: typer.Context,
     *,
     left: Annotated[Path, typer.Argument(help="A profile.")],
-    right: Annotated[Path, typer.Argument(help="Another one.")],
+    right: Annotated[Path, typer.Argument(help="Another profile.")],
     shown: Printed,
 ) -> None:
-    """Compare two profiles number by number, and say where their intervals are apart."""
+    """Compare two profiles number by number, and show where they differ."""
     from hcloud.usecases.measuring.profile_compare import compare_profiles
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
@@ -209,12 +211,12 @@ def import_(
     name: Annotated[str, typer.Option("--app", help="The application's name.")],
     format_: Annotated[str, typer.Option("--format", help="csv, json, prometheus or cloudwatch.")],
     kind: Annotated[str, typer.Option(help="batch or service.")] = "service",
-    vcpus: Annotated[float | None, typer.Option(min=0.01, help="Cores that CPU percentages are of.")] = None,
-    memory_gib: Annotated[float | None, typer.Option(min=0.01, help="Memory that percentages are of.")] = None,
+    vcpus: Annotated[float | None, typer.Option(min=0.01, help="vCPUs that are 100% CPU.")] = None,
+    memory_gib: Annotated[float | None, typer.Option(min=0.01, help="GiB that are 100% memory.")] = None,
     out: Annotated[Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml.")] = None,
     shown: Printed,
 ) -> None:
-    """Make a profile of recorded use: the size that holds it, marked as imported; no scores."""
+    """Make a profile from recorded use: the size that fits it, marked as imported; no scores."""
     from hcloud.model.workload import JobKind
     from hcloud.readers.applications.utilisation import UtilisationBase
     from hcloud.usecases.measuring.profile_import import import_profile

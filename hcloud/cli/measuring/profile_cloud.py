@@ -16,7 +16,7 @@ from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from hcloud.model.measured.app import App
-    from hcloud.usecases.measuring.profile_run import Probing, ProfileRun
+    from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class MeasuringFlags:
 
 
 def measure_on_cloud(
-    session: CliSession, flags: MeasuringFlags, wanted: Iterable[tuple[App, Path]], probing: Probing
+    session: CliSession, flags: MeasuringFlags, wanted: Iterable[tuple[App, Path]], probing: ProbeRequest
 ) -> Iterator[ProfileRun]:
     """Measure one after the other, each on a machine of its own."""
     from hcloud.usecases.live.profile_cloud import MAX_DOLLARS, Errand, fare_of, profile_on_cloud

@@ -30,7 +30,9 @@ FORMAT_NAMES = (
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
 
-NowOption = Annotated[str | None, typer.Option(help="The time to answer at (ISO 8601), for reproducible output.")]
+NowOption = Annotated[
+    str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")
+]
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class PricesPrinted(Printed):
     now: NowOption = None
 
 
-LimitOption = Annotated[int, typer.Option(min=1, help="At most so many rows in the table.")]
+LimitOption = Annotated[int, typer.Option(min=1, help="Maximum number of rows in the table.")]
 ProviderOption = Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")]
 RegionOption = Annotated[list[str] | None, typer.Option(help="Region; may be repeated.")]
 SystemOption = Annotated[list[str] | None, typer.Option("--os", help="Operating system; may be repeated.")]
@@ -48,7 +50,7 @@ SystemOption = Annotated[list[str] | None, typer.Option("--os", help="Operating 
 
 @app.callback()
 def pricing() -> None:
-    """Offers and their prices: where they come from, what they say, and how to bring your own"""
+    """Offers and their prices: list, show, refresh and import"""
 
 
 @app.command("list")
@@ -86,13 +88,13 @@ def list_(
 def show(
     ctx: typer.Context,
     *,
-    instance_type: Annotated[str, typer.Argument(metavar="TYPE", help="Such as m6i.large.")],
+    instance_type: Annotated[str, typer.Argument(metavar="TYPE", help="For example m6i.large.")],
     provider: ProviderOption = None,
     region: RegionOption = None,
     os: SystemOption = None,
     shown: PricesPrinted,
 ) -> None:
-    """Show every purchase option of one type, and how much it must run for a commitment to pay."""
+    """Show every purchase option of one type with its break-even utilisation."""
     from hcloud.usecases.prices.pricing import parse_filter, show_type
     from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
@@ -145,7 +147,7 @@ def diff(
 def verify(
     ctx: typer.Context, json_: AsJson = False, output: OutputOption = Output.TABLE, now: NowOption = None
 ) -> None:
-    """Check the bundled files against their checksums and every price for plausibility; exit 9 on a finding."""
+    """Check the bundled files' checksums and the plausibility of prices; exit 9 on a finding."""
     from hcloud.usecases.prices.pricing import verify as verified
     from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
@@ -169,19 +171,19 @@ def import_(
     *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Price files; gzip is unpacked.")],
     format_: Annotated[
-        str | None, typer.Option("--format", help=f"Else recognised by content: {FORMAT_NAMES}.")
+        str | None, typer.Option("--format", help=f"Format (default: detected): {FORMAT_NAMES}.")
     ] = None,
-    provider: Annotated[str | None, typer.Option(help="The cloud the file is for; only it is kept.")] = None,
-    region: Annotated[str | None, typer.Option(help="The region the file is for; only it is kept.")] = None,
-    day: Annotated[str | None, typer.Option("--date", help="The day of the prices, else in the file's name.")] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 9 and store nothing when a row is quarantined.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check, store nothing.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Forget the prices stored before.")] = False,
+    provider: Annotated[str | None, typer.Option(help="Import only this cloud.")] = None,
+    region: Annotated[str | None, typer.Option(help="Import only this region.")] = None,
+    day: Annotated[
+        str | None, typer.Option("--date", help="The date of the prices (default: from the file's name).")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 9 and store nothing if a row is quarantined.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check only; store nothing.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Remove the prices stored before.")] = False,
     shown: PricesPrinted,
 ) -> None:
-    """Take prices from files; good rows are kept, the others are counted and shown."""
+    """Import prices from files; shows and counts the rows it cannot use."""
     from hcloud.usecases.prices.intake import Hints, IntakeMode, import_files
 
     hints = Hints(format_, _provider(provider), region or "", _day(day))
@@ -200,10 +202,10 @@ def refresh(
     *,
     provider: Annotated[str, typer.Option(help="aws, gcp or azure.")],
     region: Annotated[str, typer.Option(help="The region to fetch.")],
-    endpoint: Annotated[str | None, typer.Option(help="Another address than the provider's public one.")] = None,
+    endpoint: Annotated[str | None, typer.Option(help="Use this URL instead of the provider's.")] = None,
     shown: PricesPrinted,
 ) -> None:
-    """Fetch a region's published prices from its provider; on any failure the stored ones stay."""
+    """Fetch a region's published prices; if that fails, the stored ones stay."""
     from hcloud.usecases.prices.intake import RefreshTarget
     from hcloud.usecases.prices.intake import refresh as refreshed
 

@@ -53,19 +53,17 @@ class By(StrEnum):
     DAY = "day"
 
 
-SourceFile = Annotated[
-    Path | None, typer.Argument(help="A plan of 'hcloud plan --out' or a journal; else what is rented now.")
-]
+SourceFile = Annotated[Path | None, typer.Argument(help="A plan file or a journal (default: the machines rented now).")]
 Format = Annotated[ReportFormat, typer.Option("--output", "-o", help="What to print; focus is a FOCUS 1.2 CSV.")]
 Month = Annotated[str | None, typer.Option("--month", help="A calendar month (UTC), for example 2026-11.")]
 From = Annotated[str | None, typer.Option("--from", help="The first day, for example 2026-11-01.")]
 To = Annotated[str | None, typer.Option("--to", help="The end date, exclusive.")]
-TeamTag = Annotated[str | None, typer.Option("--team-tag", help="The tag that names teams; else report.team_tag.")]
+TeamTag = Annotated[
+    str | None, typer.Option("--team-tag", help="The tag with the team's name (default: report.team_tag).")
+]
 Reserve = Annotated[
     str | None,
-    typer.Option(
-        "--commitment", help="What a journal's pool is bought as, for example reserved-instance-1y-no-upfront."
-    ),
+    typer.Option("--commitment", help="Commitment of a journal's pool, for example reserved-instance-1y-no-upfront."),
 ]
 
 
@@ -99,14 +97,14 @@ def cost(
     ctx: typer.Context,
     *,
     source: SourceFile = None,
-    by: Annotated[list[By] | None, typer.Option("--by", help="Group by this, or several; else app and option.")] = None,
+    by: Annotated[list[By] | None, typer.Option("--by", help="Group by these (default: app and option).")] = None,
     flags: ReportFlags,
     team_tag: TeamTag = None,
     printed: ReportPrinted,
 ) -> None:
-    """What was (or will be) spent, in four costs.
+    """Cost at list price, contracted, effective and billed.
 
-    At list price, as contracted, effective (commitments spread over what they cover) and as billed.
+    Effective cost spreads commitments over the usage that they cover.
     """
     from hcloud.planning.reports.report import Dimension
     from hcloud.views.reports.report import cost_sections
@@ -120,7 +118,7 @@ def cost(
 @app.command()
 @grouped
 def savings(ctx: typer.Context, *, source: SourceFile = None, flags: ReportFlags, printed: ReportPrinted) -> None:
-    """What commitments, spot and discounts saved, and what the same use would have cost otherwise."""
+    """Savings by commitments, spot and discounts, and the cost of alternatives for the same use."""
     from hcloud.views.reports.report import savings_sections
 
     shown = _shown("savings", printed)
@@ -131,7 +129,7 @@ def savings(ctx: typer.Context, *, source: SourceFile = None, flags: ReportFlags
 @app.command()
 @grouped
 def commitments(ctx: typer.Context, *, source: SourceFile = None, flags: ReportFlags, printed: ReportPrinted) -> None:
-    """How much of the use commitments covered, how much of each was used, and when it ends."""
+    """Coverage, utilisation and end date of each commitment."""
     from hcloud.views.reports.report import commitments_sections
 
     shown = _shown("commitments", printed)

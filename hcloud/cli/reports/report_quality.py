@@ -49,10 +49,10 @@ class QualityPrinted(FormOfResult, TimeOfResult):
 def quality(
     ctx: typer.Context,
     *,
-    source: Annotated[Path, typer.Argument(help="A journal, or a plan made with --strategy: what it predicts.")],
+    source: Annotated[Path, typer.Argument(help="A journal, or a plan made with --strategy (its predictions).")],
     shown: QualityPrinted,
 ) -> None:
-    """What jobs got: performance kept, waits, violations, moves and interruptions, in all, by kind and application.
+    """Quality of service of jobs: performance, waits, violations, moves and interruptions.
 
     As HTML with a picture of a journal: demand, machines, queue and decisions over time.
     """
@@ -85,16 +85,19 @@ def accuracy(
     ctx: typer.Context,
     *,
     plan: Annotated[
-        Path | None, typer.Option("--plan", help="The plan whose predictions are judged; else those of a live journal.")
+        Path | None,
+        typer.Option("--plan", help="Compare with this plan's predictions (default: those in a live journal)."),
     ] = None,
-    journal: Annotated[Path | None, typer.Option("--journal", help="What happened; else what is rented now.")] = None,
-    month: Annotated[str | None, typer.Option("--month", help="A calendar month (UTC) of what is rented.")] = None,
+    journal: Annotated[
+        Path | None, typer.Option("--journal", help="What happened (default: the machines rented now).")
+    ] = None,
+    month: Annotated[str | None, typer.Option("--month", help="A calendar month (UTC) of the rented machines.")] = None,
     where: CloudFlags,
     shown: QualityPrinted,
 ) -> None:
-    """What a plan predicted beside what happened, with the error; other prices, demand and mix told apart.
+    """A plan's predictions beside what happened, with the error split into prices, demand and mix.
 
-    Of the journal of live work also what was expected at each decision: waits, run times, quality of machines.
+    For live work also the waits, run times and quality expected at each decision.
     """
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.reports.report import ReportRequest
@@ -122,7 +125,9 @@ def _compared(
     from hcloud.usecases.reports.report import RequestedPeriod
 
     if plan is None and journal is None:
-        raise UsageError("what is judged is not said", hint="--plan PLAN, --journal JOURNAL of live work, or both")
+        raise UsageError(
+            "nothing to judge: no journal or plan given", hint="--plan PLAN, --journal JOURNAL of live work, or both"
+        )
     if plan is None:
         assert journal is not None
         return accuracy_of_decisions(journal)

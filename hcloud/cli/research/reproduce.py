@@ -22,13 +22,13 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def reproduce(
     ctx: typer.Context,
-    system: Annotated[str, typer.Argument(help="What is reproduced: hcloud.")],
+    system: Annotated[str, typer.Argument(help="The study: hcloud.")],
     out: Annotated[Path, typer.Option(help="The folder of the page (reproduction.md) and its pictures.")] = DOCS,
     seeds: Annotated[int | None, typer.Option(min=2, max=100, help="Seeds 1 to N; 7, or those of the page.")] = None,
     study: Annotated[list[str] | None, typer.Option(help="With --check: only this study; may be repeated.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail where the page says otherwise.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page differs.")] = False,
 ) -> None:
-    """Run every published study once with the frozen model and write what holds and what does not.
+    """Reproduce the published studies with the frozen model; shows what holds and what does not.
 
     --check makes the studies anew and compares: word by word with the seeds that the page states, with other seeds
     its studies and claims.

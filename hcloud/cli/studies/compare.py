@@ -51,7 +51,8 @@ class IdleFlags:
     ] = None
     util: Annotated[str | None, typer.Option(help="With --harvest: the use of services, server,time,cpu.")] = None
     servers: Annotated[
-        Path | None, typer.Option("--servers", help="With --harvest: whose machines --util is of (servers.csv).")
+        Path | None,
+        typer.Option("--servers", help="With --harvest: the servers of --util and their tenants (servers.csv)."),
     ] = None
 
     def asked(self, *, planned: bool) -> tuple[AskIdle, tuple[str, ...]] | None:
@@ -61,7 +62,7 @@ class IdleFlags:
         if self.harvest is None or self.util is None:
             raise UsageError("--harvest on,off and --util FILE go together", hint="--harvest on,off --util util.csv")
         if planned:
-            raise UsageError("--harvest: the plan says that already", hint="name the trace instead of the plan")
+            raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
         from hcloud.usecases.harvesting.compared import switches
         from hcloud.usecases.harvesting.idle import idle_hours
         from hcloud.usecases.harvesting.opened import UseRequest
@@ -81,7 +82,7 @@ def compare(
     sizing: Sizings = None,
     admission: Admissions = None,
     watching: Watchings = None,
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many seeds.")] = 7,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Number of seeds.")] = 7,
     idle: IdleFlags,
     where: SimulationFlags,
     shown: ComparisonPrinted,

@@ -87,14 +87,14 @@ class SimulationFlags:
     audit: Audit = False
     interference: Interference = Switch.ON
     size_for: Annotated[
-        float | None, typer.Option(help="Also find the reserve that keeps this share of jobs within 5%: 0.95.")
+        float | None, typer.Option(help="Also find the reserve with which this share of jobs keeps 95%: 0.95.")
     ] = None
     profiles: Profiles = None
     seed: FirstSeed = None
     picture: Picture = None
     load: Annotated[
         str | None,
-        typer.Option(help="vCPUs needed over those of the scenario's own cluster, by how long jobs run: 0.5,0.8."),
+        typer.Option(help="Load: needed vCPUs divided by those of the scenario's cluster: 0.5,0.8."),
     ] = None
 
     def opened(self, workload: str | None, at: datetime, terminal: Terminal) -> SimulatedWorkload:
@@ -235,7 +235,9 @@ def _tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
 
         terminal.note(told_of(study.cluster, study.shop))
     if not named and not study.notes and study.scenario is None and study.cloud.name == "paper":
-        terminal.note("simulated with the cloud and the prices of the HCloud study; --provider takes today's")
+        terminal.note(
+            "simulated with the cloud and the prices of the HCloud study; --provider NAME uses current prices"
+        )
     for rule in study.jobs.provenance.modelled:
         if rule.key == KEY:
             terminal.note(f"{rule.column}: {rule.rule}")

@@ -13,7 +13,7 @@ from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
 
 app = typer.Typer(
-    help="How many servers of a large pool to look at for each job: size",
+    help="How many servers of a large pool to sample for each job: size",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -40,7 +40,7 @@ class PromisePrinted(FormOfResult, TimeOfResult):
 
 @app.callback()
 def placement() -> None:
-    """How many servers of a large pool to look at for each job: size."""
+    """How many servers of a large pool to sample for each job: size."""
 
 
 @app.command()
@@ -49,14 +49,14 @@ def size(
     ctx: typer.Context,
     *,
     quality: Annotated[float, typer.Option(help="The rank to reach among the servers, 0.9 for the best tenth.")] = 0.9,
-    miss: Annotated[float, typer.Option(help="The share of decisions that may miss it.")] = 1e-3,
-    busy: Annotated[float | None, typer.Option(help="The share of servers that is busy.")] = None,
-    units: Annotated[int | None, typer.Option(help="How many servers there are, for exact figures.")] = None,
+    miss: Annotated[float, typer.Option(help="Share of decisions that may miss it.")] = 1e-3,
+    busy: Annotated[float | None, typer.Option(help="Share of servers that are busy.")] = None,
+    units: Annotated[int | None, typer.Option(help="Number of servers, for exact figures.")] = None,
     shown: PromisePrinted,
 ) -> None:
-    """How many servers to look at so that the one taken is among the best, and what fewer promise.
+    """How many servers to sample so that the chosen one is among the best, and what fewer achieve.
 
-    The servers looked at are drawn at random, and the best of them is taken.
+    Servers are sampled at random, and the best of them is chosen.
     """
     from hcloud.planning.strategies.promised import PromiseRequest, promised
     from hcloud.views.studies.placement import promise_markdown, show_promise

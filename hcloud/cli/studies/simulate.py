@@ -31,11 +31,11 @@ def simulate(
     watching: Watchings = None,
     where: SimulationFlags,
     journal: Annotated[
-        Path | None, typer.Option(help="Also write every event and decision of the one strategy named, a line each.")
+        Path | None, typer.Option(help="Also write every event and decision, one per line (one strategy only).")
     ] = None,
     shown: Printed,
 ) -> None:
-    """Performance, waiting, use of capacity and cost of each strategy on your own trace, before anything is bought."""
+    """Simulate each strategy on your own trace: performance, waits, use of capacity and cost."""
     from hcloud.usecases.studies.loads import CompareRequest, compare_at_loads
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view

@@ -23,9 +23,9 @@ app = typer.Typer(
 class StatedPrinted(Printed):
     """How strategies are printed."""
 
-    now: Annotated[str | None, typer.Option(help="The time to state in JSON (ISO 8601), for reproducible output.")] = (
-        None
-    )
+    now: Annotated[
+        str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")
+    ] = None
 
 
 def known_names(incomplete: str) -> Iterator[str]:
@@ -42,7 +42,7 @@ def list_(
     *,
     shown: StatedPrinted,
 ) -> None:
-    """The bundled strategies, a line each."""
+    """List the bundled strategies."""
     from hcloud.readers.strategies import load_strategy, strategy_names
     from hcloud.views.studies.documents import StrategiesDocument
     from hcloud.views.studies.strategy import show_list
@@ -64,7 +64,7 @@ def show(
     placement: Annotated[str | None, typer.Option(help="With another placement, for example tarcil.")] = None,
     shown: StatedPrinted,
 ) -> None:
-    """Every rule and number of one strategy, and where it comes from; checks a file of your own."""
+    """Show every rule and number of a strategy with its source; also checks your own file."""
     from hcloud.errors import UsageError
     from hcloud.readers.harvest.policy import HARVEST, stated_harvest
     from hcloud.readers.strategies import load_strategy, with_placement

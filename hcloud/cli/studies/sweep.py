@@ -44,7 +44,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 
 class EngineName(StrEnum):
-    """Where runs happen."""
+    """Where to run."""
 
     LOCAL = "local"
     DASK = "dask"
@@ -56,12 +56,14 @@ def sweep(
     ctx: typer.Context,
     *,
     workload: Annotated[
-        str | None, typer.Argument(help="A trace, or scenario:NAME; else what hcloud.yaml names.")
+        str | None, typer.Argument(help="A trace, or scenario:NAME (default: from hcloud.yaml).")
     ] = None,
     vary: Annotated[
         list[str] | None, typer.Option(help="KEY=VALUE,VALUE...; repeated for every combination of several keys.")
     ] = None,
-    strategy: Annotated[str | None, typer.Option(help="Names or files, separated by commas; else all five.")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="Names or files, separated by commas (default: all five).")
+    ] = None,
     placement: Placements = None,
     admission: Admissions = None,
     watching: Watchings = None,
@@ -72,23 +74,23 @@ def sweep(
     cloud: CloudModel = None,
     interference: Interference = Switch.ON,
     drop_unplaceable: DropUnplaceable = False,
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="So many seeds each, for intervals.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Seeds per point, for intervals.")] = 1,
     seed: FirstSeed = None,
-    out: Annotated[Path | None, typer.Option(help="Keep finished rows in this directory, and resume there.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Keep finished rows in this directory, and resume from it.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write all figures to this CSV file.")] = None,
     picture: Picture = None,
     workers: Annotated[int, typer.Option(min=0, max=1024, help="Processes; 0 is one for each core.")] = 0,
-    engine: Annotated[EngineName, typer.Option(help="Where runs happen.")] = EngineName.LOCAL,
+    engine: Annotated[EngineName, typer.Option(help="Where to run.")] = EngineName.LOCAL,
     scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler, for --engine dask.")] = "",
     shown: Printed,
 ) -> None:
-    """Sensitivity analysis: run strategies with other numbers of a strategy, the cloud or the prices."""
+    """Sensitivity analysis: vary numbers of a strategy, the cloud or the prices."""
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.files.looked_at import check_place
     from hcloud.store.files.whole import write_shown
     from hcloud.usecases.studies.simulation import SimulationRequest
-    from hcloud.usecases.studies.sweep import SweepRequest, Watch, prepare, run_sweep
-    from hcloud.usecases.studies.sweep_engines import Engine
+    from hcloud.usecases.studies.sweep import SweepRequest, SweepWatch, prepare, run_sweep
+    from hcloud.usecases.studies.sweep_engines import SweepEngine
     from hcloud.usecases.workloads.sources import Flags
     from hcloud.views.pictures import check_picture
     from hcloud.views.studies import sweep as view
@@ -112,10 +114,10 @@ def sweep(
     seen = tuple(name for names in watching or () for name in names.split(","))
     request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked, waits, seen)
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
-    where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
+    where = SweepEngine(engine, workers, scheduler).fitted(prepared.grid.runs)
     tell_first_use(terminal)
     with terminal.progress("sweeping", len(prepared.grid)) as advance:
-        watch = Watch(lambda rows: terminal.note(f"{counted(rows, 'row')} found in {out}"), advance)
+        watch = SweepWatch(lambda rows: terminal.note(f"{counted(rows, 'row')} found in {out}"), advance)
 
         def work() -> Sweep:
             return run_sweep(prepared, where, out, watch)

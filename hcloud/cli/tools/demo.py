@@ -15,7 +15,7 @@ from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
-    from hcloud.model.rehearsal import DemoStep, Shown
+    from hcloud.model.rehearsal import DemoStep, RehearsedStep
     from hcloud.usecases.tools.demo import Demo
     from hcloud.views.console import Terminal
 
@@ -25,7 +25,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def demo(
     ctx: typer.Context,
-    keep: Annotated[Path | None, typer.Option(help="Work in this folder, which is new or empty, and keep it.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Work in this (new or empty) folder and keep it.")] = None,
     step: Annotated[bool, typer.Option("--step", help="Wait for Enter between steps (on a terminal).")] = False,
     measure: Annotated[
         bool,
@@ -34,7 +34,7 @@ def demo(
         ),
     ] = True,
 ) -> None:
-    """All of it in half a minute on a cloud in memory, without an account: measure, classify, plan, simulate, buy,
+    """Everything in half a minute on a cloud in memory, without an account: measure, classify, plan, simulate, buy,
     apply (and be killed), a month, the report, the end; then twelve jobs that really run here, whose controller is
     killed, and a bad machine that is given back.
 
@@ -73,7 +73,7 @@ def _measured(walk: Demo, terminal: Terminal) -> bool:
     return is_enough
 
 
-def _ran(walk: Demo, step: DemoStep, terminal: Terminal) -> Shown:
+def _ran(walk: Demo, step: DemoStep, terminal: Terminal) -> RehearsedStep:
     with terminal.progress(step.title.lower(), 1.0) as advance:
         return walk.run(step, advance)
 
@@ -86,6 +86,6 @@ def _pause(waits: bool) -> None:
 def _empty(folder: Path) -> Path:
     """A folder of one's own: what is there already would be mistaken for ours."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"--keep {folder}: is not an empty folder", hint="name one that is not there yet")
+        raise UsageError(f"--keep {folder}: is not an empty folder", hint="choose a name that does not exist")
     folder.mkdir(parents=True, exist_ok=True)
     return folder

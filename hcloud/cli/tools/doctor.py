@@ -23,11 +23,11 @@ def doctor(
         list[str] | None, typer.Option("--require", help="Fail unless this extra is installed: aws, gcp, azure, fake.")
     ] = None,
     where: CloudFlags,
-    now: Annotated[str | None, typer.Option(help="The time ages are counted to (ISO 8601).")] = None,
+    now: Annotated[str | None, typer.Option(help="Use this as the current time (ISO 8601).")] = None,
 ) -> None:
-    """Check this installation: versions, extras, name clashes, where things are; exit 1 where something is broken.
+    """Check this installation: versions, extras, name clashes, paths; exit 1 if something is broken.
 
-    With --cloud also the cloud: credentials, permissions, quotas, clock, prices, and what each missing one disables.
+    With --cloud also credentials, permissions, quotas, clock and prices, and what fails without each.
     """
     from hcloud.usecases.extras import require
     from hcloud.usecases.tools.checks import failed

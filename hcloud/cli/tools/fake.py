@@ -18,20 +18,20 @@ app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
 @app.callback()
 def fake() -> None:
-    """Clouds on this machine to rehearse against: stateful, with a ledger of their own and with faults on demand."""
+    """Fake clouds on this machine for rehearsals, with a ledger of their own and faults on demand."""
 
 
 @app.command()
 def up(
     ctx: typer.Context,
-    clouds: Annotated[list[str] | None, typer.Argument(help="aws, gcp, azure; all without any.")] = None,
-    port: Annotated[list[int] | None, typer.Option(help="Port of each, in order; any without.")] = None,
+    clouds: Annotated[list[str] | None, typer.Argument(help="aws, gcp, azure (default: all).")] = None,
+    port: Annotated[list[int] | None, typer.Option(help="Port of each, in order (default: any free one).")] = None,
     faults: Annotated[Path | None, typer.Option(help="A fault plan (docs/guides/operate.md).")] = None,
     execute: Annotated[
-        bool, typer.Option("--execute", help="Run start-up scripts here, with your rights; off otherwise.")
+        bool, typer.Option("--execute", help="Run start-up scripts here, with your rights (default: off).")
     ] = False,
 ) -> None:
-    """Listen on 127.0.0.1 until Ctrl-C; prints what to export, one assignment a line.
+    """Listen on 127.0.0.1 until Ctrl-C; prints the variables to export.
 
     hcloud works on one cloud at a time: of several the first is exported, and what to say for another is a comment.
     """
@@ -63,7 +63,7 @@ def wait(
     state: CloudState = None,
     now: Now = None,
 ) -> None:
-    """Let time pass on --cloud fake: what stands there is rented on, so that there is a month to report on."""
+    """Let time pass on --cloud fake: its machines keep running, so that reports have a period."""
     from hcloud.errors import UsageError
     from hcloud.units import parse_duration
     from hcloud.usecases.tools.fake_wait import wait as pass_time

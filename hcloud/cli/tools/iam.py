@@ -16,7 +16,7 @@ app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
 @app.callback()
 def iam() -> None:
-    """The least permissions for one plan, as a policy or role that its cloud takes."""
+    """The minimal permissions for one plan, as a policy or role for its cloud."""
 
 
 @app.command("print")
@@ -31,9 +31,9 @@ def print_(
         typer.Option("--for", help="read, launch, terminate, profile, commitments, buy, cancel, fetch; repeatable."),
     ] = None,
     file: Configuration = None,
-    reasons: Annotated[bool, typer.Option("--reasons", help="Also say why each is needed.")] = False,
+    reasons: Annotated[bool, typer.Option("--reasons", help="Also show the reason for each.")] = False,
 ) -> None:
-    """Print the least policy for exactly one plan; it grants no purchase unless --for buy asks for it."""
+    """Print the minimal policy for one plan; it grants purchases only with --for buy."""
     from hcloud.model.holdings.live import Scope
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.plan_file import load_changes

@@ -16,7 +16,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def init(
     ctx: typer.Context,
     directory: Annotated[Path, typer.Option("--dir", help="Where hcloud.yaml is written.")] = Path(),
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is already there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     workload: Annotated[str | None, typer.Option(help="A trace or history to plan for, or scenario:NAME.")] = None,
 ) -> None:
     """Write a commented hcloud.yaml to start from."""

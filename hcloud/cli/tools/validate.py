@@ -20,13 +20,13 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def validate(
     ctx: typer.Context,
     *,
-    file: Annotated[Path | None, typer.Argument(help="The configuration, else ./hcloud.yaml.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="Configuration file (default: ./hcloud.yaml).")] = None,
     option_file: Annotated[Path | None, typer.Option("--file", "-f", "-c", help="The same as FILE.")] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of hcloud.yaml instead.")] = False,
     shown: Shown,
-    now: Annotated[str | None, typer.Option(help="The time prices are judged at (ISO 8601).")] = None,
+    now: Annotated[str | None, typer.Option(help="Use this as the current time (ISO 8601).")] = None,
 ) -> None:
-    """Check a configuration and everything it points to; exit 1 where anything is wrong."""
+    """Check a configuration and the files it names; exit 1 if anything is wrong."""
     from hcloud.usecases.tools.checks import failed
     from hcloud.usecases.tools.validate import validate as check
     from hcloud.views.tools.documents import ChecksDocument

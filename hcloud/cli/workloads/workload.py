@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 NAMES = ", ".join(FORMATS)
 KEYS = ", ".join(field.name for field in fields(WorkloadOptions))
-WHERE = "docs/reference/formats.md says what each format carries and which keys steer it."
+WHERE = "docs/reference/formats.md describes each format and its keys."
 FETCHED = (
-    "The least permissions: hcloud iam print --cloud CLOUD --for fetch. An interrupted fetch goes on when the same "
-    "command is run again. AWS charges for what is asked: about a cent for 1,000 machines, and a cent for each page of "
+    "The minimal permissions: hcloud iam print --cloud CLOUD --for fetch. To continue an interrupted fetch, run the "
+    "same command again. AWS charges for what is asked: about a cent for 1,000 machines, and a cent for each page of "
     "Cost Explorer. Memory in use is not fetched: AWS measures it with the CloudWatch agent alone, Google with the Ops "
     "Agent."
 )
@@ -42,9 +42,9 @@ app = typer.Typer(
     f"Keys (--set KEY=VALUE, or workload.options in hcloud.yaml): {KEYS}.\n\n{WHERE}",
 )
 
-Format = Annotated[str, typer.Option("--format", help=f"The format, where it is not recognised: {NAMES}.")]
+Format = Annotated[str, typer.Option("--format", help=f"The format (default: detected): {NAMES}.")]
 Keys = Annotated[
-    list[str] | None, typer.Option("--set", help="A key of the format's reader, KEY=VALUE; may be repeated.")
+    list[str] | None, typer.Option("--set", help="Option of the format's reader, KEY=VALUE; may be repeated.")
 ]
 Window = Annotated[
     str | None,
@@ -57,9 +57,9 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
 class DatedPrinted(Printed):
     """How what is found of a workload is printed."""
 
-    now: Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")] = (
-        None
-    )
+    now: Annotated[
+        str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")
+    ] = None
 
 
 @app.command(epilog=EPILOG)
@@ -76,13 +76,13 @@ def show(
     decimal: TraceDecimal = None,
     window: Window = None,
     seed: Seed = 42,
-    step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
+    step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
     shown: DatedPrinted,
 ) -> None:
-    """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time.
+    """Show a workload: rows read, repaired and left out, and demand over time.
 
-    Of a bill (file or folder): its lines by kind, what ran, and what commitments cover of it.
+    For a bill (file or folder): lines by kind, usage, and commitments.
     """
     from hcloud.usecases.workloads.bills import names_bill
     from hcloud.usecases.workloads.workload import summarise
@@ -138,7 +138,7 @@ def validate(
     decimal: TraceDecimal = None,
     shown: DatedPrinted,
 ) -> None:
-    """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
+    """Check files; shows each problem with line and column. Exit 1 if there are any."""
     from hcloud.usecases.workloads.workload import validate as check
     from hcloud.views.workloads import documents
     from hcloud.views.workloads import workload as view
@@ -189,14 +189,14 @@ def fetch(
     *,
     cloud: Annotated[str, typer.Option(help="aws, gcp or azure.")],
     since: Annotated[str, typer.Option(help="How far back, for example 60d.")] = "60d",
-    region: Annotated[list[str] | None, typer.Option(help="A region; may be repeated. Without: all.")] = None,
+    region: Annotated[list[str] | None, typer.Option(help="A region; may be repeated (default: all).")] = None,
     account: Annotated[
-        str, typer.Option(help="Google project or Azure subscription; without, what the environment names.")
+        str, typer.Option(help="Google project or Azure subscription (default: from the environment).")
     ] = "",
-    out: Annotated[Path | None, typer.Option(help="The file to write; else CLOUD-machines.csv.")] = None,
-    endpoint: Annotated[str, typer.Option(help="Another address than the cloud's own.")] = "",
+    out: Annotated[Path | None, typer.Option(help="The file to write (default: CLOUD-machines.csv).")] = None,
+    endpoint: Annotated[str, typer.Option(help="Use this URL instead of the cloud's.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
-    now: Annotated[str | None, typer.Option(help="The time until which to fetch (ISO 8601), instead of now.")] = None,
+    now: Annotated[str | None, typer.Option(help="Fetch until this time (ISO 8601) instead of now.")] = None,
 ) -> None:
     """Fetch machines and their CPU utilisation from a cloud's monitoring, for 'hcloud plan FILE'; only reads."""
     from hcloud.cli.acting import stopping, told

@@ -127,10 +127,10 @@ class Allowance:
             taken = f"{self._cores / 1000:g} of {limits.cores / 1000:g} cores are taken"
             return f"{taken}; there is no room for another {type_name}"
         if limits.machines is not None and self._machines >= limits.machines:
-            return f"{limits.machines} machines stand, and no more are allowed (--max-machines)"
+            return f"{limits.machines} machines are running, the most that --max-machines allows"
         if limits.hourly is not None and after > limits.hourly:
             told, allowed = (format_money(dollars, HOURLY_PLACES) for dollars in (after, limits.hourly))
-            return f"it would bring the machines to {told}/h; {allowed}/h are allowed"
+            return f"it would raise the cost of machines to {told}/h, above the limit of {allowed}/h"
         if limits.total is not None and self._spent >= limits.total:
             spent = format_money(self._spent, 2)
             return f"{spent} are spent, and {format_money(limits.total, 2)} are allowed (--max-total)"

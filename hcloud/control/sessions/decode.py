@@ -53,7 +53,7 @@ def decided(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Decide
         name, unit, sentence = reason_of(order.reason) or _OF_JOBS[order.reason]
         margin, why = (order.margin if unit else None), sentence(setup, order, facts)
         if order.said:
-            why += f"; no {order.said} can be launched at the moment"
+            why += f"; no {order.said} is available at the moment"
     until = order.margin if order.what == codes.RETAIN else None
     return facts.at, ACTIONS[order.what], order.job, order.instance, order.place, name, margin, unit, why, until
 

@@ -8,7 +8,7 @@ from hcloud.fake.aws.savings import PLAN_WORDS
 from hcloud.fake.aws.world import AwsWorld, region_of
 from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, FakeTerms, Meter
 from hcloud.fake.flexing import family_of, units_of
-from hcloud.fake.ledger import Purchase, Rented
+from hcloud.fake.ledger import BoughtCommitment, Rented
 from hcloud.model.catalog import PurchaseOption
 
 
@@ -25,7 +25,7 @@ class AwsTariff:
         pool = "" if rented.spot else _pool(region_of(rented), rented.instance_type)
         return (Meter(pool, units_of(rented.instance_type), self._world.hourly(rented)),)
 
-    def terms(self, purchase: Purchase) -> FakeTerms:
+    def terms(self, purchase: BoughtCommitment) -> FakeTerms:
         """Reserved instances are priced by the piece, savings plans as a whole."""
         option, region = PurchaseOption(purchase.option), str(purchase.detail["region"])
         if option not in PLAN_WORDS:

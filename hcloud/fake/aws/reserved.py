@@ -11,7 +11,7 @@ from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import YEAR_SECONDS, offering_id
 from hcloud.fake.aws.world import Ask, moment
 from hcloud.fake.faults import FaultKind
-from hcloud.fake.ledger import Purchase
+from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import Offer, Payment, PurchaseOption
 
 OFFERINGS_PAGE = 100
@@ -95,7 +95,7 @@ def purchase_reserved_instances_offering(ask: Ask) -> Wire:
     if limit is not None and _held(ask) + count > limit:
         raise DenialError("ReservedInstancesLimitExceeded", "Your current quota does not allow this purchase.")
     starts = ask.wire.get("PurchaseTime")
-    bought = Purchase(
+    bought = BoughtCommitment(
         id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"hcloud-fake/ri/{ask.world.ledger.next_number()}")),
         option=str(offer.key.option),
         offering=offering_id(offer),
@@ -133,7 +133,7 @@ def _held(ask: Ask) -> int:
     return sum(p.count for p in _reserved(ask) if p.cancelled_at is None)
 
 
-def _reserved(ask: Ask) -> list[Purchase]:
+def _reserved(ask: Ask) -> list[BoughtCommitment]:
     options = {str(o) for o in CLASS_WORDS}
     return [
         p
@@ -152,7 +152,7 @@ def describe_reserved_instances(ask: Ask) -> Wire:
     return {"ReservedInstances": [] if ask.struck(FaultKind.EMPTY) else [_told(ask, p) for p in seen]}
 
 
-def state_of(purchase: Purchase, now: float) -> str:
+def state_of(purchase: BoughtCommitment, now: float) -> str:
     """The state of a purchase by the clock."""
     if purchase.cancelled_at is not None:
         return "queued-deleted"
@@ -161,7 +161,7 @@ def state_of(purchase: Purchase, now: float) -> str:
     return "active" if now < purchase.starts_at + purchase.term_seconds else "retired"
 
 
-def _told(ask: Ask, purchase: Purchase) -> Wire:
+def _told(ask: Ask, purchase: BoughtCommitment) -> Wire:
     words = {str(o): w for o, w in CLASS_WORDS.items()}
     state = "pondering" if ask.struck(FaultKind.UNKNOWN_WORDS) else state_of(purchase, ask.now)
     charges = [{"Amount": purchase.hourly, "Frequency": "Hourly"}] if purchase.hourly else []

@@ -14,7 +14,7 @@ from hcloud.fake.aws.reserved import PAYMENT_WORDS
 from hcloud.fake.aws.shop import YEAR_SECONDS
 from hcloud.fake.aws.world import Ask
 from hcloud.fake.faults import FaultKind
-from hcloud.fake.ledger import Purchase
+from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import PurchaseOption
 
 OFFERINGS_PAGE = 1000
@@ -108,7 +108,7 @@ def _asked(wire: Wire) -> str:
     return repr(sorted((k, str(v)) for k, v in wire.items() if k != "clientToken"))
 
 
-def _bought(ask: Ask, token: str) -> Purchase:
+def _bought(ask: Ask, token: str) -> BoughtCommitment:
     wire = ask.wire
     offering = next((o for o in _everything(ask) if o.id == wire["savingsPlanOfferingId"]), None)
     if offering is None:
@@ -117,7 +117,7 @@ def _bought(ask: Ask, token: str) -> Purchase:
     upfront, hourly = _split(commitment, offering, wire.get("upfrontPaymentAmount"))
     starts = wire.get("purchaseTime")
     at = float(starts) if isinstance(starts, int | float) else ask.now
-    return Purchase(
+    return BoughtCommitment(
         id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"hcloud-fake/sp-bought/{ask.world.ledger.next_number()}")),
         option=str(offering.option),
         offering=offering.id,
@@ -170,12 +170,12 @@ def _split(commitment: Decimal, offering: Offering, stated: object) -> tuple[Dec
     return upfront, (whole - upfront) / hours
 
 
-def _plans(ask: Ask) -> list[Purchase]:
+def _plans(ask: Ask) -> list[BoughtCommitment]:
     options = {str(o) for o in PLAN_WORDS}
     return [p for _, p in sorted(ask.world.ledger.purchases.items()) if p.option in options]
 
 
-def state_of(purchase: Purchase, now: float) -> str:
+def state_of(purchase: BoughtCommitment, now: float) -> str:
     """The state of a plan by the clock."""
     if purchase.cancelled_at is not None:
         return "queued-deleted" if purchase.cancelled_at < purchase.starts_at else "returned"
@@ -198,7 +198,7 @@ def describe_savings_plans(ask: Ask) -> Wire:
     return {"savingsPlans": [_told(ask, p) for p in page], **({"nextToken": token} if token else {})}
 
 
-def _told(ask: Ask, plan: Purchase) -> Wire:
+def _told(ask: Ask, plan: BoughtCommitment) -> Wire:
     words = {str(o): w for o, w in PLAN_WORDS.items()}
     tags = plan.detail["tags"]
     return {
@@ -247,7 +247,7 @@ def return_savings_plan(ask: Ask) -> Wire:
     return {"savingsPlanId": plan.id}
 
 
-def _known(ask: Ask) -> Purchase:
+def _known(ask: Ask) -> BoughtCommitment:
     for plan in _plans(ask):
         if plan.id == ask.wire["savingsPlanId"]:
             return plan

@@ -8,7 +8,7 @@ from hcloud.fake.azure.cloud import FakeAzure
 from hcloud.fake.azure.shapes import shape
 from hcloud.fake.azure.wire import text
 from hcloud.fake.bill import BY_THE_SECOND, FakeTerms, Meter
-from hcloud.fake.ledger import Purchase, Rented
+from hcloud.fake.ledger import BoughtCommitment, Rented
 
 
 class AzureTariff:
@@ -24,7 +24,7 @@ class AzureTariff:
         pool, units = _pool(rented.zone.partition("-")[0], rented.instance_type)
         return (Meter("" if rented.spot else pool, units, self._world.hourly(rented)),)
 
-    def terms(self, purchase: Purchase) -> FakeTerms:
+    def terms(self, purchase: BoughtCommitment) -> FakeTerms:
         """A whole order."""
         pool, units = _pool(text(purchase.detail, "location"), purchase.instance_type)
         return FakeTerms(purchase.upfront, purchase.hourly, {pool: units * purchase.count})

@@ -11,7 +11,7 @@ from hcloud.fake.azure.estate import Estate
 from hcloud.fake.azure.operations import AzureOperations
 from hcloud.fake.azure.shapes import TERM_FACTORS, TERM_YEARS, AzureSize, shape, shapes
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
-from hcloud.fake.ledger import Purchase
+from hcloud.fake.ledger import BoughtCommitment
 from hcloud.fake.server import HttpAnswer, json_answer
 
 HOURS_PER_YEAR = 8760
@@ -46,7 +46,7 @@ class FakeReservations:
         years = TERM_YEARS[text(asked.body, "properties", "term")]
         upfront = text(asked.body, "properties", "billingPlan") == "Upfront"
         key = _KEY.search(text(asked.body, "properties", "displayName"))
-        bought = Purchase(
+        bought = BoughtCommitment(
             id=number,
             option="reservation",
             offering=number,
@@ -125,13 +125,13 @@ class FakeReservations:
         except ValueError:
             raise Refused(400, "InvalidReservationOrderId", "The order id is no GUID.") from None
 
-    def _known(self, asked: ArmRequest) -> Purchase:
+    def _known(self, asked: ArmRequest) -> BoughtCommitment:
         found = self._estate.ledger.purchases.get(str(self._number(asked)))
         if found is None:
             raise Refused(404, "NotFound", f"Order {asked.params['order']} was not found.")
         return found
 
-    def _order(self, bought: Purchase, now: float) -> Document:
+    def _order(self, bought: BoughtCommitment, now: float) -> Document:
         properties = {
             **self._common(bought, now),
             "originalQuantity": bought.count,
@@ -145,7 +145,7 @@ class FakeReservations:
             "properties": properties,
         }
 
-    def _reservation(self, bought: Purchase, now: float) -> Document:
+    def _reservation(self, bought: BoughtCommitment, now: float) -> Document:
         properties = {
             **self._common(bought, now),
             "quantity": bought.count,
@@ -161,7 +161,7 @@ class FakeReservations:
             "properties": properties,
         }
 
-    def _common(self, bought: Purchase, now: float) -> Document:
+    def _common(self, bought: BoughtCommitment, now: float) -> Document:
         state = "Cancelled" if bought.cancelled_at is not None else "Succeeded"
         if now < bought.bought_at + self._estate.faults.plan.operation_delay:
             state = "Creating"
@@ -177,20 +177,20 @@ class FakeReservations:
             "expiryDateTime": _moment(bought.starts_at + bought.term_seconds),
         }
 
-    def _left(self, bought: Purchase, now: float) -> Decimal:
+    def _left(self, bought: BoughtCommitment, now: float) -> Decimal:
         left = max(bought.starts_at + bought.term_seconds - now, 0.0) / bought.term_seconds
         return (_total(bought) * Decimal(str(left))).quantize(Decimal("0.01"))
 
 
-def _total(bought: Purchase) -> Decimal:
+def _total(bought: BoughtCommitment) -> Decimal:
     return bought.upfront + bought.hourly * bought.term_seconds / 3600
 
 
-def _price(bought: Purchase) -> Document:
+def _price(bought: BoughtCommitment) -> Document:
     return {"currencyCode": "USD", "amount": float(_total(bought).quantize(Decimal("0.01")))}
 
 
-def _reservation_id(bought: Purchase) -> str:
+def _reservation_id(bought: BoughtCommitment) -> str:
     return f"{HOME}/{bought.id}/reservations/{uuid.uuid5(uuid.NAMESPACE_URL, bought.id)}"
 
 

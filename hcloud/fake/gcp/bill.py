@@ -10,7 +10,7 @@ from decimal import Decimal
 from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, FakeTerms, Meter
 from hcloud.fake.gcp.catalog import FAMILIES, MIB_PER_GIB, PER_GIB, PER_VCPU, region_of
 from hcloud.fake.gcp.world import GcpWorld
-from hcloud.fake.ledger import Purchase, Rented
+from hcloud.fake.ledger import BoughtCommitment, Rented
 from hcloud.model.catalog import PurchaseOption
 
 
@@ -36,7 +36,7 @@ class GoogleTariff:
             Meter(f"{pool}/gib", gib, gib * PER_GIB * factor),
         )
 
-    def terms(self, purchase: Purchase) -> FakeTerms:
+    def terms(self, purchase: BoughtCommitment) -> FakeTerms:
         """vCPUs and memory of a series in a region."""
         body = purchase.detail["body"]
         resources = body["resources"] if isinstance(body, dict) else []

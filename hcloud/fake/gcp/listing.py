@@ -19,7 +19,7 @@ FIRST_IMAGE = 20261101
 
 
 @dataclass(slots=True)
-class _Machine:
+class _ListedMachine:
     """A machine in a list, put into words where its page is shown: a list of thousands has dozens of pages."""
 
     world: GcpWorld
@@ -38,7 +38,7 @@ class _Machine:
         return documents.instance(self.world, self.machine, self.behind.ended)
 
 
-Told = dict[str, object] | _Machine
+Told = dict[str, object] | _ListedMachine
 
 
 def page(world: GcpWorld, call: GcpRequest, kind: str, found: Sequence[Told]) -> dict[str, object]:
@@ -71,7 +71,7 @@ def _cut(world: GcpWorld, call: GcpRequest, found: Sequence[Told]) -> tuple[list
         raise invalid("maxResults", size, f"It must be from 0 to {LARGEST_PAGE}.")
     start = _start(call.query.get("pageToken", ""))
     end = start + min(int(size) or LARGEST_PAGE, world.largest_page)
-    shown = [d.document() if isinstance(d, _Machine) else d for d in found[start:end]]
+    shown = [d.document() if isinstance(d, _ListedMachine) else d for d in found[start:end]]
     return shown, {"nextPageToken": _token(end)} if end < len(found) else {}
 
 
@@ -97,10 +97,10 @@ def all_instances(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     return aggregated(world, call, "instances", _instances(world, call))
 
 
-def _instances(world: GcpWorld, call: GcpRequest, zone: str = "") -> list[_Machine]:
+def _instances(world: GcpWorld, call: GcpRequest, zone: str = "") -> list[_ListedMachine]:
     behind = Lag.of(call.rule)
     then = world.now - behind.made
-    return [_Machine(world, m, behind, then >= m.tagged_at) for m in world.seen(behind) if zone in ("", m.zone)]
+    return [_ListedMachine(world, m, behind, then >= m.tagged_at) for m in world.seen(behind) if zone in ("", m.zone)]
 
 
 def machine_types(world: GcpWorld, call: GcpRequest) -> dict[str, object]:

@@ -7,10 +7,10 @@ from decimal import Decimal
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.gcp import catalog, listing
 from hcloud.fake.gcp.operations import BASE, stamp
-from hcloud.fake.gcp.wire.bodies import CommitmentBody, Reservation, read_body
+from hcloud.fake.gcp.wire.bodies import CommitmentBody, ReservationBody, read_body
 from hcloud.fake.gcp.wire.refusals import STOCK_OUT, already_there, invalid, unknown_resource
 from hcloud.fake.gcp.world import GcpRequest, GcpWorld, OperationFault
-from hcloud.fake.ledger import Purchase
+from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import PurchaseOption
 
 YEARS = {"TWELVE_MONTH": 1, "THIRTY_SIX_MONTH": 3}
@@ -35,7 +35,7 @@ def insert_commitment(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     years, now = YEARS[body.plan], world.now
     gib = Decimal(amounts["MEMORY"]) / catalog.MIB_PER_GIB
     hourly = catalog.hourly(Decimal(amounts["VCPU"]), gib, str(years))
-    world.ledger.purchases[body.name] = Purchase(
+    world.ledger.purchases[body.name] = BoughtCommitment(
         id=body.name,
         option=PurchaseOption.COMMITTED_USE,
         offering=f"{body.type}/{body.plan}",
@@ -62,7 +62,7 @@ def _midnight_after(now: float) -> float:
     return ((now - _PACIFIC_OFFSET) // _DAY + 1) * _DAY + _PACIFIC_OFFSET
 
 
-def _commitment(world: GcpWorld, bought: Purchase) -> dict[str, object]:
+def _commitment(world: GcpWorld, bought: BoughtCommitment) -> dict[str, object]:
     body = bought.detail["body"]
     shown = dict(body) if isinstance(body, dict) else {}
     ends = bought.starts_at + bought.term_seconds
@@ -102,7 +102,7 @@ def commitment(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
 
 def insert_reservation(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """Hold capacity ready."""
-    zone, body = world.zone(call), read_body(Reservation, call.raw)
+    zone, body = world.zone(call), read_body(ReservationBody, call.raw)
     world.shape(body.specific_reservation.instance_properties.machine_type, zone)
     target = f"zones/{zone}/reservations/{body.name}"
     if target in world.reservations:

@@ -8,7 +8,7 @@ from hcloud.fake.bill import FakeTerms, Meter
 from hcloud.fake.flexing import family_of, units_of
 from hcloud.fake.in_memory.purchases import SHARE_OF_PRICE
 from hcloud.fake.in_memory.world import MemoryWorld
-from hcloud.fake.ledger import Purchase, Rented
+from hcloud.fake.ledger import BoughtCommitment, Rented
 from hcloud.model.catalog import BillingRule, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 
@@ -30,7 +30,7 @@ class MemoryTariff:
         pool, units = self._pool(rented.instance_type)
         return (Meter(pool, units, self._world.on_demand(rented.instance_type)),)
 
-    def terms(self, purchase: Purchase) -> FakeTerms:
+    def terms(self, purchase: BoughtCommitment) -> FakeTerms:
         """What was ordered, at the price of then."""
         order = purchase.detail["order"]
         if not isinstance(order, CommitmentOrder):

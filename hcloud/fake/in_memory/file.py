@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -14,9 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from hcloud.errors import HcloudError, InputError, Problem
 from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
-from hcloud.fake.ledger import Purchase, RecordedRequest, Rented
+from hcloud.fake.ledger import BoughtCommitment, RecordedRequest, Rented
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
+from hcloud.whole_files import whole_file
 
 FORMAT_VERSION = "1.0"
 HINT = "remove it to begin a new rehearsal (and the state beside it), or put a copy back"
@@ -32,7 +32,7 @@ class Kept:
     region: str
     now: float
     machines: tuple[Rented, ...]
-    purchases: tuple[Purchase, ...]
+    purchases: tuple[BoughtCommitment, ...]
     requests: tuple[RecordedRequest, ...]
     orders: tuple[RememberedOrder, ...]
     started: float | None = None
@@ -63,11 +63,10 @@ def keep(ground: MemoryWorld, path: Path) -> None:
             tuple(o for _, o in sorted(ground.orders.items())),
             ground.faults.started,
         )
-        fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fresh.write_bytes(_adapter().dump_json(kept, indent=1))
-            fresh.replace(path)
+            with whole_file(path, lasts=False) as file:
+                file.write(_adapter().dump_json(kept, indent=1))
         except OSError as error:
             raise HcloudError(
                 f"{path}: the rehearsal cannot be kept: {error.strerror}", hint="see to the disk"
@@ -128,7 +127,7 @@ def _check(kept: Kept, path: Path) -> None:
         raise InputError(f"{path}: is no rehearsal that can be gone on with", problems, hint=HINT)
 
 
-def _purchases(kept: Kept, path: Path) -> Iterator[Purchase]:
+def _purchases(kept: Kept, path: Path) -> Iterator[BoughtCommitment]:
     """Purchases with their orders as values again; details are kept as plain JSON."""
     for number, purchase in enumerate(kept.purchases):
         where = f"purchases.{number}"

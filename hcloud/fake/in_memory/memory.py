@@ -22,7 +22,7 @@ from hcloud.model.holdings.live import (
     CommitmentOrder,
     CommitmentQuote,
     Launch,
-    Launched,
+    LaunchOutcome,
     LaunchTemplate,
     Machine,
     MachineState,
@@ -114,7 +114,7 @@ class MemoryCloud:
         """The image that a name stands for in this world: itself, unless the world knows another."""
         return self._serve(InterceptedRequest("image", False), lambda _: self.world.images.get(name, name))
 
-    def launch(self, order: Launch) -> Launched:
+    def launch(self, order: Launch) -> LaunchOutcome:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
         asked, kept = (
             InterceptedRequest("launch", True, instance_type=order.instance_type, zone=order.zone),
@@ -242,7 +242,7 @@ def _listed(cloud: MemoryCloud, lineage: str, rule: FaultRule | None) -> tuple[M
     return tuple(m for m in _told(cloud, rule) if m.lineage and (not lineage or m.lineage == lineage))
 
 
-def _launch(cloud: MemoryCloud, order: Launch, rule: FaultRule | None) -> Launched:
+def _launch(cloud: MemoryCloud, order: Launch, rule: FaultRule | None) -> LaunchOutcome:
     ground = cloud.world
     known = ground.orders.get(order.key)
     if known is not None and known.order != order:
@@ -269,13 +269,13 @@ def _is_of(order: Launch, rented: Rented) -> bool:
     return kind == (order.key, order.instance_type, order.zone, spot)
 
 
-def _replayed(ground: MemoryWorld, known: RememberedOrder) -> Launched:
+def _replayed(ground: MemoryWorld, known: RememberedOrder) -> LaunchOutcome:
     """The machines of an order as they are; their tags are answered as they were given."""
     now = ground.clock.now()
     rented = [ground.ledger.machines[i] for i in known.ids]
     there = [m for m in rented if ground.semantics.lingers or m.is_there(now)]
     machines = tuple(ground.machine(m, dict(m.tags), now) for m in there)
-    return Launched(machines, known.order.count - len(machines), known.why)
+    return LaunchOutcome(machines, known.order.count - len(machines), known.why)
 
 
 def _check_shape(ground: MemoryWorld, order: Launch) -> None:

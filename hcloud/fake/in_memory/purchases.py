@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from hcloud.errors import MismatchError, NotFoundError, RefusedError
 from hcloud.fake.in_memory.world import MemoryWorld
-from hcloud.fake.ledger import Purchase
+from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
 from hcloud.units import HOURS_PER_YEAR
@@ -53,7 +53,7 @@ def purchase(world: MemoryWorld, quote: CommitmentQuote, principal: str) -> Comm
             if known.detail.get("order") != order:
                 raise MismatchError("the key was used for another purchase", world.call("buy", "mismatch"))
             return _told(world, known)
-    bought = Purchase(
+    bought = BoughtCommitment(
         id=f"{world.semantics.cloud}-commitment-{world.ledger.next_number()}",
         option=order.option,
         offering=quote.offering,
@@ -102,7 +102,7 @@ def _starts(world: MemoryWorld, order: CommitmentOrder) -> float:
     return max(now, order.starts.timestamp()) if order.starts is not None else now
 
 
-def _told(world: MemoryWorld, found: Purchase) -> Commitment:
+def _told(world: MemoryWorld, found: BoughtCommitment) -> Commitment:
     order = found.detail["order"]
     if not isinstance(order, CommitmentOrder):
         raise TypeError(f"{found.id} keeps no order")

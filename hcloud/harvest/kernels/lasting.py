@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hcloud.harvest.kernels.placing import one_more
-from hcloud.harvest.kernels.pool import BUSY_ROW, NOBODY, Flags, Ints, Pool, Small, close, reopen, take
+from hcloud.harvest.kernels.pool import BUSY_ROW, NOBODY, BlockPool, Flags, Ints, Small, close, reopen, take
 
 NOTICE, REIMAGE, LATE = range(3)
 """What happens to a server: it will be reimaged, it is, or its heartbeat came late and nothing is lost."""
@@ -85,14 +85,14 @@ def lose(year: Year, server: int) -> None:
     year.counts[REIMAGED] += 1
 
 
-def look_at_the_time(pool: Pool, year: Year) -> None:
+def look_at_the_time(pool: BlockPool, year: Year) -> None:
     """Who is busy now: the last row where nobody knows; histories begin anew when they are over."""
     rows = len(pool.busy) - 1
     step = year.clock[STEP]
     pool.want[BUSY_ROW] = rows if step == 0 or rows == 0 else year.clock[NOW] // step % rows
 
 
-def whom_to_ask(pool: Pool, begin: int, count: int) -> int:
+def whom_to_ask(pool: BlockPool, begin: int, count: int) -> int:
     """A server for one more copy now; LATER where only busy ones may take it."""
     other = one_more(pool, begin, count)
     idle = len(pool.busy) - 1
@@ -108,7 +108,7 @@ def put_off(year: Year, block: int) -> None:
     put_in(year, block)
 
 
-def mend(pool: Pool, year: Year, block: int) -> int:
+def mend(pool: BlockPool, year: Year, block: int) -> int:
     """Copy a block to new servers for every copy that is gone or on a server that will be; how many were made. Servers
     that are busy neither give nor take (OSDI'16 §5.4): a block that only they hold, or only they may take, waits for
     those of the next loss. A block without any copy is lost, and takes none."""
@@ -148,7 +148,7 @@ def mend(pool: Pool, year: Year, block: int) -> int:
     return made
 
 
-def work(pool: Pool, year: Year, until: int) -> None:
+def work(pool: BlockPool, year: Year, until: int) -> None:
     """Copy what is queued, one copy after the other; time without anything to copy is lost. A block that was lost or
     mended meanwhile takes none."""
     clock = year.clock
@@ -164,7 +164,7 @@ def work(pool: Pool, year: Year, until: int) -> None:
     clock[NOW] = max(clock[NOW], until)
 
 
-def last(pool: Pool, year: Year, events: Ints) -> None:
+def last(pool: BlockPool, year: Year, events: Ints) -> None:
     """All events in order of their times; copies are made in between."""
     for row in range(len(events)):
         work(pool, year, events[row, TIME])

@@ -15,7 +15,7 @@ from hcloud.harvest.kernels.pool import (
     SPREAD,
     STOCK_HADOOP,
     STOCK_PAPER,
-    Pool,
+    BlockPool,
     draw,
     is_open,
 )
@@ -26,7 +26,7 @@ NOTHING, COLUMN, ROW, ENVIRONMENT, RESERVED = 0, 1, 2, 4, 8
 """What was relaxed for a server, as bits."""
 
 
-def is_free(pool: Pool, server: int, count: int) -> bool:
+def is_free(pool: BlockPool, server: int, count: int) -> bool:
     """Whether a server is none of those chosen, and in none of their further groups."""
     for at in range(count):
         if pool.chosen[at] == server:
@@ -37,7 +37,7 @@ def is_free(pool: Pool, server: int, count: int) -> bool:
     return True
 
 
-def of_tenant(pool: Pool, tenant: int, count: int, reserved: int) -> int:
+def of_tenant(pool: BlockPool, tenant: int, count: int, reserved: int) -> int:
     """A server of a tenant drawn among those that may hold the block."""
     first, many = pool.first[tenant], pool.open_count[tenant]
     if many == 0 or (reserved == 1 and pool.open_reserved[tenant] == 0):
@@ -50,7 +50,7 @@ def of_tenant(pool: Pool, tenant: int, count: int, reserved: int) -> int:
     return NOBODY
 
 
-def in_environment(pool: Pool, tenant: int, count: int) -> bool:
+def in_environment(pool: BlockPool, tenant: int, count: int) -> bool:
     """Whether a chosen server is in a tenant's environment."""
     found = False
     for at in range(count):
@@ -58,7 +58,7 @@ def in_environment(pool: Pool, tenant: int, count: int) -> bool:
     return found
 
 
-def of_cell(pool: Pool, cell: int, count: int) -> int:
+def of_cell(pool: BlockPool, cell: int, count: int) -> int:
     """A server of a tenant drawn among those of a cell that may hold the block, as likely as its space is large (or as
     any other); of the next one where none of its servers may. A tenant may that has space, is not busy, and is of
     another environment where that is wanted."""
@@ -93,7 +93,7 @@ def of_cell(pool: Pool, cell: int, count: int) -> int:
     return NOBODY
 
 
-def of_grid(pool: Pool, begin: int, count: int, relaxed: int) -> int:
+def of_grid(pool: BlockPool, begin: int, count: int, relaxed: int) -> int:
     """A server of a cell drawn among those whose row and column have none of the servers chosen from ``begin`` on, as
     far as that counts, then of the others of these cells."""
     many, side, cells, cell_of = 0, pool.side, pool.cells, pool.cell
@@ -118,7 +118,7 @@ def of_grid(pool: Pool, begin: int, count: int, relaxed: int) -> int:
     return NOBODY
 
 
-def by_history(pool: Pool, begin: int, count: int) -> int:
+def by_history(pool: BlockPool, begin: int, count: int) -> int:
     """A server by Algorithm 2: ``want`` says afterwards what was relaxed, columns, rows and environments in turn."""
     relaxed = NOTHING
     pool.want[APART] = 0 if pool.system == BALANCED else 1
@@ -133,7 +133,7 @@ def by_history(pool: Pool, begin: int, count: int) -> int:
     return NOBODY
 
 
-def anywhere(pool: Pool, count: int, rack: int, within: int) -> int:
+def anywhere(pool: BlockPool, count: int, rack: int, within: int) -> int:
     """A server drawn of all that may hold the block, of those in a ``rack`` (``within`` 1) or of those outside of it
     (0); NOBODY for a rack is none."""
     low, high = 0, len(pool.tenant)
@@ -163,7 +163,7 @@ def anywhere(pool: Pool, count: int, rack: int, within: int) -> int:
     return NOBODY
 
 
-def by_racks(pool: Pool, count: int) -> int:
+def by_racks(pool: BlockPool, count: int) -> int:
     """A server as stock file systems choose: of two racks, whatever the tenants do."""
     if count == 1:
         server = anywhere(pool, count, pool.rack[pool.chosen[0]], 1 if pool.system == STOCK_PAPER else 0)
@@ -180,7 +180,7 @@ def by_racks(pool: Pool, count: int) -> int:
     return anywhere(pool, count, NOBODY, 0)
 
 
-def by_environment(pool: Pool, count: int) -> int:
+def by_environment(pool: BlockPool, count: int) -> int:
     """Any server of an environment that has none of the block."""
     server = NOBODY
     for _ in range(_TRIES):
@@ -197,7 +197,7 @@ def by_environment(pool: Pool, count: int) -> int:
     return NOBODY
 
 
-def by_best(pool: Pool, count: int) -> int:
+def by_best(pool: BlockPool, count: int) -> int:
     """A server of the tenant that is reimaged least, then least busy, of those with space."""
     for at in range(len(pool.order)):
         tenant = pool.order[at]
@@ -208,7 +208,7 @@ def by_best(pool: Pool, count: int) -> int:
     return NOBODY
 
 
-def next_server(pool: Pool, begin: int, count: int) -> int:
+def next_server(pool: BlockPool, begin: int, count: int) -> int:
     """One more server beside the ``count`` chosen ones, of which those from ``begin`` on mark rows and columns; NOBODY
     where none may hold the block. ``want[FROM_RESERVED]`` says whether it has to be reserved."""
     pool.want[RELAXED] = NOTHING

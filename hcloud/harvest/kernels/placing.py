@@ -12,8 +12,8 @@ from hcloud.harvest.kernels.pool import (
     HISTORY,
     NOBODY,
     RELAXED,
+    BlockPool,
     Ints,
-    Pool,
     Small,
     draw,
     is_open,
@@ -24,7 +24,7 @@ PLACED, NO_WRITER, NO_LEGAL, NO_RESERVED = range(4)
 """Why a block was refused, and 0 where it was not."""
 
 
-def beside_writer(pool: Pool, writer: int) -> int:
+def beside_writer(pool: BlockPool, writer: int) -> int:
     """Where the first copy goes: the writer, where it has space and is not busy, else another server of its tenant,
     then of its cell."""
     tenant = pool.tenant[writer]
@@ -38,7 +38,7 @@ def beside_writer(pool: Pool, writer: int) -> int:
     return of_cell(pool, pool.cell[tenant], 0)
 
 
-def has_reserved(pool: Pool, count: int) -> bool:
+def has_reserved(pool: BlockPool, count: int) -> bool:
     """Whether one of the chosen servers is reserved."""
     found = False
     for at in range(count):
@@ -46,7 +46,7 @@ def has_reserved(pool: Pool, count: int) -> bool:
     return found
 
 
-def one_more(pool: Pool, begin: int, count: int) -> int:
+def one_more(pool: BlockPool, begin: int, count: int) -> int:
     """One more server, a reserved one where the set has none: tried at once, and needed for the last copy."""
     by_tags = pool.system in (HISTORY, BALANCED)
     if pool.on_reserved == 0 or not by_tags or has_reserved(pool, count):
@@ -63,7 +63,7 @@ def one_more(pool: Pool, begin: int, count: int) -> int:
     return server
 
 
-def choose(pool: Pool, writer: int) -> int:
+def choose(pool: BlockPool, writer: int) -> int:
     """A whole set in ``chosen``, or why there is none; ``want`` says what was relaxed. Nothing is
     taken yet."""
     pool.want[ALL_RELAXED] = 0
@@ -79,7 +79,7 @@ def choose(pool: Pool, writer: int) -> int:
     return PLACED
 
 
-def place(pool: Pool, writers: Ints, busy_row: Ints, sets: Small, told: Ints) -> None:
+def place(pool: BlockPool, writers: Ints, busy_row: Ints, sets: Small, told: Ints) -> None:
     """A set for every block. A writer of NOBODY is any server. Of block b the row ``busy_row[b]`` of ``busy`` counts. A
     refused block has NOBODY in its row of ``sets``. ``told`` counts blocks by outcome (0 to 3), then sets with relaxed
     columns, rows, environments and reserved copies."""

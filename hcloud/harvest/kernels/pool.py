@@ -19,7 +19,7 @@ _FIRST, _FIRST_FACTOR = 2_147_483_563, 40_014
 _SECOND, _SECOND_FACTOR = 2_147_483_399, 40_692
 
 
-class Pool(NamedTuple):
+class BlockPool(NamedTuple):
     """Of each server: its tenant, the blocks that it has space ``left`` for, whether it is reserved, and its place in
     ``open_servers``. Tenant t owns ``open_servers[first[t]:first[t + 1]]``, of which the first ``open_count[t]`` have
     space; ``space[t]`` is the space of these in blocks, ``open_reserved[t]`` how many are reserved. ``members`` are
@@ -82,7 +82,7 @@ def draw(stream: Ints, below: int) -> int:
     return apart * (below // (_FIRST - 1))
 
 
-def take(pool: Pool, server: int) -> None:
+def take(pool: BlockPool, server: int) -> None:
     """Put a block on a server; one that is full then is closed."""
     tenant = pool.tenant[server]
     pool.left[server] -= 1
@@ -91,7 +91,7 @@ def take(pool: Pool, server: int) -> None:
         close(pool, server)
 
 
-def close(pool: Pool, server: int) -> None:
+def close(pool: BlockPool, server: int) -> None:
     """Give a server no more blocks; what space it has left is none of its tenant's."""
     tenant = pool.tenant[server]
     at, last = pool.place[server], pool.first[tenant] + pool.open_count[tenant] - 1
@@ -105,7 +105,7 @@ def close(pool: Pool, server: int) -> None:
     pool.open_reserved[tenant] -= pool.reserved[server]
 
 
-def reopen(pool: Pool, server: int, blocks: int) -> None:
+def reopen(pool: BlockPool, server: int, blocks: int) -> None:
     """A server has space for so many blocks again."""
     close(pool, server)
     pool.left[server] = blocks
@@ -121,7 +121,7 @@ def reopen(pool: Pool, server: int, blocks: int) -> None:
     pool.open_reserved[tenant] += pool.reserved[server]
 
 
-def is_open(pool: Pool, server: int) -> bool:
+def is_open(pool: BlockPool, server: int) -> bool:
     """Whether a server takes blocks."""
     tenant = pool.tenant[server]
     is_before: bool = pool.place[server] < pool.first[tenant] + pool.open_count[tenant]

@@ -62,7 +62,7 @@ def end_unwanted(run: ApplyRun, ids: Sequence[str]) -> None:
             return
         if run.site.clock.passed() >= until:
             raise PartialError(
-                f"the cloud does not list machines that it has just made: {', '.join(ids)}; end them by hand"
+                f"the cloud does not list machines that it just launched: {', '.join(ids)}; terminate them yourself"
             )
         run.patience.pause(delay)
         delay = min(delay * GROWTH, run.site.waits.longest_poll)
@@ -79,7 +79,7 @@ def confirm_ends(run: ApplyRun) -> None:
         if not left:
             return
         if run.site.clock.passed() >= until:
-            run.problem(f"told to terminate, and still running: {', '.join(left)}")
+            run.problem(f"asked to terminate, but still running: {', '.join(left)}")
             return
         if not waits:
             waits = True

@@ -74,7 +74,7 @@ def check_guards(found: ChangeSet, approval: ChangeApproval) -> None:
     more = found.hourly_after - found.hourly_before
     ceiling = approval.ceiling
     if found.unpriced and (ceiling is not None or approval.increase is not None):
-        raise EvidenceError(f"no price is known of {', '.join(found.unpriced)}: the budget cannot be checked")
+        raise EvidenceError(f"no price for {', '.join(found.unpriced)}: the budget cannot be checked")
     if more > 0 and ceiling is not None and found.hourly_after > ceiling:
         raise DeniedByGuardError(
             f"the machines would cost {_dollars(found.hourly_after)}/h, the budget is {_dollars(ceiling)}/h"

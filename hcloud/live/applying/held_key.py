@@ -22,7 +22,9 @@ class KeyHeldError(HcloudError):
     """
 
     def __init__(self, message: str, machines: Sequence[Machine] = ()) -> None:
-        super().__init__(message, hint="look at the machines named, then plan again: the next order gets a new key")
+        super().__init__(
+            message, hint="check the machines listed above, then plan again: the next order gets a new key"
+        )
         self.machines = tuple(machines)
 
 

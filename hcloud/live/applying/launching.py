@@ -25,7 +25,7 @@ from hcloud.live.applying.held_key import DoubtError, KeyHeldError, conclude_hel
 from hcloud.live.applying.outcome import Shortfall
 from hcloud.live.applying.run import ApplyRun
 from hcloud.model.holdings.change import Shape, Slot
-from hcloud.model.holdings.live import Launch, Launched, Machine, Owner
+from hcloud.model.holdings.live import Launch, LaunchOutcome, Machine, Owner
 from hcloud.model.holdings.state import Intent, State
 from hcloud.planning.changes.recall import record_of, with_records
 from hcloud.planning.changes.standing import GRACE
@@ -192,7 +192,7 @@ def _carry_out(run: ApplyRun, intent: Intent, *, doubt: bool) -> tuple[Machine, 
     return _remember(run, intent, answer)
 
 
-def _ask(run: ApplyRun, intent: Intent, order: Launch, *, doubt: bool) -> Launched:
+def _ask(run: ApplyRun, intent: Intent, order: Launch, *, doubt: bool) -> LaunchOutcome:
     """What the cloud made of an order. After an unknown outcome the cloud is looked at; the order is sent again, with
     the same key, while not all of its machines are seen."""
     sent = run.with_user_data(order)
@@ -218,9 +218,9 @@ def _ask(run: ApplyRun, intent: Intent, order: Launch, *, doubt: bool) -> Launch
             believed = _believed(run, intent, error)
             if not seen or (len(seen) < order.count and isinstance(believed, DoubtError)):
                 raise believed from error
-            return _joined(order, seen, Launched((), 0, str(error)))
+            return _joined(order, seen, LaunchOutcome((), 0, str(error)))
         if len(seen) >= order.count:
-            return _joined(order, seen, Launched(()))
+            return _joined(order, seen, LaunchOutcome(()))
     raise lost or RuntimeError("an order was never sent")
 
 
@@ -239,14 +239,14 @@ def _of_key(run: ApplyRun, order: Launch) -> dict[str, Machine]:
     return {m.id: m for m in run.list_machines() if m.key == order.key and m.state.is_live}
 
 
-def _joined(order: Launch, seen: dict[str, Machine], answer: Launched) -> Launched:
+def _joined(order: Launch, seen: dict[str, Machine], answer: LaunchOutcome) -> LaunchOutcome:
     """What was answered and what was seen are machines of one order; where the cloud knows no keys there may be more
     of them than were ordered."""
     live = {m.id: m for m in answer.machines if m.state.is_live} | seen
-    return Launched(tuple(live[i] for i in sorted(live)), max(order.count - len(live), 0), answer.why)
+    return LaunchOutcome(tuple(live[i] for i in sorted(live)), max(order.count - len(live), 0), answer.why)
 
 
-def _remember(run: ApplyRun, intent: Intent, answer: Launched) -> tuple[Machine, ...]:
+def _remember(run: ApplyRun, intent: Intent, answer: LaunchOutcome) -> tuple[Machine, ...]:
     lineage = run.book.state.lineage
     tagged = tuple(m for m in answer.machines if m.lineage == lineage)
     bare = tuple(m.id for m in answer.machines if m.lineage != lineage)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hcloud.live.site import Site
 from hcloud.model.holdings.change import Observed
-from hcloud.model.holdings.state import MachineRecord
+from hcloud.model.holdings.state import OwnedMachine
 from hcloud.planning.changes.rentals import departed
 
 
-def strays(site: Site, observed: Observed) -> tuple[MachineRecord, ...]:
+def strays(site: Site, observed: Observed) -> tuple[OwnedMachine, ...]:
     """Machines of this state that the log of rentals takes for running, that the state has forgotten, and that the
     cloud does not tell of as standing, with their ends. What still stands is adopted, or named as not ours."""
     state, told = observed.state, {m.id: m for m in observed.machines}

@@ -48,7 +48,7 @@ def cancel(asked: Cancelling, ledger: CancelLedger, ground: PurchaseContext) -> 
             return found
         way = way_out(found, asked.terms(found), ground.history(), ground.now())
         if not way.is_open:
-            raise DeniedByGuardError(f"{found.id} cannot be given back: {way.why}")
+            raise DeniedByGuardError(f"{found.id} cannot be cancelled: {way.why}")
         asked.agree(found, way)
         intent = CancelIntent(ledger.next_number(), ground.now(), ground.cloud.scope(), found.id)
         ground.crash("commit.cancel.agreed")
@@ -96,7 +96,7 @@ def _ask(intent: CancelIntent, ledger: PurchaseRecords, ground: PurchaseContext)
     if outcome is PurchaseOutcome.UNKNOWN:
         raise PartialError(
             f"it is unknown whether {intent.commitment} was given back: {why}",
-            hint="'hcloud commit list' shows how it stands; cancelling it again is harmless",
+            hint="'hcloud commit list' shows its status; cancelling it again is safe",
         )
 
 

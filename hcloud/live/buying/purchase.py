@@ -162,7 +162,7 @@ def _check_whose(plan: PurchasePlan, ground: PurchaseContext) -> None:
     if (lineage := ground.ledger.lineage()) != plan.lineage:
         raise StaleError(
             f"this purchase plan was made beside the ledger {plan.lineage[:12]}, and this one is"
-            f" {lineage[:12] or 'not there'}: what was bought before is not known, and nothing was bought",
+            f" {lineage[:12] or 'not there'}: earlier purchases are unknown, so nothing was bought",
             hint="work in the directory where it was made, or make a new one with 'hcloud commit plan'",
         )
     if (scope := ground.ask(ground.cloud.scope)) != plan.scope:

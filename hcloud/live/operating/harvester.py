@@ -20,7 +20,7 @@ from hcloud.control.operating.harvested_graphs import GraphRecord
 from hcloud.control.operating.records import MachinePhase, MachineRecord
 from hcloud.errors import HcloudError
 from hcloud.harvest.hosts import (
-    Held,
+    HostedContainer,
     IdleHost,
     class_of,
     classes_for,
@@ -279,7 +279,9 @@ class Harvester:
             used = (host.use or 0.0) * host.cores / VCPU
             words = (job.order.id, job.attempt + 1, host.instance, round(used, 3), round(free, 3))
             self._tell(HarvestBeginning(now, *words))
-            hosts[at] = replace(host, held=(*host.held, Held(job.order.id, job.order.cores, job.order.memory)))
+            hosts[at] = replace(
+                host, held=(*host.held, HostedContainer(job.order.id, job.order.cores, job.order.memory))
+            )
 
     def _may_have(self, job: HarvestRecord, host: IdleHost) -> bool:
         """Whether a machine is of the classes of a job."""
@@ -288,10 +290,10 @@ class Harvester:
 
     def _hosts(self) -> list[IdleHost]:
         """The reserved machines on which jobs may begin and run."""
-        held: dict[int, list[Held]] = {}
+        held: dict[int, list[HostedContainer]] = {}
         for job in self.ledger.running:
             assert job.on is not None
-            held.setdefault(job.on, []).append(Held(job.order.id, job.order.cores, job.order.memory))
+            held.setdefault(job.on, []).append(HostedContainer(job.order.id, job.order.cores, job.order.memory))
         fold, found = self._desk.fold, list[IdleHost]()
         sizes = {t.name: t for t in fold.setup.types}
         for machine in fold.standing.values():

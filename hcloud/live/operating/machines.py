@@ -72,7 +72,7 @@ class Machines:
             if all(m.state is MachineState.ENDED for m in left):
                 return End(max((m.ended for m in left if m.ended is not None), default=None))
             if self._clock.passed() >= until:
-                raise NotCertainError(f"{found[0].id}: told to terminate, and still there")
+                raise NotCertainError(f"{found[0].id}: asked to terminate, but still listed")
             self._clock.sleep(delay)
             delay = min(delay * GROWTH, self._waits.longest_poll)
 

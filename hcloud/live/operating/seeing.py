@@ -84,7 +84,7 @@ def decide_anew(desk: OperatingDesk, now: float) -> None:
     desk.freed = False
     for machine in islice(held_back(desk.fold, now), MOST_ANEW):
         if could_sit_elsewhere(desk.fold, machine):
-            why = machine.why or "its launch is held back, and other capacity became free"
+            why = machine.why or "its launch is waiting, and other capacity became free"
             waited = set(machine.jobs)
             made = desk.happen(LaunchFailed(now, machine.instance, why, max(shut_until(desk.fold, machine), now)))
             if not any(_sits(desk, decision) for decision in made):

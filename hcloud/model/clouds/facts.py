@@ -11,15 +11,20 @@ from types import MappingProxyType
 from hcloud.model.catalog import Provider, PurchaseOption
 
 SHARED_CORE = "shared-core"
+_NEVER = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True, slots=True)
 class Seller:
-    """A provider in the words of FOCUS: its name, its service, and what its account is."""
+    """A provider in the words of FOCUS: its name, its service, and what its account is. ``known_as`` finds it in other
+    spellings, ``machines`` its service; ``commitments`` are words of the first column that names one, in order."""
 
     name: str
     service: str
     account: str
+    known_as: re.Pattern[str] = _NEVER
+    machines: re.Pattern[str] = _NEVER
+    commitments: tuple[tuple[str, PurchaseOption], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,8 @@ class CloudFacts:
     """The scheme of its buckets' addresses, and the package that speaks to them."""
     shows_payment: bool = False
     covers_licence: bool = False
+    karpenter: tuple[str, str] | None = None
+    """The API group and kind of what a Karpenter NodePool takes its image and network from."""
     sdk_variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """What sends its SDK to a fake at ``{url}``, with credentials for it."""
 

@@ -47,7 +47,18 @@ GCP = CloudFacts(
     series=("n2-standard*",),
     shapes=("n2-standard*", "n2-highcpu*", "n2-highmem*"),
     sold=(PurchaseOption.COMMITTED_USE, PurchaseOption.FLEXIBLE_COMMITTED_USE),
-    seller=Seller("Google Cloud", "Compute Engine", "Google Cloud project"),
+    seller=Seller(
+        "Google Cloud",
+        "Compute Engine",
+        "Google Cloud project",
+        re.compile(r"(?i)google|gcp"),
+        re.compile(r"(?i)compute engine"),
+        (
+            ("spend", PurchaseOption.FLEXIBLE_COMMITTED_USE),
+            ("flex", PurchaseOption.FLEXIBLE_COMMITTED_USE),
+            ("", PurchaseOption.COMMITTED_USE),
+        ),
+    ),
     names=TypeNames(re.compile(r"[a-z]\d+[a-z]*(-[a-z0-9]+)+", re.ASCII), family, units, category),
     listed=ListedNames(
         "prices.csv",

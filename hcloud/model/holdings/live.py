@@ -177,7 +177,7 @@ def over(identity: str, at: datetime | None = None) -> Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Launched:
+class LaunchOutcome:
     """What an order came to: the machines there are of it, how many are missing, and why in the cloud's words."""
 
     machines: tuple[Machine, ...]

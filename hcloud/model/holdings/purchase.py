@@ -16,7 +16,7 @@ TERM_YEARS = (1, 3)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Held:
+class HeldCommitment:
     """A commitment as it stood in the cloud when a purchase was planned or asked for."""
 
     id: str
@@ -27,9 +27,9 @@ class Held:
     ends: datetime | None
 
 
-def snapshot(commitments: tuple[Commitment, ...]) -> tuple[Held, ...]:
+def snapshot(commitments: tuple[Commitment, ...]) -> tuple[HeldCommitment, ...]:
     """What is held, by id."""
-    return tuple(sorted(Held(c.id, c.option, c.instance_type, c.count, c.state, c.ends) for c in commitments))
+    return tuple(sorted(HeldCommitment(c.id, c.option, c.instance_type, c.count, c.state, c.ends) for c in commitments))
 
 
 def committed(quote: CommitmentQuote) -> Decimal:
@@ -119,7 +119,7 @@ class PurchasePlan:
     prices: str
     generated_at: datetime
     expires: datetime
-    held: tuple[Held, ...]
+    held: tuple[HeldCommitment, ...]
     recorded: int
     items: tuple[PurchaseItem, ...]
     tool_version: str = ""
@@ -163,7 +163,7 @@ class PurchaseIntent:
     plan: str
     address: str
     quote: CommitmentQuote
-    before: tuple[Held, ...]
+    before: tuple[HeldCommitment, ...]
 
     @property
     def key(self) -> str:

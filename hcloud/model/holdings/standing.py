@@ -10,7 +10,7 @@ from hcloud.model.holdings.state import LockInfo, State
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class MachineDrift:
     """One difference: the machine, its place in the plan, and what is different."""
 
     id: str
@@ -38,5 +38,5 @@ class LiveStatus:
     stored: State
     groups: tuple[MachineGroup, ...]
     hourly: Decimal
-    drift: tuple[Drift, ...]
+    drift: tuple[MachineDrift, ...]
     holder: LockInfo | None

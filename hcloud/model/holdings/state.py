@@ -14,7 +14,7 @@ FORMAT_VERSION = "1.0"
 
 
 @dataclass(frozen=True, slots=True)
-class MachineRecord:
+class OwnedMachine:
     """A machine of ours. ``intended`` is when its launch was noted, before the call; ``missed_since`` is since when the
     cloud no longer tells of it, None while it does: it is forgotten only when that has lasted. ``launched`` is the
     cloud's own time of its start, ``ended`` of its end, or where it tells none (``ended_is_told``) the latest moment at
@@ -64,11 +64,11 @@ class State:
     generation: int = 0
     project: str = ""
     scope: Scope | None = None
-    records: tuple[MachineRecord, ...] = ()
+    records: tuple[OwnedMachine, ...] = ()
     format_version: str = FORMAT_VERSION
     operating: Operating | None = None
     plan: str = ""
-    departed: tuple[MachineRecord, ...] = ()
+    departed: tuple[OwnedMachine, ...] = ()
 
 
 class Deed(StrEnum):

@@ -37,7 +37,7 @@ class CompletionTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedMetric:
     """Performance is a number the command prints: the first group of the last match of a regular expression."""
 
     pattern: str
@@ -63,7 +63,7 @@ class LoadCommand:
     metric: Metric
 
 
-Measure = CompletionTime | Printed | HttpLoad | LoadCommand
+Measure = CompletionTime | PrintedMetric | HttpLoad | LoadCommand
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class ComparedNumber:
 
     @property
     def differs(self) -> bool | None:
-        """Whether the intervals are apart; None where there is nothing to compare."""
+        """Whether the intervals are apart; None where nothing to compare."""
         if self.left is None or self.right is None:
             return None
         return self.left.high < self.right.low or self.right.high < self.left.low

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from hcloud.model.measured.profile import Aspect, Failed, Measured, Profile
+from hcloud.model.measured.profile import Aspect, FailedMeasurement, Measured, Profile
 
 
 def merged(before: Profile, after: Profile) -> Profile:
@@ -17,7 +17,7 @@ def merged(before: Profile, after: Profile) -> Profile:
     if _subject(before) != _subject(after):
         return after
     entries: dict[Aspect, dict[str, Measured]] = {}
-    failures: dict[Aspect, dict[str, Failed]] = {}
+    failures: dict[Aspect, dict[str, FailedMeasurement]] = {}
     kept: list[str] = []
     for aspect in Aspect:
         newest = {**_told(before, aspect)}
@@ -41,7 +41,7 @@ def _subject(profile: Profile) -> tuple[object, ...]:
     return profile.app, profile.kind, profile.metric, profile.command
 
 
-def _told(profile: Profile, aspect: Aspect) -> Mapping[str, Measured | Failed]:
+def _told(profile: Profile, aspect: Aspect) -> Mapping[str, Measured | FailedMeasurement]:
     return {**profile.failures.get(aspect, {}), **profile.entries.get(aspect, {})}
 
 

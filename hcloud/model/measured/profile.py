@@ -60,7 +60,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedMeasurement:
     """A measurement that gave no number: the application did not run there. Why (``out of memory``), when, where, and
     what tried it."""
 
@@ -87,7 +87,7 @@ class Profile:
     entries: Mapping[Aspect, Mapping[str, Measured]]
     unmeasurable: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    failures: Mapping[Aspect, Mapping[str, Failed]] = field(default_factory=dict)
+    failures: Mapping[Aspect, Mapping[str, FailedMeasurement]] = field(default_factory=dict)
 
 
 OUT_OF_MEMORY = "out of memory"

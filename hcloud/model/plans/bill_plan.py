@@ -69,7 +69,7 @@ class KindPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Purchase:
+class WayToBuy:
     """One way to buy, over all kinds: the dollars an hour of it (amortised), and the cash due."""
 
     provider: Provider
@@ -140,7 +140,7 @@ class BillPlan:
         return sum((kind.upfront for kind in self.kinds), Decimal(0))
 
     @property
-    def purchases(self) -> tuple[Purchase, ...]:
+    def purchases(self) -> tuple[WayToBuy, ...]:
         """What is bought by option, term and payment, the most dollars an hour first."""
         found: dict[tuple[Provider, PurchaseOption, int, Payment], list[tuple[str, MixLine]]] = {}
         for kind in self.kinds:
@@ -149,7 +149,7 @@ class BillPlan:
                     (kind.name, line)
                 )
         made = [
-            Purchase(
+            WayToBuy(
                 *key,
                 kinds=len({name for name, _ in lines}),
                 hourly=sum((line.hourly for _, line in lines), Decimal(0)),

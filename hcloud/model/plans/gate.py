@@ -42,7 +42,7 @@ class Check(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GateRule:
     """One rule: ``bound`` for what is a number, ``allowed`` for what is a list of names or patterns (of TAGS: those
     that are required, of DENIED_TYPES: those that are not allowed). ``fall`` is of REGRET: the part of the demand that
     is gone; ``term_years`` of HISTORY: shorter terms are not looked at. Evidence that is ``required`` and missing stops
@@ -72,7 +72,7 @@ class Finding:
     """What came of one rule: the figure (None where it is no number) and the bound in ``unit``, both in words, the
     addresses in the plan it is about, and what to do."""
 
-    rule: Rule
+    rule: GateRule
     status: Status
     actual: str
     allowed: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.catalog.flexibility import INFLEXIBLE_FAMILIES
+from hcloud.catalog.flexibility import sizes_share
 from hcloud.model.bill import Bill, BilledUsage, Service
 from hcloud.model.catalog import InstanceType, Provider, PurchaseOption
 from hcloud.model.workload import Demand, Provenance, Window, WindowRule
@@ -134,9 +134,7 @@ def kinds_of(bill: Bill, types: Types) -> tuple[tuple[KindUse, ...], tuple[Unpla
 
 def _kind_of(used: BilledUsage, shape: InstanceType) -> MachineKind:
     kind = used.kind
-    shares = kind.provider is not Provider.AWS or (
-        (kind.os, kind.tenancy) == ("linux", "shared") and shape.family not in INFLEXIBLE_FAMILIES
-    )
+    shares = sizes_share(kind.provider, kind.os, kind.tenancy, shape.family)
     return MachineKind(
         kind.provider,
         kind.region,

@@ -222,7 +222,7 @@ def _without(machines: Sequence[Standing], others: Sequence[Standing]) -> list[S
 def _note_oddities(draft: _Draft, there: Sequence[Standing]) -> None:
     """Lines 26 and 27, and what people changed."""
     odd = [s for s in there if s.machine is not None and s.machine.state is MachineState.UNKNOWN]
-    why = "the cloud reports a state that hcloud does not know: assumed running"
+    why = "the cloud reports an unknown machine state: assumed running"
     draft.refuse(Bar.UNSEEN, there[0].address if there else "", why, odd)
     for s in there:
         if s.machine is None:

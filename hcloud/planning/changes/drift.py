@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine
-from hcloud.model.holdings.standing import Drift
-from hcloud.model.holdings.state import MachineRecord, State
+from hcloud.model.holdings.standing import MachineDrift
+from hcloud.model.holdings.state import OwnedMachine, State
 
 
-def drift(stored: State, observed: Observed) -> tuple[Drift, ...]:
+def drift(stored: State, observed: Observed) -> tuple[MachineDrift, ...]:
     """Every difference between the state as it is stored and what the cloud tells, by id."""
     told = {m.id: m for m in observed.machines}
     found = [d for record in stored.records for d in _of_record(record, told.get(record.id), stored)]
@@ -19,13 +19,13 @@ def drift(stored: State, observed: Observed) -> tuple[Drift, ...]:
     for machine in observed.machines:
         if machine.id not in known and machine.state.is_live and machine.lineage == stored.lineage:
             why = "is from an order with an unknown outcome" if machine.key in keys else "is not in the state"
-            found.append(Drift(machine.id, machine.address, why))
+            found.append(MachineDrift(machine.id, machine.address, why))
     return tuple(sorted(found, key=lambda d: (d.id, d.what)))
 
 
-def _of_record(record: MachineRecord, machine: Machine | None, state: State) -> Iterator[Drift]:
-    def say(what: str) -> Drift:
-        return Drift(record.id, record.address, what)
+def _of_record(record: OwnedMachine, machine: Machine | None, state: State) -> Iterator[MachineDrift]:
+    def say(what: str) -> MachineDrift:
+        return MachineDrift(record.id, record.address, what)
 
     if machine is None:
         if not record.ending:
@@ -38,7 +38,7 @@ def _of_record(record: MachineRecord, machine: Machine | None, state: State) -> 
     if machine.instance_type != record.instance_type:
         yield say(f"is a {machine.instance_type}, not a {record.instance_type}")
     if record.ending:
-        yield say("was told to terminate and is still running")
+        yield say("was asked to terminate and is still running")
     wanted = {TAG_LINEAGE: state.lineage, TAG_ADDRESS: record.address, TAG_KEY: record.key}
     other = sorted(name for name, value in wanted.items() if machine.tags.get(name) != value)
     if other:

@@ -7,18 +7,18 @@ from dataclasses import replace
 from datetime import datetime
 
 from hcloud.model.holdings.live import PROTECTED_TAG, Machine, MachineState
-from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, MachineRecord, State
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, OwnedMachine, State
 from hcloud.planning.changes.standing import is_overdue
 
 Entries = Sequence[Intent | Conclusion]
 
 
-def record_of(machine: Machine, intent: Intent) -> MachineRecord:
+def record_of(machine: Machine, intent: Intent) -> OwnedMachine:
     """How a machine of an order is remembered."""
     order = intent.order
     if order is None:
         raise ValueError(f"intent {intent.number} orders nothing")
-    return MachineRecord(
+    return OwnedMachine(
         id=machine.id,
         address=order.address,
         key=order.key,
@@ -32,9 +32,9 @@ def record_of(machine: Machine, intent: Intent) -> MachineRecord:
     )
 
 
-def adopted(machine: Machine, state: State, at: datetime) -> MachineRecord:
+def adopted(machine: Machine, state: State, at: datetime) -> OwnedMachine:
     """How a machine is remembered of which only its tags tell."""
-    return MachineRecord(
+    return OwnedMachine(
         id=machine.id,
         address=machine.address,
         key=machine.key,
@@ -48,7 +48,7 @@ def adopted(machine: Machine, state: State, at: datetime) -> MachineRecord:
     )
 
 
-def with_records(state: State, records: Iterable[MachineRecord]) -> State:
+def with_records(state: State, records: Iterable[OwnedMachine]) -> State:
     """The state with these records, in place of those of the same ids; sorted by id."""
     found = {r.id: r for r in state.records} | {r.id: r for r in records}
     return replace(state, records=tuple(found[i] for i in sorted(found)))
@@ -61,12 +61,12 @@ def with_endings(state: State, ids: Iterable[str], at: datetime, told: Mapping[s
     return replace(state, records=tuple(records))
 
 
-def _ending(record: MachineRecord, at: datetime, told: datetime | None) -> MachineRecord:
+def _ending(record: OwnedMachine, at: datetime, told: datetime | None) -> OwnedMachine:
     found = _ended_as_told(replace(record, ending=True), told)
     return replace(found, ended=found.ended or record.missed_since or at)
 
 
-def _ended_as_told(record: MachineRecord, told: datetime | None) -> MachineRecord:
+def _ended_as_told(record: OwnedMachine, told: datetime | None) -> OwnedMachine:
     """A record with the time of its end that a cloud tells; one from before its start is of another machine that had
     its name."""
     earlier = told is not None and record.launched is not None and told < record.launched
@@ -116,12 +116,12 @@ def up_to_date(state: State, told: Mapping[str, Machine], at: datetime) -> State
     return replace(state, records=records, departed=(*state.departed, *departed))
 
 
-def _departed(record: MachineRecord, machine: Machine | None, at: datetime) -> MachineRecord:
+def _departed(record: OwnedMachine, machine: Machine | None, at: datetime) -> OwnedMachine:
     record = _timed(record, machine)
     return record if record.ended is not None else replace(record, ended=record.missed_since or at)
 
 
-def _timed(record: MachineRecord, machine: Machine | None) -> MachineRecord:
+def _timed(record: OwnedMachine, machine: Machine | None) -> OwnedMachine:
     """A record with the times that the cloud tells of its machine."""
     if machine is None:
         return record
@@ -130,7 +130,7 @@ def _timed(record: MachineRecord, machine: Machine | None) -> MachineRecord:
     return _ended_as_told(record, machine.ended)
 
 
-def _kept(record: MachineRecord, machine: Machine | None, at: datetime) -> MachineRecord | None:
+def _kept(record: OwnedMachine, machine: Machine | None, at: datetime) -> OwnedMachine | None:
     if machine is None:
         if record.ending or is_overdue(record, at):
             return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from hcloud.model.holdings.live import TAG_LINEAGE, TAG_PROJECT, Machine
-from hcloud.model.holdings.state import MachineRecord, State
+from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.report import MachineRental
 
 
@@ -57,12 +57,12 @@ def running(known: Rentals, lineage: str) -> tuple[MachineRental, ...]:
     return tuple(u for u in usages(known) if u.end is None and u.tags.get(TAG_LINEAGE) == lineage)
 
 
-def departed(usage: MachineRental, machine: Machine | None, at: datetime) -> MachineRecord:
+def departed(usage: MachineRental, machine: Machine | None, at: datetime) -> OwnedMachine:
     """How a rental is ended that no record is about: when the cloud says, else now."""
     start = datetime.fromtimestamp(usage.start, UTC)
     told = machine.ended if machine is not None else None
     place = (usage.resource, usage.address, "", usage.instance_type, usage.zone, usage.option)
-    return MachineRecord(*place, 0, start, launched=start, ended=told or at, ended_is_told=told is not None)
+    return OwnedMachine(*place, 0, start, launched=start, ended=told or at, ended_is_told=told is not None)
 
 
 def usages(known: Rentals) -> tuple[MachineRental, ...]:
@@ -70,7 +70,7 @@ def usages(known: Rentals) -> tuple[MachineRental, ...]:
     return tuple(known[i].usage for i in sorted(known))
 
 
-def _rental(record: MachineRecord, tags: Mapping[str, str]) -> RentalRecord:
+def _rental(record: OwnedMachine, tags: Mapping[str, str]) -> RentalRecord:
     start = int((record.launched or record.intended).timestamp())
     end = None if record.ended is None else max(int(record.ended.timestamp()), start)
     told = record.ended is None or record.ended_is_told

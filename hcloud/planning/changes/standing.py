@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import Observed, Slot
 from hcloud.model.holdings.live import PROTECTED_TAG, Machine, MachineState
-from hcloud.model.holdings.state import Deed, Intent, MachineRecord
+from hcloud.model.holdings.state import Deed, Intent, OwnedMachine
 
 GRACE = timedelta(minutes=5)
 """How long a machine that the cloud does not tell of is still believed to be there. EC2's documentation names five
@@ -30,7 +30,7 @@ class Standing:
     since: datetime
     protected: bool
     tagged: bool
-    record: MachineRecord | None
+    record: OwnedMachine | None
     machine: Machine | None
     remembered: bool
 
@@ -50,7 +50,7 @@ class Standing:
         return pending and at - self.since > limit
 
 
-def is_overdue(record: MachineRecord, at: datetime) -> bool:
+def is_overdue(record: OwnedMachine, at: datetime) -> bool:
     """Whether a machine that is not told of now was missed before, and so long ago that it may be forgotten."""
     missed = record.missed_since
     return missed is not None and at - missed >= GRACE and at - record.intended >= GRACE
@@ -80,13 +80,13 @@ def standing(observed: Observed) -> tuple[Standing, ...]:
     return tuple(sorted(found, key=lambda s: s.id))
 
 
-def still_there(observed: Observed) -> tuple[MachineRecord, ...]:
+def still_there(observed: Observed) -> tuple[OwnedMachine, ...]:
     """Records of machines that were asked to end and are told of as if nobody had."""
     live = {m.id for m in observed.machines if m.state.is_live}
     return tuple(r for r in observed.state.records if r.ending and r.id in live)
 
 
-def _of_record(record: MachineRecord, machine: Machine | None, observed: Observed) -> Standing | None:
+def _of_record(record: OwnedMachine, machine: Machine | None, observed: Observed) -> Standing | None:
     if record.ending or (machine is not None and not machine.state.is_live):
         return None
     shape = machine or record

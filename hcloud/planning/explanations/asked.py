@@ -36,7 +36,7 @@ def find(plan: Plan, words: str) -> SubjectMatch:
     names = sorted(_names(plan))
     close = get_close_matches(words.lower(), names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"for example {', '.join(names[:3])}; --full lists all"
-    raise UsageError(f"the plan knows no {words}", hint=hint)
+    raise UsageError(f"the plan has no {words}", hint=hint)
 
 
 def _check_asked(words: str) -> None:

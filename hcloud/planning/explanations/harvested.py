@@ -200,9 +200,9 @@ def _warnings(found: HarvestedHours) -> Iterator[str]:
             " and memory (--divisible all, if jobs can be split; --vcpus for larger servers)"
         )
     if found.silent:
-        yield f"services without a history leave nothing idle: {', '.join(found.silent)}"
+        yield f"services without a history count as always busy: {', '.join(found.silent)}"
     if found.unmatched:
-        yield f"tenants that are no service of the trace count for nothing: {', '.join(found.unmatched)}"
+        yield f"tenants that are not a service of the trace are ignored: {', '.join(found.unmatched)}"
 
 
 def with_jobs_carried(plan: Plan, jobs: Jobs, demand: Demand, use: IdleUse, owned: float) -> Plan:

@@ -42,8 +42,8 @@ def _in_pieces(jobs: Jobs, larger: NDArray[np.bool_], decision: FleetDecision) -
         of &= jobs.divisible < 0
     if of.any():
         yield (
-            f"services {_sized(jobs, of)} run in pieces here, as no machine of the plan holds one: they are taken for"
-            " replicas (--divisible none: whole)"
+            f"services {_sized(jobs, of)} are larger than any machine of the plan: hcloud treats them as"
+            " replicas (--divisible none keeps them whole)"
         )
 
 

@@ -193,9 +193,9 @@ def _notes(before: PlanFigures, after: PlanFigures) -> Iterator[str]:
     """What a reader has to know before comparing figures."""
     said = {t.key: t for t in _texts(before.inputs, after.inputs)}
     if "made from" in said:
-        yield "one plan was decided from a trace, the other is a fleet that is written down"
+        yield "one plan was made from a trace, the other from a configured fleet"
     elif "workload digest" in said:
-        yield "the plans were made from different inputs: the trace is another one"
+        yield "the plans were made from different traces"
     if "cloud" in said or "region" in said:
         yield "the fleets are in different regions"
     if before.horizon_hours != after.horizon_hours and before.horizon_hours and after.horizon_hours:

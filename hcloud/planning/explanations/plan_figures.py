@@ -29,7 +29,7 @@ def figures_of(made: Plan | ChangeSet) -> PlanFigures:
     for part in found.parts:
         figures = (part.count, part.hourly, part.upfront, part.term_total, Decimal(part.peak), part.vcpus or NOTHING)
         if min(figures) < 0 or max(figures) > MOST:
-            raise ValueError(f"{part.address} has a figure that cannot be")
+            raise ValueError(f"{part.address} has an invalid figure")
     measured = [] if found.quality is None else [found.quality.kept_qos.mean]
     told = [] if found.demand is None else [float(found.demand.mean_cores), float(found.demand.peak_cores)]
     if not all(math.isfinite(value) and value >= 0 for value in (*measured, *told)):
@@ -41,7 +41,7 @@ def _of_plan(plan: Plan) -> PlanFigures:
     parts = tuple(_summed(_part(line) for line in plan.mix))
     total = sum((p.hourly for p in parts), NOTHING)
     if abs(total - plan.after.hourly) > RATE * (len(plan.mix) + 1):
-        raise ValueError(f"says {plan.after.hourly} dollars an hour, and its parts come to {total}")
+        raise ValueError(f"states {plan.after.hourly} dollars an hour, but its parts add up to {total}")
     if abs(plan.after.monthly - plan.after.hourly * HOURS_PER_MONTH) > HOURS_PER_MONTH * RATE + Decimal("0.01"):
         raise ValueError(f"says {plan.after.monthly} dollars a month for {plan.after.hourly} an hour")
     if plan.changes is not None:
@@ -193,4 +193,4 @@ def _tags_by_type(changes: ChangeSet | None, part: PlanPart) -> tuple[str, ...] 
 
 def _check_digest(changes: ChangeSet) -> None:
     if changes.digest != change_digest(changes):
-        raise ValueError("its changes are not those that its digest was taken of")
+        raise ValueError("its changes do not match its digest")

@@ -39,7 +39,7 @@ def reasons(decision: FleetDecision) -> tuple[str, ...]:
 def _why_these_types(decision: FleetDecision) -> Iterator[str]:
     best = decision.evaluations[0]
     if not decision.fleet.cost:
-        yield "owned and spot capacity serve all of the demand: there is nothing to buy or rent"
+        yield "owned and spot capacity serve all demand: nothing to buy or rent"
         return
     names = " + ".join(c.shape.name for c in decision.types)
     if len(decision.types) > 1:
@@ -89,7 +89,7 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
         )
         return
     yield (
-        f"{unit}instance {count} of the reserve is in use {last:.1%} of the time and the next one would be "
+        f"{unit}instance {count} of the reserve is in use {last:.1%} of the time, the next would be in use "
         f"{following:.1%}; {_option(dearest)} has a break-even of {share:.1%}"
     )
     by_vcpus = _share_above(decision.forecast.cores, (count - 1) * float(candidate.capacity[0]))
@@ -158,7 +158,8 @@ def _why_sized(decision: FleetDecision) -> Iterator[str]:
         return
     size = "the forecast's optimum" if decision.scale == 1.0 else f"{decision.scale:.0%} of the forecast's optimum"
     futures = len(decision.spread.costs)
-    yield f"a reserve of {size} has the least regret at the {decision.sized_at:.0%} quantile of {futures} futures"
+    quantile = f"the {decision.sized_at:.0%} quantile of {futures} simulated futures"
+    yield f"a reserve of {size} has the least regret at {quantile}"
 
 
 def _what_whole_jobs_cost(decision: FleetDecision) -> Iterator[str]:
@@ -201,7 +202,7 @@ def _other_types(decision: FleetDecision) -> Iterator[Refusal]:
         margin = evaluation.cost - decision.optimum_cost
         yield Refusal(
             evaluation.candidate.address,
-            "its cheapest plan for the same demand costs more",
+            "the cheapest plan with it costs more for the same demand",
             None,
             cents(margin),
             f"its prices fall by {float(margin / evaluation.cost):.1%}" if evaluation.cost else "",
@@ -236,7 +237,7 @@ def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refus
         found = Refusal(str(offer.key), reason, None, cents(margin), "")
     else:
         count = max(h.count for h in rival.fleet.holdings)
-        reason = f"its best plan buys {count} at ${rate(offer.effective_hourly)}/h"
+        reason = f"the best plan with it buys {count} at ${rate(offer.effective_hourly)}/h"
         found = _dearer(offer, reason, margin, rival.fleet.commitments_cost)
     return _turned(decision, candidate, offer, found)
 

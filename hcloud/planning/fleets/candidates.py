@@ -108,7 +108,7 @@ def _check_names(book: PriceBook, market: Market) -> None:
     sizes = {t.vcpus for (p, _), t in book.types.items() if p == market.provider}
     if market.vcpus and market.vcpus not in sizes:
         listed = ", ".join(f"{size:f}" for size in sorted(s for s in sizes if s == int(s)))
-        hint = f"sizes: {listed}" if listed else "the price book knows none of its types: import a price file"
+        hint = f"sizes: {listed}" if listed else "the price book has none of its types: import a price file"
         raise UsageError(f"{market.provider}: no type has {counted_vcpus(market.vcpus)}", hint=hint)
 
 

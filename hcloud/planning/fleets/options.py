@@ -21,7 +21,7 @@ from hcloud.planning.settings import PlanSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class DemandParts:
     """Demand that nothing owned serves (``whole``), divided into what is planned for and what spot takes."""
 
     whole: Forecast
@@ -35,7 +35,7 @@ class Option:
 
     unit: Unit
     demanded: Forecast
-    parts: Parts
+    parts: DemandParts
 
     @property
     def candidate(self) -> Candidate:
@@ -65,10 +65,10 @@ class FleetProblem:
         return stretch(demand, self.settings.outlook, self.idle)
 
 
-def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> Parts:
+def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> DemandParts:
     """Demand less what is owned, and that in two."""
     whole = use_first(demanded, owned)
-    return Parts(whole, *without_spot(whole, settings.spot_share_of_batch))
+    return DemandParts(whole, *without_spot(whole, settings.spot_share_of_batch))
 
 
 def find_options(
@@ -93,8 +93,8 @@ def find_options(
             refused.append(Refusal(unit.candidate.address, f"no size of it holds {_named(asked, row)}"))
     if not options and asked.running is not None:
         raise EvidenceError(
-            f"{_named(asked, too_large)} fits no machine that is allowed, and it cannot be split",
-            hint="allow larger types (markets.vcpus, families), or say that jobs can be split: --divisible all",
+            f"{_named(asked, too_large)} fits no allowed machine and cannot be split",
+            hint="allow larger types (markets.vcpus, families), or allow splitting: --divisible all",
         )
     return tuple(options), tuple(refused)
 
@@ -133,7 +133,7 @@ def together(options: Sequence[Option], asked: FleetProblem) -> Option:
     return Option(first.unit, demanded, divide(demanded, asked.settings, asked.owned))
 
 
-def plain_parts(asked: FleetProblem) -> Parts:
+def plain_parts(asked: FleetProblem) -> DemandParts:
     """The demand as it would be if every job could be split."""
     return divide(asked.stretched(asked.demand), asked.settings, asked.owned)
 

@@ -27,7 +27,7 @@ UNKNOWN_ERROR = HIGHEST / math.sqrt(12)
 """Standard deviation in points of a score that nothing is known about: any is as likely as any other."""
 _SIGMAS = 1.96
 """Half of a 95 % interval in standard deviations."""
-KEY, NO_PROFILE = "profiles.folder", "no profile, so as asked for"
+KEY, NO_PROFILE = "profiles.folder", "no profile: as requested"
 
 
 class SizePoint(NamedTuple):

@@ -59,6 +59,6 @@ def check_sized(jobs: Jobs) -> None:
         app = jobs.apps[jobs.app[row]] if jobs.app[row] >= 0 else "no application"
         raise EvidenceError(
             f"{counted(len(lost), 'job')} (the first: {jobs.name(row)}, of {app}) with a target and no profile that has"
-            " sizes (scale_up): nothing says what the target takes",
+            " sizes (scale_up): so their size for the target is unknown",
             hint="--profiles FOLDER names the profiles; 'hcloud profile run' makes one",
         )

@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 
 from hcloud.model.plans.figures import NOTHING, PlanFigures, PlanPart
-from hcloud.model.plans.gate import Check, Finding, Rule, Status
+from hcloud.model.plans.gate import Check, Finding, GateRule, Status
 from hcloud.units import cents, counted, format_money, plain, rate
 
 NAMED = 5  # ours: addresses that are named with a finding, the dearest first
@@ -16,7 +16,7 @@ _PERCENT = Decimal(100)
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class _PlanAmounts:
     """What a rule looked at: the figure in its unit, how it is written, and the parts it comes from."""
 
     figure: Decimal
@@ -27,45 +27,45 @@ class _Measured:
     remark: str = ""
 
 
-def hourly(rule: Rule, plan: PlanFigures) -> Finding:
+def hourly(rule: GateRule, plan: PlanFigures) -> Finding:
     """Dollars an hour."""
     dollars, remark = _told(plan)
-    found = _Measured(dollars[0], "$/h", _rate, _dearest(plan.parts), _CHEAPER, remark)
+    found = _PlanAmounts(dollars[0], "$/h", _rate, _dearest(plan.parts), _CHEAPER, remark)
     return _priced(rule, plan, found)
 
 
-def monthly(rule: Rule, plan: PlanFigures) -> Finding:
+def monthly(rule: GateRule, plan: PlanFigures) -> Finding:
     """Dollars a month."""
     dollars, remark = _told(plan)
-    found = _Measured(dollars[1], "$/month", _cents, _dearest(plan.parts), _CHEAPER, remark)
+    found = _PlanAmounts(dollars[1], "$/month", _cents, _dearest(plan.parts), _CHEAPER, remark)
     return _priced(rule, plan, found)
 
 
-def increase_hourly(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
+def increase_hourly(rule: GateRule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
     """Dollars an hour more than before."""
     before, after = _compared(plan, base)
     more = after[0] - before[0]
-    return _increase(rule, plan, base, _Measured(more, "$/h more", _rate, _grown(plan, base), _LESS))
+    return _increase(rule, plan, base, _PlanAmounts(more, "$/h more", _rate, _grown(plan, base), _LESS))
 
 
-def increase_monthly(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
+def increase_monthly(rule: GateRule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
     """Dollars a month more than before."""
     before, after = _compared(plan, base)
     more = after[1] - before[1]
-    return _increase(rule, plan, base, _Measured(more, "$/month more", _cents, _grown(plan, base), _LESS))
+    return _increase(rule, plan, base, _PlanAmounts(more, "$/month more", _cents, _grown(plan, base), _LESS))
 
 
-def increase_share(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
+def increase_share(rule: GateRule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
     """By which part more than before."""
     before, after = _compared(plan, base)
     if not before[0]:
-        return unknown(rule, "what there was before costs nothing, so that no share of it can be taken", _amount(rule))
+        return unknown(rule, "the earlier plan costs nothing, so the increase has no percentage", _amount(rule))
     more = rate(after[0] / before[0] - 1)
-    return _increase(rule, plan, base, _Measured(more, "of what it was", _percent, _grown(plan, base), _LESS))
+    return _increase(rule, plan, base, _PlanAmounts(more, "of what it was", _percent, _grown(plan, base), _LESS))
 
 
 _CHEAPER = "plan for less, or have the budget raised"
-_LESS = "see where it comes from with 'hcloud diff', and have the increase allowed or split it"
+_LESS = "'hcloud diff' shows the causes; have the increase allowed, or split it"
 
 
 def _told(plan: PlanFigures) -> tuple[tuple[Decimal, Decimal], str]:
@@ -84,13 +84,13 @@ def _compared(plan: PlanFigures, base: PlanFigures | None) -> tuple[tuple[Decima
     return _told(base)[0], _told(plan)[0]
 
 
-def not_compared(rule: Rule) -> Finding:
+def not_compared(rule: GateRule) -> Finding:
     """A rule about an increase, and no plan to compare with."""
     allowed, advice = _amount(rule), "name the plan before with --base"
     return Finding(rule, Status.UNKNOWN, "no plan to compare with", allowed, advice=advice)
 
 
-def _increase(rule: Rule, plan: PlanFigures, base: PlanFigures | None, found: _Measured) -> Finding:
+def _increase(rule: GateRule, plan: PlanFigures, base: PlanFigures | None, found: _PlanAmounts) -> Finding:
     if base is not None and base.currency != plan.currency:
         return unknown(rule, f"the plan before is in {base.currency}, not in {plan.currency}", _amount(rule))
     if base is not None and base.unpriced:
@@ -98,25 +98,25 @@ def _increase(rule: Rule, plan: PlanFigures, base: PlanFigures | None, found: _M
     return _priced(rule, plan, found)
 
 
-def _priced(rule: Rule, plan: PlanFigures, found: _Measured) -> Finding:
+def _priced(rule: GateRule, plan: PlanFigures, found: _PlanAmounts) -> Finding:
     """An amount of dollars; not known where something stands whose price is not."""
     return _unpriced(rule, plan) if plan.unpriced else _at_most(rule, found)
 
 
-def _unpriced(rule: Rule, plan: PlanFigures) -> Finding:
-    text = f"no price is known of {', '.join(plan.unpriced)}"
+def _unpriced(rule: GateRule, plan: PlanFigures) -> Finding:
+    text = f"no price for {', '.join(plan.unpriced)}"
     return Finding(rule, Status.UNKNOWN, text, _amount(rule), advice="bring their prices: hcloud pricing import")
 
 
-def commitment(rule: Rule, plan: PlanFigures) -> Finding:
+def commitment(rule: GateRule, plan: PlanFigures) -> Finding:
     """Dollars over the whole terms of what would be bought."""
     bought = [p for p in plan.parts if p.bought]
     total = sum((p.term_total for p in bought), NOTHING)
     advice = "allow shorter terms or fewer options (markets.terms, markets.options), or have more approved"
-    return _at_most(rule, _Measured(total, "$ over the terms", _cents, _dearest(bought), advice))
+    return _at_most(rule, _PlanAmounts(total, "$ over the terms", _cents, _dearest(bought), advice))
 
 
-def committed_share(rule: Rule, plan: PlanFigures) -> Finding:
+def committed_share(rule: GateRule, plan: PlanFigures) -> Finding:
     """Which part of the capacity is committed, owned included: of vCPUs in the mean."""
     if not plan.parts or any(p.vcpus is None for p in plan.parts):
         return unknown(rule, "the plan does not say how many vCPUs its parts have", _amount(rule))
@@ -124,35 +124,35 @@ def committed_share(rule: Rule, plan: PlanFigures) -> Finding:
     held = [p for p in plan.parts if p.option.is_commitment]
     share = rate(sum((p.vcpus or NOTHING for p in held), NOTHING) / total) if total else NOTHING
     advice = "size the reserve by regret (planning.regret_quantile) or leave less to commitments"
-    return _at_most(rule, _Measured(share, "of the vCPUs", _percent, _dearest(held), advice))
+    return _at_most(rule, _PlanAmounts(share, "of the vCPUs", _percent, _dearest(held), advice))
 
 
-def longest_term(rule: Rule, plan: PlanFigures) -> Finding:
+def longest_term(rule: GateRule, plan: PlanFigures) -> Finding:
     """The longest term of what would be bought, in years."""
     longest = plan.longest_term_years
     parts = [p for p in plan.parts if p.bought and p.term_years == longest]
-    found = _Measured(Decimal(longest), "years", _years, _dearest(parts), "allow only shorter terms: markets.terms")
+    found = _PlanAmounts(Decimal(longest), "years", _years, _dearest(parts), "allow only shorter terms: markets.terms")
     return _at_most(rule, found)
 
 
-def upfront(rule: Rule, plan: PlanFigures) -> Finding:
+def upfront(rule: GateRule, plan: PlanFigures) -> Finding:
     """Cash due when it is bought."""
     parts = [p for p in plan.parts if p.upfront]
     advice = "allow payments with less upfront: markets.payments"
-    return _at_most(rule, _Measured(plan.upfront, "$ upfront", _cents, _dearest(parts), advice))
+    return _at_most(rule, _PlanAmounts(plan.upfront, "$ upfront", _cents, _dearest(parts), advice))
 
 
-def instances(rule: Rule, plan: PlanFigures) -> Finding:
+def instances(rule: GateRule, plan: PlanFigures) -> Finding:
     """The most instances at once, if every part had its peak at the same time."""
     count = sum(p.peak for p in plan.parts)
     parts = sorted(plan.parts, key=lambda p: (-p.peak, p.address))[:NAMED]
-    found = _Measured(
+    found = _PlanAmounts(
         Decimal(count), "instances", _number, parts, "take larger types (markets.vcpus), or raise the limit"
     )
     return _at_most(rule, found)
 
 
-def kept_qos(rule: Rule, plan: PlanFigures) -> Finding:
+def kept_qos(rule: GateRule, plan: PlanFigures) -> Finding:
     """The share of jobs that is predicted to keep its performance, in the mean over the seeds, as plans choose by."""
     bound = rule.bound or NOTHING
     allowed = f"at least {_percent(bound)}"
@@ -167,7 +167,7 @@ def kept_qos(rule: Rule, plan: PlanFigures) -> Finding:
     return Finding(rule, status, f"{_percent(share)}{spread}", allowed, share, "of the jobs", advice=advice)
 
 
-def regret(rule: Rule, plan: PlanFigures) -> Finding:
+def regret(rule: GateRule, plan: PlanFigures) -> Finding:
     """Dollars over the horizon that the plan costs more than the best one in hindsight, if demand falls."""
     fall = rule.fall or NOTHING
     case = next((w for w in plan.what_if if w.change == -fall), None)
@@ -178,27 +178,27 @@ def regret(rule: Rule, plan: PlanFigures) -> Finding:
     held = _dearest([p for p in plan.parts if p.option.is_commitment])
     advice = "commit to less: planning.regret_quantile, shorter terms, or less upfront"
     remark = f" if demand falls by {_percent(fall)}"
-    return _at_most(rule, _Measured(case.planned - case.best_in_hindsight, "$", _cents, held, advice, remark))
+    return _at_most(rule, _PlanAmounts(case.planned - case.best_in_hindsight, "$", _cents, held, advice, remark))
 
 
-def price_age(rule: Rule, plan: PlanFigures, today: date) -> Finding:
+def price_age(rule: GateRule, plan: PlanFigures, today: date) -> Finding:
     """Days since the oldest price."""
     if plan.price_day is None:
-        return unknown(rule, "the plan does not say of which day its prices are", _amount(rule))
+        return unknown(rule, "the plan does not state the date of its prices", _amount(rule))
     oldest = [p for p in plan.parts if p.price_day == plan.price_day]
     age = Decimal((today - plan.price_day).days)
     if age < 0:
         return unknown(rule, f"the oldest price is of {plan.price_day}, after the day of this check", _amount(rule))
     advice = "fetch newer ones: hcloud pricing refresh, or hcloud pricing import"
-    return _at_most(rule, _Measured(age, "days", _days, _dearest(oldest), advice))
+    return _at_most(rule, _PlanAmounts(age, "days", _days, _dearest(oldest), advice))
 
 
-def unknown(rule: Rule, text: str, allowed: str) -> Finding:
+def unknown(rule: GateRule, text: str, allowed: str) -> Finding:
     """A rule whose evidence is missing."""
     return Finding(rule, Status.UNKNOWN, text, allowed)
 
 
-def _at_most(rule: Rule, found: _Measured) -> Finding:
+def _at_most(rule: GateRule, found: _PlanAmounts) -> Finding:
     bound = rule.bound or NOTHING
     kept = found.figure <= bound
     actual = f"{found.write(found.figure)}{found.remark}"
@@ -207,7 +207,7 @@ def _at_most(rule: Rule, found: _Measured) -> Finding:
     return Finding(rule, status, actual, f"at most {found.write(bound)}", found.figure, found.unit, where, advice)
 
 
-def _amount(rule: Rule) -> str:
+def _amount(rule: GateRule) -> str:
     """The bound of a rule that could not be checked, in words."""
     bound = rule.bound or NOTHING
     return f"at most {_WRITTEN.get(rule.check, _cents)(bound)}"

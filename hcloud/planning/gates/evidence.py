@@ -5,14 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 
 from hcloud.model.plans.figures import NOTHING, PlanFigures
-from hcloud.model.plans.gate import Finding, Rule, Status
+from hcloud.model.plans.gate import Finding, GateRule, Status
 from hcloud.planning.gates.amounts import unknown
 from hcloud.units import SECONDS_PER_HOUR, counted, format_span, rate
 
 HOURS_PER_DAY = Decimal(24)
 
 
-def history(rule: Rule, plan: PlanFigures) -> Finding:
+def history(rule: GateRule, plan: PlanFigures) -> Finding:
     """Days of trace behind what would be bought for the rule's term or longer; a plan that buys no such term passes."""
     least = rule.bound or NOTHING
     allowed = f"at least {_span(least)}"

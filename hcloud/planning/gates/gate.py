@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import date
 
 from hcloud.model.plans.figures import PlanFigures
-from hcloud.model.plans.gate import Check, Finding, Rule
+from hcloud.model.plans.gate import Check, Finding, GateRule
 from hcloud.planning.gates import amounts, names
 from hcloud.planning.gates.evidence import history
 
-Judge = Callable[[Rule, PlanFigures], Finding]
+Judge = Callable[[GateRule, PlanFigures], Finding]
 
 _BY_PLAN: Mapping[Check, Judge] = {
     Check.HOURLY: amounts.hourly,
@@ -50,12 +50,12 @@ class Around:
     first: bool = False
 
 
-def check_plan(plan: PlanFigures, rules: Sequence[Rule], around: Around) -> tuple[Finding, ...]:
+def check_plan(plan: PlanFigures, rules: Sequence[GateRule], around: Around) -> tuple[Finding, ...]:
     """What came of each rule, in the order of the rules."""
     return tuple(_judged(rule, plan, around) for rule in rules)
 
 
-def _judged(rule: Rule, plan: PlanFigures, around: Around) -> Finding:
+def _judged(rule: GateRule, plan: PlanFigures, around: Around) -> Finding:
     if rule.check is Check.PRICE_AGE:
         return amounts.price_age(rule, plan, around.today)
     if rule.check in _INCREASES:

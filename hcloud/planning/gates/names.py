@@ -6,36 +6,36 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from hcloud.model.plans.figures import PlanFigures, PlanPart
-from hcloud.model.plans.gate import Check, Finding, Rule, Status
+from hcloud.model.plans.gate import Check, Finding, GateRule, Status
 
 
-def providers(rule: Rule, plan: PlanFigures) -> Finding:
+def providers(rule: GateRule, plan: PlanFigures) -> Finding:
     """Only these clouds."""
     return _within(rule, plan, lambda p: [p.provider], "name the clouds that are allowed: markets.provider")
 
 
-def regions(rule: Rule, plan: PlanFigures) -> Finding:
+def regions(rule: GateRule, plan: PlanFigures) -> Finding:
     """Only these regions."""
     return _within(rule, plan, lambda p: [p.region], "name the regions that are allowed: markets.regions")
 
 
-def types(rule: Rule, plan: PlanFigures) -> Finding:
+def types(rule: GateRule, plan: PlanFigures) -> Finding:
     """Only types of these patterns, those that may take their place included."""
     return _within(rule, plan, _types, "name the families that are allowed: markets.families")
 
 
-def options(rule: Rule, plan: PlanFigures) -> Finding:
+def options(rule: GateRule, plan: PlanFigures) -> Finding:
     """Only these ways to pay."""
     return _within(rule, plan, lambda p: [str(p.option)], "name the options that are allowed: markets.options")
 
 
-def denied_types(rule: Rule, plan: PlanFigures) -> Finding:
+def denied_types(rule: GateRule, plan: PlanFigures) -> Finding:
     """No types of these patterns, nor any that may take their place."""
     bad = [(name, p.address) for p in _open(plan) for name in _types(p) if _matches(name, rule.allowed)]
     return _finding(rule, bad, [name for p in _open(plan) for name in _types(p)], "name others: markets.families")
 
 
-def tags(rule: Rule, plan: PlanFigures) -> Finding:
+def tags(rule: GateRule, plan: PlanFigures) -> Finding:
     """Every machine that is launched bears these tags; only a plan for a cloud says which they bear."""
     allowed = f"each with {', '.join(rule.allowed)}"
     told = [p for p in plan.parts if p.tags is not None]
@@ -50,13 +50,13 @@ def tags(rule: Rule, plan: PlanFigures) -> Finding:
     return Finding(rule, Status.FAILED, f"without {', '.join(missing)}", allowed, where=bare, advice=advice)
 
 
-def _within(rule: Rule, plan: PlanFigures, names: Callable[[PlanPart], Sequence[str]], advice: str) -> Finding:
+def _within(rule: GateRule, plan: PlanFigures, names: Callable[[PlanPart], Sequence[str]], advice: str) -> Finding:
     """Whether every name of what the plan decides is allowed; what is owned already is as it is."""
     bad = [(name, p.address) for p in _open(plan) for name in names(p) if not _matches(name, rule.allowed)]
     return _finding(rule, bad, [name for p in _open(plan) for name in names(p)], advice)
 
 
-def _finding(rule: Rule, bad: Sequence[tuple[str, str]], all_names: Sequence[str], advice: str) -> Finding:
+def _finding(rule: GateRule, bad: Sequence[tuple[str, str]], all_names: Sequence[str], advice: str) -> Finding:
     how = "none of" if rule.check is Check.DENIED_TYPES else "only"
     allowed = f"{how} {', '.join(rule.allowed)}"
     if not bad:

@@ -43,14 +43,14 @@ def check_item(item: PurchaseItem) -> None:
     order, where = item.quote.order, item.address
     if order.option.is_spend_based:
         if order.dollars_per_hour is None or order.count:
-            raise InputError(f"{where}: a {order.option} is bought in dollars an hour, and in nothing else")
+            raise InputError(f"{where}: a {order.option} is bought in dollars an hour only")
         checked_dollars(order.dollars_per_hour, where)
     else:
         if order.dollars_per_hour is not None:
             raise InputError(f"{where}: a {order.option} is bought in instances, not in dollars an hour")
         checked_count(order.count, where)
     if not order.option.is_commitment or order.term_years not in TERM_YEARS:
-        raise InputError(f"{where}: {order.option} over {order.term_years} years is no commitment that is sold")
+        raise InputError(f"{where}: {order.option} over {order.term_years} years is not for sale")
     check_price(item.quote, where)
 
 
@@ -60,7 +60,7 @@ def check_price(quote: CommitmentQuote, where: str) -> None:
         raise EvidenceError(f"{where}: quoted in {quote.currency or 'no currency'}; only {CURRENCY} can be compared")
     parts = (quote.upfront, quote.hourly)
     if not all(p.is_finite() and p >= 0 for p in parts) or not any(parts):
-        raise EvidenceError(f"{where}: {quote.upfront} at once and {quote.hourly} an hour is no price")
+        raise EvidenceError(f"{where}: {quote.upfront} at once and {quote.hourly} an hour is not a valid price")
 
 
 def check_against_plan(need: CommitmentNeed, quote: CommitmentQuote) -> None:
@@ -79,7 +79,7 @@ def check_against_plan(need: CommitmentNeed, quote: CommitmentQuote) -> None:
             hint="refresh the prices ('hcloud pricing refresh'), plan again and compare",
         )
     if need.wanted.break_even is not None and need.wanted.break_even * asked / expected >= 1:
-        raise EvidenceError(f"{where}: quoted at {format_money(asked, 2)}, it costs no less than renting by the hour")
+        raise EvidenceError(f"{where}: quoted at {format_money(asked, 2)}, it costs as much as on demand, or more")
 
 
 def check_fresh(plan: PurchasePlan, at: datetime) -> None:
@@ -117,8 +117,8 @@ def check_quote(item: PurchaseItem, fresh: CommitmentQuote, tolerance: Decimal) 
     planned = item.quote
     if fresh.order != planned.order or fresh.offering != planned.offering or fresh.currency != planned.currency:
         raise StaleError(
-            f"{item.address}: {planned.offering} was planned and {fresh.offering} is what is sold now under"
-            " these terms; nothing was bought",
+            f"{item.address}: {planned.offering} was planned, but the cloud now sells {fresh.offering}"
+            " on these terms; nothing was bought",
             hint="make a new purchase plan with 'hcloud commit plan'",
         )
     for name, was, now in (("upfront", planned.upfront, fresh.upfront), ("hourly", planned.hourly, fresh.hourly)):
@@ -161,7 +161,7 @@ def check_ceiling(past: Decimal, new: Decimal, ceiling: Decimal | None) -> None:
     """Refuse, with DeniedByGuardError, where past and new purchases together exceed the ceiling, or there is none."""
     if ceiling is None:
         raise DeniedByGuardError(
-            "no ceiling is set, and without one nothing is bought",
+            "commitments.ceiling is not set, and hcloud buys nothing without it",
             hint="commitments.ceiling in hcloud.yaml: the most dollars that all purchases together may commit",
         )
     if past + new > ceiling:
@@ -177,4 +177,4 @@ def check_items(items: Sequence[PurchaseItem]) -> None:
     for item in items:
         check_item(item)
     if len({item.key for item in items}) != len(items):
-        raise InputError("two purchases of this plan bear the same key")
+        raise InputError("two purchases of this plan have the same key")

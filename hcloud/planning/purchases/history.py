@@ -61,7 +61,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelled:
+class CancelledCommitment:
     """A cancellation of the ledger with what came of it."""
 
     intent: CancelIntent
@@ -73,7 +73,7 @@ class PurchaseHistory:
     """All purchases and cancellations, in the order in which they were intended."""
 
     purchases: tuple[Recorded, ...]
-    cancellations: tuple[Cancelled, ...]
+    cancellations: tuple[CancelledCommitment, ...]
 
     @property
     def open(self) -> tuple[Recorded, ...]:
@@ -108,7 +108,7 @@ def history(entries: Iterable[Entry]) -> PurchaseHistory:
         else:
             intents[entry.number] = entry
     cancels = tuple(
-        Cancelled(i, conclusions[n].outcome if n in conclusions else PurchaseOutcome.UNKNOWN)
+        CancelledCommitment(i, conclusions[n].outcome if n in conclusions else PurchaseOutcome.UNKNOWN)
         for n, i in intents.items()
         if isinstance(i, CancelIntent)
     )

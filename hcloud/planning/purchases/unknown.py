@@ -44,9 +44,7 @@ def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[s
     if len(keyed) == 1 and keyed[0].state != "ended":
         return PurchaseJudgement(PurchaseVerdict.BOUGHT, keyed[0])
     if keyed:
-        return _cannot(
-            f"{', '.join(sorted(c.id for c in keyed))}: bears its key, and it has ended or there are several"
-        )
+        return _cannot(f"{', '.join(sorted(c.id for c in keyed))}: has its key, but it has ended or there are several")
     before = {h.id for h in intent.before} | known
     new = [c for c in held if c.id not in before]
     alike = [c for c in new if is_like(intent, c)]
@@ -54,9 +52,9 @@ def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[s
         return PurchaseJudgement(PurchaseVerdict.BOUGHT, alike[0])
     if alike:
         ids = ", ".join(sorted(c.id for c in alike))
-        return _cannot(f"{ids}: like it, and it cannot be said which of them came of it")
+        return _cannot(f"{ids}: match it, and hcloud cannot tell which of them it bought")
     if doubtful := sorted(c.id for c in new if c.instance_type == intent.quote.order.instance_type):
-        return _cannot(f"{', '.join(doubtful)}: new since, of the same type, and not what was ordered")
+        return _cannot(f"{', '.join(doubtful)}: new, of the same type, but not as ordered")
     return _absent(intent, held, at)
 
 
@@ -65,9 +63,9 @@ def _absent(intent: PurchaseIntent, held: Sequence[Commitment], at: datetime) ->
     standing = (h for h in intent.before if h.state != "ended" and (h.ends is None or h.ends > at))
     gone = sorted(h.id for h in standing if h.id not in listed)
     if gone:
-        return _cannot(f"the cloud does not list {', '.join(gone[:3])} either, which was held before")
+        return _cannot(f"the cloud does not list {', '.join(gone[:3])} either, though it listed them before")
     if not intent.at + GRACE <= at:
-        return _cannot(f"the cloud does not list it, and may not do so before {intent.at + GRACE:%H:%M:%S} UTC")
+        return _cannot(f"the cloud does not list it yet; it may take until {intent.at + GRACE:%H:%M:%S} UTC")
     return PurchaseJudgement(PurchaseVerdict.NOT_BOUGHT)
 
 

@@ -34,7 +34,7 @@ Offers = Callable[[OfferKey], Offer]
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _PlannedLine:
     """A line of the mix in the month: from when, and its dollars for all of the month (730 h); ``end`` is when an owned
     commitment expires, ``used`` the share of a bought one's hours that are used."""
 
@@ -107,7 +107,7 @@ def _listed(plan: Plan, line: MixLine, offers: Offers) -> Decimal:
     return offers(key).hourly * line.count * (plan.horizon_hours - line.starts_hour)
 
 
-def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_Line]:
+def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_PlannedLine]:
     for line in plan.mix:
         start = period.start + line.starts_hour * SECONDS_PER_HOUR
         if start >= period.end:
@@ -125,25 +125,25 @@ def _owned_key(line: MixLine) -> OfferKey:
     return OfferKey(line.provider, line.region, line.instance_type, line.option, line.term_years, line.payment)
 
 
-def _owned(line: MixLine, offer: Offer, at: tuple[str, int, Offer]) -> _Line:
+def _owned(line: MixLine, offer: Offer, at: tuple[str, int, Offer]) -> _PlannedLine:
     """Paid for before: no upfront payment falls on the month. The plan counts it until it expires, and that tells when:
     its dollars are so many hours of its price."""
     month, each = HOURS_PER_MONTH * line.count, offer.effective_hourly * line.count
     hours = round(line.total / each) if each else HOURS_PER_MONTH
     end = at[1] + hours * SECONDS_PER_HOUR if hours < HOURS_PER_MONTH else None
-    return _Line(line, *at, offer.effective_hourly * month, Decimal(0), offer.hourly * month, end)
+    return _PlannedLine(line, *at, offer.effective_hourly * month, Decimal(0), offer.hourly * month, end)
 
 
-def _planned(plan: Plan, line: MixLine, at: tuple[str, int, Offer]) -> _Line:
+def _planned(plan: Plan, line: MixLine, at: tuple[str, int, Offer]) -> _PlannedLine:
     if not line.option.is_commitment:
-        return _Line(line, *at, line.monthly, Decimal(0), Decimal(0))
+        return _PlannedLine(line, *at, line.monthly, Decimal(0), Decimal(0))
     term = line.term_years * HOURS_PER_YEAR
     # The plan spreads a term over its horizon; a month's own share is that of the term
     monthly = line.monthly if term == plan.horizon_hours else line.total * HOURS_PER_MONTH / term
-    return _Line(line, *at, monthly, line.upfront, (line.total - line.upfront) * HOURS_PER_MONTH / term)
+    return _PlannedLine(line, *at, monthly, line.upfront, (line.total - line.upfront) * HOURS_PER_MONTH / term)
 
 
-def _holding(one: _Line) -> ReportedCommitment:
+def _holding(one: _PlannedLine) -> ReportedCommitment:
     line, starts = one.line, datetime.fromtimestamp(one.start, UTC)
     owned = line.address.startswith(OWNED)
     return ReportedCommitment(
@@ -158,7 +158,7 @@ def _holding(one: _Line) -> ReportedCommitment:
     )
 
 
-def _charges(one: _Line, period: Period) -> Iterator[Charge]:
+def _charges(one: _PlannedLine, period: Period) -> Iterator[Charge]:
     last = period.end if one.end is None else min(period.end, one.end)
     for whole in days(period):
         if not within(whole, one.start, last):
@@ -179,7 +179,7 @@ def _charges(one: _Line, period: Period) -> Iterator[Charge]:
                 yield _purchase(one, day, ChargeFrequency.RECURRING, share(one.recurring))
 
 
-def _uses(one: _Line, day: Period, hours: Decimal, effective: Decimal) -> Iterator[Charge]:
+def _uses(one: _PlannedLine, day: Period, hours: Decimal, effective: Decimal) -> Iterator[Charge]:
     """The use of a day, and of a commitment what is not used of it."""
     bought = one.line.option.is_commitment and not one.line.address.startswith(OWNED)
     if one.used == WHOLE or not bought:
@@ -193,7 +193,7 @@ def _uses(one: _Line, day: Period, hours: Decimal, effective: Decimal) -> Iterat
     yield replace(idle, resource="", address="", status=CommitmentStatus.UNUSED)
 
 
-def _use(one: _Line, day: Period, hours: Decimal, effective: Decimal) -> Charge:
+def _use(one: _PlannedLine, day: Period, hours: Decimal, effective: Decimal) -> Charge:
     listed = exact_dollars(usage_cost(one.listed, hours))
     if one.line.option.is_commitment:
         kind = (ChargeCategory.USAGE, ChargeFrequency.USAGE_BASED, PricingCategory.COMMITTED)
@@ -205,7 +205,7 @@ def _use(one: _Line, day: Period, hours: Decimal, effective: Decimal) -> Charge:
     return _charge(one, day, kind, (hours, Costs(listed, effective, effective, effective)))
 
 
-def _purchase(one: _Line, day: Period, frequency: ChargeFrequency, billed: Decimal) -> Charge:
+def _purchase(one: _PlannedLine, day: Period, frequency: ChargeFrequency, billed: Decimal) -> Charge:
     once = frequency is ChargeFrequency.ONE_TIME
     hours = Decimal(one.line.term_years * HOURS_PER_YEAR) if once else exact_hours(day.end - max(day.start, one.start))
     kind = (ChargeCategory.PURCHASE, frequency, PricingCategory.STANDARD)
@@ -215,7 +215,7 @@ def _purchase(one: _Line, day: Period, frequency: ChargeFrequency, billed: Decim
 Kind = tuple[ChargeCategory, ChargeFrequency, PricingCategory]
 
 
-def _charge(one: _Line, day: Period, kind: Kind, amount: tuple[Decimal, Costs]) -> Charge:
+def _charge(one: _PlannedLine, day: Period, kind: Kind, amount: tuple[Decimal, Costs]) -> Charge:
     line, (hours, costs) = one.line, amount
     category, frequency, pricing = kind
     bought = category is ChargeCategory.PURCHASE

@@ -16,7 +16,7 @@ from hcloud.planning.fleets.evaluate import (
     static_hybrid,
 )
 from hcloud.planning.fleets.fleet import Fleet, serve
-from hcloud.planning.fleets.options import FleetProblem, Option, Parts, divide
+from hcloud.planning.fleets.options import DemandParts, FleetProblem, Option, divide
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.risks.risk import changed, unused_share
 from hcloud.planning.settings import PlanSettings
@@ -114,7 +114,7 @@ def fall(
     """The plan's commitments under changed demand, beside the cheapest all on demand then and the best in hindsight
     (of the plan's types and the ``NEAREST`` that come next)."""
 
-    def less(option: Option) -> Parts:
+    def less(option: Option) -> DemandParts:
         return divide(changed(option.demanded, change), asked.settings, asked.owned)
 
     own = less(chosen.option)

@@ -47,11 +47,6 @@ def quality_kept(candidates: int, miss: float, units: int | None = None) -> floa
     return math.floor(short * units + _EXACT) / (units - 1) if units > 1 else 1.0
 
 
-def chance_at_most(index: int, candidates: int, units: int) -> float:
-    """The law itself: the probability that the best draw has an index of at most ``index``."""
-    return float(((index + 1) / units) ** candidates)
-
-
 def mean_rank(candidates: int, units: int | None = None) -> float:
     """The rank that the best draw has on average, 0..1."""
     if units is None:

@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 
 from hcloud.model.running.job import JobPhase, JobSighting
 from hcloud.profiling.programs import keeper
+from hcloud.whole_files import whole_file
 
 _LONGEST = 120  # ours: with what is added to it, a name stays below the 255 bytes that file systems allow
 _KEPT = 80
@@ -171,14 +172,6 @@ def pipe(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Under another name first, so that it is there whole or not at all, and outlasts a crash."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.rename(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
+    """So that it is there whole or not at all, and outlasts a crash."""
+    with whole_file(path) as file:
+        file.write(text.encode())

@@ -72,7 +72,7 @@ class AwsHistory:
 
     retention = Retention(
         ((300, 63), (3600, 455)),
-        "CloudWatch lists the metrics of ended instances for two weeks, and EC2 tells their types for an hour",
+        "CloudWatch lists the metrics of terminated instances for two weeks, and EC2 their types for an hour",
     )
 
     def __init__(self, settings: AwsSettings, again: AskAgain) -> None:

@@ -13,7 +13,7 @@ from hcloud.model.holdings.live import (
     CommitmentOrder,
     CommitmentQuote,
     Launch,
-    Launched,
+    LaunchOutcome,
     LaunchTemplate,
     Machine,
     MachineState,
@@ -70,7 +70,7 @@ class AwsCloud:
             raise NotFoundError(f"no image: there is no parameter {parameter}", self._caller.call(operation))
         return found[0]
 
-    def launch(self, order: Launch) -> Launched:
+    def launch(self, order: Launch) -> LaunchOutcome:
         """One RunInstances, however many are ordered."""
         request = translate.launch_request(order, self._settings)
         answer = self._caller.ask("ec2", "RunInstances", request, mutating=True)
@@ -79,7 +79,7 @@ class AwsCloud:
             raise without_answer("success without a machine", self._caller.call("RunInstances"), mutating=True)
         missing = max(order.count - len(machines), 0)
         why = f"EC2 had {len(machines)} of {order.count} at once in {order.zone}" if missing else ""
-        return Launched(machines, missing, why)
+        return LaunchOutcome(machines, missing, why)
 
     def under_key(self, order: Launch) -> tuple[Machine, ...]:
         """What was launched with the order's token, asked for by its ids."""
@@ -109,7 +109,7 @@ class AwsCloud:
         told = {str(t.get("InstanceId")) for t in answer.get("TerminatingInstances") or []}
         if not told.issuperset(ids):
             raise without_answer(
-                f"{len(set(ids) - told)} of {len(ids)} machines are not in the answer",
+                f"{len(set(ids) - told)} of {len(ids)} machines are missing from the answer",
                 self._caller.call("TerminateInstances"),
                 mutating=True,
             )

@@ -9,7 +9,7 @@ from azure.core import MatchConditions
 
 from hcloud.control.ports import Clock
 from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, UnknownOutcomeError
-from hcloud.model.holdings.live import Launch, Launched, Machine
+from hcloud.model.holdings.live import Launch, LaunchOutcome, Machine
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, items, tags_of, text
 from hcloud.providers.azure.errors import Reply, failure
@@ -52,11 +52,11 @@ class Fleets:
         """The resource group machines are made in: the order's plan's, else that of the settings."""
         return self.planned_group or self.arm.settings.resource_group
 
-    def launch(self, order: Launch) -> Launched:
+    def launch(self, order: Launch) -> LaunchOutcome:
         """Make the set of an order, or take up the one that stands under its key."""
         return replace(self, planned_group=planned_settings(order, self.arm.settings).resource_group)._launch(order)
 
-    def _launch(self, order: Launch) -> Launched:
+    def _launch(self, order: Launch) -> LaunchOutcome:
         name = set_name(order.key)
         sets = self.arm.compute.virtual_machine_scale_sets
         try:
@@ -124,12 +124,12 @@ class Fleets:
         except NotFoundError:
             return ()
 
-    def _concluded(self, order: Launch, machines: tuple[Machine, ...], error: Document) -> Launched:
+    def _concluded(self, order: Launch, machines: tuple[Machine, ...], error: Document) -> LaunchOutcome:
         """The machines there are; where there is none, why not."""
         call = self.arm.call(CREATE)
         missing = order.count - len(machines)
         if machines:
-            return Launched(machines, missing, str(failure(call, error)) if missing else "")
+            return LaunchOutcome(machines, missing, str(failure(call, error)) if missing else "")
         if not text(error, "code"):
             raise NoCapacityError(text(error, "message") or f"none of {order.count} was made", call)
         raise failure(call, error)

@@ -13,7 +13,7 @@ from hcloud.model.holdings.live import (
     CommitmentOrder,
     CommitmentQuote,
     Launch,
-    Launched,
+    LaunchOutcome,
     LaunchTemplate,
     Machine,
     Notice,
@@ -76,7 +76,7 @@ class AzureCloud:
             raise NotFoundError(f"there is no image {name} in {self.settings.location}", self._arm.call(operation))
         return ":".join((*kind, version))
 
-    def launch(self, order: Launch) -> Launched:
+    def launch(self, order: Launch) -> LaunchOutcome:
         """One scale set with all machines of the order; waits until Azure has made them or says why not."""
         return self._fleets.launch(order)
 

@@ -95,7 +95,7 @@ class AzureReservations:
         )
         total = exact(price, "amount")
         if total is None or total <= 0:
-            raise NotFoundError(f"no price for {order.instance_type} was told", call)
+            raise NotFoundError(f"Azure returned no price for {order.instance_type}", call)
         upfront, hourly = amounts(total, order.term_years, order.payment)
         return CommitmentQuote(order, order_id(order.key), upfront, hourly, text(price, "currencyCode"))
 
@@ -133,7 +133,7 @@ class AzureReservations:
 
     def cancel(self, commitment: str) -> NoReturn:
         """Refuse: what is given back, and for how much, depends on a yearly allowance that a person has to weigh."""
-        said = f"reservation {commitment} is given back by hand: 'Return' in the portal, or az reservations return"
+        said = f"reservation {commitment} must be returned by you: 'Return' in the portal, or az reservations return"
         hint = "Azure refunds up to 50,000 dollars of cancelled commitments in twelve months; look at the amount first"
         raise RefusedError(said, self.arm.call("Return_Post"), hint=hint)
 

@@ -42,7 +42,7 @@ class AzureSettings:
             hint = "write it as Azure does: eastus, westeurope, ..."
             raise UsageError(f"{self.location!r} is no Azure location", hint=hint)
         if "PRIVATE KEY" in self.ssh_public_key:
-            raise UsageError("ssh_public_key holds a private key", hint="name the public one, whose file ends in .pub")
+            raise UsageError("ssh_public_key holds a private key", hint="use the public key: its file ends in .pub")
         if self.endpoint:
             checked_endpoint(self.endpoint, "live.endpoint")
 

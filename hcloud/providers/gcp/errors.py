@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hcloud.errors import (
@@ -23,7 +23,6 @@ from hcloud.model.json_text import parsed
 
 EXISTS = ("alreadyExists", "RESOURCE_ALREADY_EXISTS", "duplicate")
 _SKEW = ("iat and exp", "reasonable timeframe", "used too early", "clock")
-_Maker = Callable[[str, Call], CloudError]
 
 _REASONS: Mapping[type[CloudError], Sequence[str]] = {
     ThrottledError: (

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hcloud.errors import Call, MismatchError, NoCapacityError, QuotaError, UnknownOutcomeError
-from hcloud.model.holdings.live import Launch, Launched, Machine
+from hcloud.model.holdings.live import Launch, LaunchOutcome, Machine
 from hcloud.providers.gcp.errors import EXISTS, operation_error
-from hcloud.providers.gcp.translate import Ended, identity, names, unseen
+from hcloud.providers.gcp.translate import OperationEnd, identity, names, unseen
 
 
-def names_were_taken(ended: Ended | None) -> bool:
+def names_were_taken(ended: OperationEnd | None) -> bool:
     """Whether an operation failed since machines of these names are there already."""
     return ended is not None and any(code in EXISTS for code, _ in ended.errors)
 
@@ -26,7 +26,7 @@ def identities(order: Launch) -> tuple[str, ...]:
     return tuple(identity(order.zone, name) for name in names(order.key, order.count))
 
 
-def judge(order: Launch, ended: Ended | None, found: Sequence[Machine], call: Call) -> Launched:
+def judge(order: Launch, ended: OperationEnd | None, found: Sequence[Machine], call: Call) -> LaunchOutcome:
     """The machines of an order; ``ended`` is None where Google does not know the operation any more.
 
     ========== ================ ======================================================================
@@ -46,27 +46,27 @@ def judge(order: Launch, ended: Ended | None, found: Sequence[Machine], call: Ca
     shown = tuple(sorted(found, key=lambda m: m.id))
     missing = order.count - len(shown)
     if missing <= 0:
-        return Launched(shown)
+        return LaunchOutcome(shown)
     if ended is None or names_were_taken(ended):
-        return _what_is_there(order, shown, "Google no longer tells how the order ended", call)
+        return _what_is_there(order, shown, "Google no longer reports how the order ended", call)
     if ended.errors:
         if shown:
-            return Launched(shown, missing, ended.why)
+            return LaunchOutcome(shown, missing, ended.why)
         error = operation_error(ended.errors, call)
         raise beyond_quota(order, error) if isinstance(error, QuotaError) else error
     if ended.made == 0 and not shown:
         raise NoCapacityError(ended.why, call)
     if ended.made == len(shown):
-        return Launched(shown, missing, ended.why)
+        return LaunchOutcome(shown, missing, ended.why)
     if ended.made == order.count:
-        return Launched(_with_unseen(order, shown))
+        return LaunchOutcome(_with_unseen(order, shown))
     raise UnknownOutcomeError(f"{ended.made} of {order.count} were made, and {len(shown)} are shown yet", call)
 
 
-def _what_is_there(order: Launch, shown: tuple[Machine, ...], why: str, call: Call) -> Launched:
+def _what_is_there(order: Launch, shown: tuple[Machine, ...], why: str, call: Call) -> LaunchOutcome:
     if not shown:
         raise UnknownOutcomeError(f"{why}, and no machine of {order.address} is shown yet", call)
-    return Launched(shown, order.count - len(shown), why)
+    return LaunchOutcome(shown, order.count - len(shown), why)
 
 
 def _with_unseen(order: Launch, shown: tuple[Machine, ...]) -> tuple[Machine, ...]:
@@ -78,10 +78,12 @@ def _with_unseen(order: Launch, shown: tuple[Machine, ...]) -> tuple[Machine, ..
 def check_owned(order: Launch, found: Sequence[Machine], call: Call) -> None:
     """Raise MismatchError where machines that have the order's names bear no label of ours: another made them."""
     if others := [m.id for m in found if m.lineage != order.owner.lineage]:
-        raise MismatchError(f"named like machines of {order.address}, without their labels: {', '.join(others)}", call)
+        raise MismatchError(
+            f"named like machines of {order.address}, but without their labels: {', '.join(others)}", call
+        )
 
 
-def _check_same(order: Launch, ended: Ended | None, found: Sequence[Machine], call: Call) -> None:
+def _check_same(order: Launch, ended: OperationEnd | None, found: Sequence[Machine], call: Call) -> None:
     """Raise MismatchError where what stands under the key is not what is ordered now."""
     wanted = (order.instance_type, order.zone, order.option)
     other = [m for m in found if (m.instance_type, m.zone, m.option) != wanted or m.key not in ("", order.key)]

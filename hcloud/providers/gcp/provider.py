@@ -24,7 +24,7 @@ from hcloud.model.holdings.live import (
     CommitmentOrder,
     CommitmentQuote,
     Launch,
-    Launched,
+    LaunchOutcome,
     LaunchTemplate,
     Machine,
     Notice,
@@ -40,7 +40,7 @@ from hcloud.providers.gcp.errors import EXISTS
 from hcloud.providers.gcp.outcome import beyond_quota, check_owned, identities, judge, names_were_taken
 from hcloud.providers.gcp.purchases import Purchases
 from hcloud.providers.gcp.settings import GoogleSettings
-from hcloud.providers.gcp.translate import Ended
+from hcloud.providers.gcp.translate import OperationEnd
 from hcloud.providers.gcp.wire import LONGEST_WAIT_SECONDS, Wire
 
 MOST_REPLAYS = 4  # ours: how many ended deletes of the same machine are stepped over
@@ -141,7 +141,7 @@ class GoogleCloud:
             raise UnavailableError("the answer names no image", self._wire.call(_FROM_FAMILY))
         return path
 
-    def launch(self, order: Launch) -> Launched:
+    def launch(self, order: Launch) -> LaunchOutcome:
         """One bulkInsert, its end, and a look at what stands under the key."""
         request = self._types.BulkInsertInstanceRequest(
             project=self._settings.project,
@@ -169,7 +169,7 @@ class GoogleCloud:
         """What has the order's names, and what bears its key under others."""
         return self.examine([*identities(order), *(m.id for m in self._of_key(order))])
 
-    def _outcome(self, order: Launch, operation: Any) -> tuple[Ended | None, tuple[Machine, ...]]:
+    def _outcome(self, order: Launch, operation: Any) -> tuple[OperationEnd | None, tuple[Machine, ...]]:
         """How an order that was taken ended, and what is shown of it; by the names where labels do not lead to all.
 
         Whatever stands in the way, its outcome is not known then; sent again it settles itself. No operation means
@@ -186,7 +186,7 @@ class GoogleCloud:
         except UnknownOutcomeError:
             raise
         except CloudError as error:
-            words = f"the order for {order.address} was taken, and what came of it cannot be seen: {error}"
+            words = f"the order for {order.address} was accepted, but its outcome is unknown: {error}"
             raise UnknownOutcomeError(words, self._wire.call(_BULK_INSERT)) from error
 
     def _of_key(self, order: Launch) -> tuple[Machine, ...]:

@@ -12,7 +12,7 @@ from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.errors import EXISTS, operation_error
 from hcloud.providers.gcp.outcome import names_were_taken
 from hcloud.providers.gcp.settings import GoogleSettings
-from hcloud.providers.gcp.translate import Ended
+from hcloud.providers.gcp.translate import OperationEnd
 from hcloud.providers.gcp.wire import Wire
 
 _BUY = "regionCommitments.insert"
@@ -88,7 +88,7 @@ class Purchases:
             words = f"it costs {hourly} {price.currency} an hour and {upfront} at once now, and was quoted at"
             raise RefusedError(f"{words} {quote.hourly} and {quote.upfront} {quote.currency}", self._wire.call(_BUY))
 
-    def _outcome(self, quote: CommitmentQuote, operation: Any) -> tuple[Ended | None, Any]:
+    def _outcome(self, quote: CommitmentQuote, operation: Any) -> tuple[OperationEnd | None, Any]:
         """How an insert that was taken ended, and the commitment where it did not fail. No operation means that the
         name is in use; whatever stands in the way, the outcome is not known then."""
         try:
@@ -99,7 +99,7 @@ class Purchases:
         except UnknownOutcomeError:
             raise
         except CloudError as error:
-            words = f"the purchase was taken, and what came of it cannot be seen: {error}"
+            words = f"the purchase was accepted, but its outcome is unknown: {error}"
             raise UnknownOutcomeError(words, self._wire.call(_BUY)) from error
 
     def _as_wanted(self, found: Any, wanted: committed.ResourceCommitment) -> Commitment:

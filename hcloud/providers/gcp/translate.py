@@ -247,7 +247,7 @@ def moment(text: str) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class OperationEnd:
     """What an operation came to: errors by code and words, and for an order of many how many it was for and got."""
 
     errors: tuple[tuple[str, str], ...] = ()
@@ -268,10 +268,10 @@ def is_done(operation: Any) -> bool:
     return getattr(operation.status, "name", "") == "DONE"
 
 
-def ended(operation: Any) -> Ended:
+def ended(operation: Any) -> OperationEnd:
     """What an operation that is over came to."""
     counts = list(operation.instances_bulk_insert_operation_metadata.per_location_status.values())
-    return Ended(
+    return OperationEnd(
         errors=tuple((e.code, e.message) for e in operation.error.errors),
         status=operation.http_error_status_code,
         wanted=sum(c.target_vm_count for c in counts) if counts else None,

@@ -13,7 +13,7 @@ from hcloud.providers.gcp import sdk
 from hcloud.providers.gcp.documents import Document, document_of, member
 from hcloud.providers.gcp.errors import cloud_error
 from hcloud.providers.gcp.settings import GoogleSettings
-from hcloud.providers.gcp.translate import Ended, ended, is_done
+from hcloud.providers.gcp.translate import OperationEnd, ended, is_done
 
 PRINCIPAL_HEADER = "x-hcloud-principal"
 READ_SECONDS, CHANGE_SECONDS = 30.0, 60.0  # ours
@@ -130,7 +130,7 @@ class Wire:
             raise from_http_response(response)
         return document_of(response.content)
 
-    def wait(self, operation: Any, zone: str, name: str) -> Ended | None:
+    def wait(self, operation: Any, zone: str, name: str) -> OperationEnd | None:
         """What an operation of a zone (of the region, where none is given) came to; None where the cloud does not
         know it any more. Raises UnknownOutcomeError where it does not end."""
         for number in range(MOST_WAITS):

@@ -26,7 +26,7 @@ from hcloud.model.holdings.live import (
     CommitmentOrder,
     CommitmentQuote,
     Launch,
-    Launched,
+    LaunchOutcome,
     LaunchTemplate,
     Machine,
     MachineState,
@@ -63,7 +63,7 @@ class LocalCloud:
         """There is none."""
         raise NotFoundError(f"this machine has no image {name}", _call("image"))
 
-    def launch(self, order: Launch) -> Launched:
+    def launch(self, order: Launch) -> LaunchOutcome:
         """Note as many machines as there is room for, then start them; the same order again completes itself."""
         call = _call("launch")
         size = self._checked(order, call)
@@ -112,11 +112,11 @@ class LocalCloud:
         name, at = _name(order, number), self._clock.now()
         return Note(name, order.instance_type, order.zone, at, order.tags(), _fingerprint(order))
 
-    def _told(self, order: Launch, machines: tuple[Machine, ...], call: Call) -> Launched:
+    def _told(self, order: Launch, machines: tuple[Machine, ...], call: Call) -> LaunchOutcome:
         if not machines:
             raise NoCapacityError("the machines of this order have ended", call)
         missing = order.count - len(machines)
-        return Launched(machines, missing, "this machine has no room for more" if missing else "")
+        return LaunchOutcome(machines, missing, "this machine has no room for more" if missing else "")
 
     def under_key(self, order: Launch) -> tuple[Machine, ...]:
         """What has the names of the order's machines."""

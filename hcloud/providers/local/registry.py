@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from hcloud.model.json_text import parsed
+from hcloud.whole_files import whole_file
 
 FORMAT_VERSION = "1.0"
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
@@ -80,7 +81,8 @@ class Registry:
 
     def change(self, note: Note) -> None:
         """Put another in its place."""
-        self._written(note).replace(self._path(note.id))
+        with whole_file(self._path(note.id)) as file:
+            file.write(_text(note))
 
     def end(self, note: Note, at: float) -> None:
         """Note its end; the first one stands."""
@@ -96,11 +98,15 @@ class Registry:
 
     def _written(self, note: Note) -> Path:
         handle, name = tempfile.mkstemp(prefix=".new-", dir=self._directory)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump({"format_version": FORMAT_VERSION, **asdict(note)}, file, sort_keys=True)
+        with os.fdopen(handle, "wb") as file:
+            file.write(_text(note))
             file.flush()
             os.fsync(file.fileno())
         return Path(name)
+
+
+def _text(note: Note) -> bytes:
+    return json.dumps({"format_version": FORMAT_VERSION, **asdict(note)}, sort_keys=True).encode()
 
 
 def _read(path: Path) -> Note | None:

@@ -20,9 +20,9 @@ WHY: Mapping[str, str] = {
     "ResumeFailProgram": "a node that did not come in time stays down~ for ever",
     "TaskProlog": "what a job starts may outlast its machine where there are no control groups",
     "SlurmctldParameters": "nodes get their addresses when they register, and are known as off soon",
-    "PrivateData": "squeue and sinfo do not tell nodes that are powered down",
+    "PrivateData": "squeue and sinfo do not show which nodes are powered down",
     "ReturnToService": "a node that was down stays so when it is back",
-    "JobRequeue": "every job would count as restartable, also those whose users never said so",
+    "JobRequeue": "every job would count as restartable, even where its user did not allow it",
     "SuspendExcNodes": "Slurm would power reserved nodes down",
 }
 ADVISED = ("JobRequeue", "ReturnToService", "SuspendExcNodes")

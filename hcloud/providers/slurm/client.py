@@ -75,14 +75,6 @@ class SlurmCommands:
         """Change what Slurm knows of a node."""
         self._change("update-node", ["update", f"nodename={node}", *(f"{k}={v}" for k, v in values.items())])
 
-    def show_job(self, job: str) -> Mapping[str, str]:
-        """A job's fields as ``scontrol show job`` writes them; empty where slurmctld does not know it."""
-        try:
-            said = self._ask(["scontrol", "-o", "show", "job", job], "show-job")
-        except NotFoundError:
-            return {}
-        return dict(word.split("=", 1) for word in said.split() if "=" in word)
-
     def settings(self) -> Mapping[str, str]:
         """What slurmctld runs with (``scontrol show config``), names in small letters."""
         lines = (line.partition("=") for line in self._ask(["scontrol", "show", "config"], "settings").splitlines())
@@ -156,7 +148,7 @@ class SlurmCommands:
 
 
 HOW_TO_INSTALL = "on Debian and Ubuntu: apt-get install slurm-wlm munge"
-HOW_TO_REACH = "is slurmctld running? scontrol ping says so"
+HOW_TO_REACH = "check with 'scontrol ping' that slurmctld is running"
 
 
 def _call(operation: str) -> Call:

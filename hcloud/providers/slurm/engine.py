@@ -26,7 +26,7 @@ from hcloud.providers.slurm.answers import SlurmJob, SlurmNode
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.providers.slurm.completed import CompletedJobs
 from hcloud.providers.slurm.joining import Probing
-from hcloud.providers.slurm.ledger import Begin, Claim, Ledger
+from hcloud.providers.slurm.ledger import Begin, NodeClaim, NodeLedger
 from hcloud.providers.slurm.site import DONE, SlurmSite
 
 GRACE_SECONDS = 60.0
@@ -47,7 +47,7 @@ class SlurmEngine:
     ) -> None:
         self._probe = probe
         self._site, self._commands, self._clock, self._grace = site, commands, clock, grace
-        self._ledger = Ledger(site)
+        self._ledger = NodeLedger(site)
         self._completed = CompletedJobs(commands)
         self._held = threading.RLock()
         self._jobs: dict[str, SlurmJob] = {}
@@ -191,7 +191,7 @@ class SlurmEngine:
             raise NoCapacityError(why, Call("slurm", "cluster", "join"), hint="hcloud slurm config declares more")
         return joining.script(self._site, claim.node, self._commands.conf, self._probing(role, claim))
 
-    def _probing(self, role: MachineRole, claim: Claim) -> Probing:
+    def _probing(self, role: MachineRole, claim: NodeClaim) -> Probing:
         """Machines that are rented are measured, also where nobody reads it: the script of an order must not differ."""
         group = self._site.group(role.type_name)
         if role.reserved or group is None or not self._probe:
@@ -236,7 +236,7 @@ class SlurmEngine:
                 phases.append((claim.instance, self._tended(node, claim, boot)))
         return tuple(sorted(phases))
 
-    def _tended(self, node: SlurmNode, claim: Claim, boot: str) -> NodePhase:
+    def _tended(self, node: SlurmNode, claim: NodeClaim, boot: str) -> NodePhase:
         view = nodes.tended(node, claim, boot)
         done = self._update(node.name, view.updates)
         known = replace(claim, joined=claim.joined or view.joined)
@@ -247,14 +247,14 @@ class SlurmEngine:
         (self._given_up.add if view.phase is NodePhase.GONE else self._given_up.discard)(node.name)
         return view.phase
 
-    def _let_rest(self, node: SlurmNode, claim: Claim) -> NodePhase:
+    def _let_rest(self, node: SlurmNode, claim: NodeClaim) -> NodePhase:
         if nodes.rests(node) and not nodes.at_rest(node):
             self._ledger.drop(claim)
             return NodePhase.GONE
         self._update(node.name, nodes.at_rest(node, nodes.ENDING))
         return NodePhase.LEAVING
 
-    def _is_released(self, claim: Claim) -> bool:
+    def _is_released(self, claim: NodeClaim) -> bool:
         now = self._ledger.claim(claim.instance)
         return now is None or now.released
 
@@ -299,7 +299,7 @@ class SlurmEngine:
         if self._may_begin(job, claim, place.attempt):
             self._release(job, claim.node)
 
-    def _may_begin(self, job: SlurmJob, claim: Claim, attempt: int) -> bool:
+    def _may_begin(self, job: SlurmJob, claim: NodeClaim, attempt: int) -> bool:
         known = self._ledger.begins().get(job.id)
         if known is None or known.attempt < attempt:
             where, now = (claim.node, claim.instance), self._clock.now()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hcloud.errors import UsageError
 from hcloud.providers.slurm.client import SEARCHED
-from hcloud.providers.slurm.notices import heeding, listening
+from hcloud.providers.slurm.notices import ON_MACHINES, heeding, listening
 from hcloud.providers.slurm.site import SlurmSite
 
 REGISTER_AGAIN_SECONDS = 5
@@ -56,23 +56,6 @@ while sleep {every}; do
   join
 done
 """
-_READS = {
-    "aws": "aws ssm get-parameter --with-decryption --query Parameter.Value --output text --name /{name}/{what}",
-    "gcp": "gcloud --quiet secrets versions access latest --secret {name}-{what}",
-    "azure": "az login --identity >/dev/null && "
-    "az keyvault secret show --vault-name {name} --name slurm-{what} --query value --output tsv",
-}
-_RIGHTS = {
-    "aws": "ssm:GetParameter on arn:aws:ssm:*:*:parameter/{name}/* (and kms:Decrypt on a key of your own)",
-    "gcp": "secretmanager.versions.access on the secrets {name}-munge-key and {name}-controller",
-    "azure": "the role Key Vault Secrets User on the secrets slurm-munge-key and slurm-controller of {name}",
-}
-_IDENTITIES = {
-    "aws": "live.settings.instance_profile",
-    "gcp": "live.settings.service_account",
-    "azure": "live.settings.identity",
-}
-_TOOLS = {"aws": "aws (version 2)", "gcp": "gcloud", "azure": "az"}
 MUNGE_KEY, CONTROLLER = "munge-key", "controller"
 """What machines of a cloud read with their own role: the key in base64, and HOST:PORT of slurmctld."""
 
@@ -103,19 +86,20 @@ def script(site: SlurmSite, node: str, conf: Path | None, probing: Probing | Non
 def reading(store: str, what: str) -> str:
     """The command that reads a secret from a store; UsageError for a store there is not."""
     cloud, _, name = store.partition(":")
-    if cloud not in _READS or not name.strip("/"):
-        raise UsageError(f"{store}: is no store of secrets", hint=f"{', '.join(f'{c}:NAME' for c in _READS)}")
-    return _READS[cloud].format(name=shlex.quote(name.strip("/")), what=what)
+    if cloud not in ON_MACHINES or not name.strip("/"):
+        raise UsageError(f"{store}: is no store of secrets", hint=f"{', '.join(f'{c}:NAME' for c in ON_MACHINES)}")
+    return ON_MACHINES[cloud].reads.format(name=shlex.quote(name.strip("/")), what=what)
 
 
 def needs(store: str, version: str) -> tuple[str, ...]:
-    """What machines of a cloud need so that they can join: their role's least permissions, who gives them the role, and
-    what their image holds."""
+    """What machines of a cloud need to join: their role's minimal permissions, who gives them the role, and what their
+    image holds."""
     cloud, _, name = store.partition(":")
+    able = ON_MACHINES[cloud]
     return (
-        f"the machines' role may do one thing: {_RIGHTS[cloud].format(name=name.strip('/'))}",
-        f"{_IDENTITIES[cloud]} of hcloud.yaml gives machines that role",
-        f"the image holds slurmd and scontrol {version}, munged with the user munge, setpriv, base64, {_TOOLS[cloud]}"
+        f"the machines' role may do one thing: {able.right.format(name=name.strip('/'))}",
+        f"{able.identity} of hcloud.yaml gives machines that role",
+        f"the image holds slurmd and scontrol {version}, munged with the user munge, setpriv, base64, {able.tool}"
         f"{', curl' if listening(cloud) else ''}",
         "ports 6817 (slurmctld) and 6818 (slurmd), or those of slurm.conf, are open between slurmctld and machines",
     )

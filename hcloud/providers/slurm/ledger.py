@@ -17,12 +17,13 @@ from typing import TypeVar
 from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.providers.slurm.site import SlurmSite
+from hcloud.whole_files import whole_file
 
-Kept = TypeVar("Kept", "Claim", "Begin")
+Kept = TypeVar("Kept", "NodeClaim", "Begin")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class NodeClaim:
     """A machine has a node name. ``asked`` is when the slurmctld started that was asked to expect it (its words),
     ``joined`` that the machine was ready once, ``released`` that it is being ended."""
 
@@ -50,7 +51,7 @@ class Begin:
     stopped: bool = False
 
 
-class Ledger:
+class NodeLedger:
     """The folder of a site: one writer beside slurmctld's prolog; may be used from many threads."""
 
     def __init__(self, site: SlurmSite) -> None:
@@ -58,20 +59,20 @@ class Ledger:
         self._held = threading.RLock()
         for folder in (site.claims, site.tickets, site.begun):
             folder.mkdir(parents=True, exist_ok=True)
-        self._claims = {claim.instance: claim for claim in _all(site.claims, Claim)}
+        self._claims = {claim.instance: claim for claim in _all(site.claims, NodeClaim)}
         self._begins = {begin.job: begin for begin in _all(site.begun, Begin)}
         self._begins |= {begin.job: begin for begin in _all(site.tickets, Begin)}
 
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> tuple[NodeClaim, ...]:
         """All machines that have a node name."""
         with self._held:
             return tuple(self._claims.values())
 
-    def claim(self, instance: int) -> Claim | None:
+    def claim(self, instance: int) -> NodeClaim | None:
         """A machine's."""
         return self._claims.get(instance)
 
-    def take(self, instance: int, type_name: str, names: tuple[str, ...]) -> Claim | None:
+    def take(self, instance: int, type_name: str, names: tuple[str, ...]) -> NodeClaim | None:
         """Give a machine one of these node names, the same again where it has one; None where none is free. Machines
         take turns, so that a name rests as long as it can before it is used again."""
         with self._held:
@@ -86,16 +87,16 @@ class Ledger:
                 return None
             if known is not None:
                 self.drop(known)
-            return self.note(Claim(free, instance, type_name))
+            return self.note(NodeClaim(free, instance, type_name))
 
-    def note(self, claim: Claim) -> Claim:
+    def note(self, claim: NodeClaim) -> NodeClaim:
         """Change a claim."""
         with self._held:
             _write(self._site.claims / claim.node, claim)
             self._claims[claim.instance] = claim
             return claim
 
-    def drop(self, claim: Claim) -> None:
+    def drop(self, claim: NodeClaim) -> None:
         """A node name is free again."""
         with self._held:
             (self._site.claims / claim.node).unlink(missing_ok=True)
@@ -141,7 +142,7 @@ class Ledger:
 def has_machine(site: SlurmSite, node: str) -> bool:
     """Whether a machine has a node name now; for other processes than the controller's."""
     try:
-        return not _read(site.claims / node, Claim).released
+        return not _read(site.claims / node, NodeClaim).released
     except FileNotFoundError:
         return False
 
@@ -158,13 +159,9 @@ def _read(path: Path, kind: type[Kept]) -> Kept:
         raise InputError(f"{path}: cannot be read: {error}", hint="'hcloud slurm check' says what to do") from error
 
 
-def _write(path: Path, value: Claim | Begin) -> None:
-    fresh = path.with_name(f".{path.name}.{threading.get_ident()}")
-    with fresh.open("w", encoding="utf-8") as file:
-        json.dump(asdict(value), file, sort_keys=True)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+def _write(path: Path, value: NodeClaim | Begin) -> None:
+    with whole_file(path) as file:
+        file.write(json.dumps(asdict(value), sort_keys=True).encode())
     handle = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(handle)

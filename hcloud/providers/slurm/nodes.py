@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hcloud.model.running.job import NodePhase
 from hcloud.providers.slurm.answers import SlurmNode
-from hcloud.providers.slurm.ledger import Claim
+from hcloud.providers.slurm.ledger import NodeClaim
 
 DOWN = frozenset({"DOWN", "ERROR", "FAIL"})
 OURS = "hcloud: "
@@ -40,7 +40,7 @@ def is_off(node: SlurmNode) -> bool:
     return bool(node.flags & {POWERED_DOWN, POWERING_DOWN, "POWER_DOWN"}) and not is_coming(node)
 
 
-def tended(node: SlurmNode, claim: Claim, boot: str) -> NodeView:
+def tended(node: SlurmNode, claim: NodeClaim, boot: str) -> NodeView:
     """A node that has a machine, or is to get one; ``boot`` is when slurmctld started.
 
     A slurmctld that was killed may have forgotten that it expects a machine, or has it: it is asked again, once for
@@ -58,7 +58,7 @@ def tended(node: SlurmNode, claim: Claim, boot: str) -> NodeView:
     return NodeView(NodePhase.READY, joined=True)
 
 
-def _without(node: SlurmNode, claim: Claim, boot: str) -> NodeView:
+def _without(node: SlurmNode, claim: NodeClaim, boot: str) -> NodeView:
     if POWERING_DOWN in node.flags and not claim.joined:
         return NodeView(NodePhase.JOINING)  # its last machine has just ended
     if claim.asked == boot:

@@ -119,7 +119,9 @@ def load_site(path: Path) -> SlurmSite:
         found = parsed(path.read_text(encoding="utf-8"))
         return _site(found)
     except FileNotFoundError as error:
-        raise FileError(f"{path}: is not there: this cluster was not made ready for hcloud", hint=WRITE) from error
+        raise FileError(
+            f"{path}: does not exist: 'hcloud slurm config' has not set up this cluster", hint=WRITE
+        ) from error
     except OSError as error:
         raise FileError.of(error, path, "read") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -127,7 +129,7 @@ def load_site(path: Path) -> SlurmSite:
 
 
 WRITE_AGAIN = "hcloud slurm config --out FOLDER_OF_SLURM_CONF writes it"
-WRITE = f"{WRITE_AGAIN}; where slurm.conf is elsewhere, SLURM_CONF says so"
+WRITE = f"{WRITE_AGAIN}; set SLURM_CONF if slurm.conf is elsewhere"
 
 
 def _site(found: Mapping[str, Any]) -> SlurmSite:

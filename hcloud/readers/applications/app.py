@@ -19,7 +19,7 @@ from hcloud.model.measured.app import (
     LoadCommand,
     MachineShare,
     Measure,
-    Printed,
+    PrintedMetric,
     ProfilingBudget,
     Readiness,
 )
@@ -123,7 +123,7 @@ def _measure(stated: Stated, content: object) -> Measure:
         return CompletionTime(COMPLETION)
     if kinds == ["printed"]:
         _only(stated, given, ("printed", "name", "unit", "better"))
-        return Printed(_pattern(stated, given, "printed"), _metric(stated, given))
+        return PrintedMetric(_pattern(stated, given, "printed"), _metric(stated, given))
     if kinds == ["load"]:
         _only(stated, given, ("load", "pattern", "name", "unit", "better"))
         command = _command(stated, given["load"], "metric.load")

@@ -66,7 +66,7 @@ def _aspect(path: Path, name: str) -> Aspect:
         return Aspect(name)
     except ValueError:
         known = ", ".join(a.value for a in Aspect)
-        raise InputError(f"{path}: matrix {name!r} is none of {known}") from None
+        raise InputError(f"{path}: matrix {name!r} is not one of {known}") from None
 
 
 def _matrix(path: Path, aspect: Aspect, part: object) -> Matrix:

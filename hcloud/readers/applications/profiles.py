@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hcloud.errors import InputError, Problem, UsageError, did_you_mean
 from hcloud.model.files import kind_of
-from hcloud.model.measured.profile import RESOURCES, Aspect, Failed, Measured, Metric, Profile, size_of
+from hcloud.model.measured.profile import RESOURCES, Aspect, FailedMeasurement, Measured, Metric, Profile, size_of
 from hcloud.model.workload import JobKind
 from hcloud.readers.stated import Stated, read_document
 
@@ -104,13 +104,13 @@ def _entries(stated: Stated, content: object) -> Mapping[Aspect, Mapping[str, Me
     return {a: _columns(stated, a, given[a.value]) for a in Aspect if a.value in given}
 
 
-def _failures(stated: Stated, content: object) -> Mapping[Aspect, Mapping[str, Failed]]:
+def _failures(stated: Stated, content: object) -> Mapping[Aspect, Mapping[str, FailedMeasurement]]:
     aspects = tuple(a.value for a in Aspect if not a.is_interference)
     given = stated.mapping(content, "failures", aspects, aspects)
     return {a: _failed_columns(stated, a, given[a.value]) for a in Aspect if a.value in given}
 
 
-def _failed_columns(stated: Stated, aspect: Aspect, content: object) -> Mapping[str, Failed]:
+def _failed_columns(stated: Stated, aspect: Aspect, content: object) -> Mapping[str, FailedMeasurement]:
     where = f"failures.{aspect.value}"
     if not isinstance(content, dict):
         stated.note(where, repr(content)[:60], "a mapping of columns to failures")
@@ -120,7 +120,7 @@ def _failed_columns(stated: Stated, aspect: Aspect, content: object) -> Mapping[
         place = f"{where}.{column}"
         given = stated.mapping(failure, place, _FAILURE)
         why, machine, source = (stated.text(given, key, place) for key in ("why", "machine", "source"))
-        found[str(column)] = Failed(why, _moment(stated, given, place), machine, source)
+        found[str(column)] = FailedMeasurement(why, _moment(stated, given, place), machine, source)
     return found
 
 

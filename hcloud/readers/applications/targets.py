@@ -56,7 +56,7 @@ def read_target(stated: Stated, head: Mapping[str, object], at: datetime) -> Job
         return JobTarget(GoalKind.NONE)
     if sizes:
         stated.note("target", f"stated beside {', '.join(sizes)}", "which of them counts? leave out the other")
-    return _Reading(stated, at).target(head["target"])
+    return _TargetsRead(stated, at).target(head["target"])
 
 
 def read_targets(cells: Sequence[str], name: str) -> tuple[TargetedSize, ...]:
@@ -68,14 +68,14 @@ def read_targets(cells: Sequence[str], name: str) -> tuple[TargetedSize, ...]:
         words = [word.partition("=") for word in cell.split()]
         content = {key: value for key, _, value in words} if cell.strip() != GoalKind.NONE else GoalKind.NONE.value
         before = len(stated.problems)
-        found.append(TargetedSize(_Reading(stated, None).target(content)))
+        found.append(TargetedSize(_TargetsRead(stated, None).target(content)))
         stated.problems[before:] = [replace(p, where=f"column target, {cell!r}: {p.where}"[:120])
                                     for p in stated.problems[before:]]  # fmt: skip
     stated.refuse("targets")
     return tuple(found)
 
 
-class _Reading:
+class _TargetsRead:
     """One target being read."""
 
     def __init__(self, stated: Stated, at: datetime | None) -> None:

@@ -174,7 +174,7 @@ def _of_manifest(manifest: _Manifest) -> list[Path]:
     missing = [key for key in manifest.keys if _beside(manifest.path, key) is None]
     if missing or not manifest.keys:
         raise InputError(
-            f"{manifest.path}: names {missing[0] if missing else 'no file'}, which is not there",
+            f"{manifest.path}: names {missing[0] if missing else 'no file'}, which does not exist",
             hint="copy the whole folder of the report",
         )
     return [path for key in manifest.keys if (path := _beside(manifest.path, key)) is not None]

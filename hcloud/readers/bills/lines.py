@@ -27,7 +27,7 @@ class Stream(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class NamedCommitment:
     """The commitment that a line names, as far as the line describes it."""
 
     id: str
@@ -61,7 +61,7 @@ class BillLine:
     option: PurchaseOption | None = None
     per: float = 1.0
     paid_by: str = "cost"
-    holding: Holding | None = None
+    holding: NamedCommitment | None = None
     fee: tuple[str, ...] = ()
     use: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()

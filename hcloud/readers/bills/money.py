@@ -39,11 +39,6 @@ def decimal_of(units: int) -> Decimal:
     return value.normalize(_EXACTLY) if units else Decimal(0)
 
 
-def units_of(value: Decimal) -> int:
-    """Money in whole units."""
-    return int(value.scaleb(SCALE, _EXACTLY).to_integral_value(context=_EXACTLY))
-
-
 class Amounts:
     """The amounts of a column in parts of 32 bits, whose sums are exact in floats."""
 

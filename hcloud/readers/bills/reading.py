@@ -36,11 +36,11 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
     found = delivery(path)
     files = _opened(found)
     seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
-    read = _Reading(rates).of(files, seen, progress)
+    read = _BillRead(rates).of(files, seen, progress)
     if len(shared := seen.shared()):
         if seen.sampled:
             shared = _every_line(files).shared()
-        read = _Reading(rates, SharedLines(shared)).of(files, None, progress)
+        read = _BillRead(rates, SharedLines(shared)).of(files, None, progress)
     if not read.sums.totals:
         raise InputError(f"{path}: no rows; the bill has only a header")
     digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
@@ -97,7 +97,7 @@ def _is_twice(file: BillFile, files: list[BillFile], found: Delivery) -> bool:
     return True
 
 
-class _Reading:
+class _BillRead:
     """What is read of a bill: the sums of its lines, and of those that are left out as other lines say the same."""
 
     def __init__(self, rates: dict[str, Decimal], shared: SharedLines | None = None) -> None:
@@ -105,7 +105,7 @@ class _Reading:
         self.left_out: dict[str, BillSums] = {}
         self.days = AccountDays()
 
-    def of(self, files: list[BillFile], seen: SeenLines | None, progress: Progress | None) -> _Reading:
+    def of(self, files: list[BillFile], seen: SeenLines | None, progress: Progress | None) -> _BillRead:
         """The same after all lines of the files; ``seen`` notes these."""
         several = len({file.label for file in files}) > 1
         for number, file in enumerate(files):

@@ -14,7 +14,7 @@ from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, Lin
 from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.billed.held import FLOATING
 from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal
-from hcloud.readers.bills.lines import Holding, Stream
+from hcloud.readers.bills.lines import NamedCommitment, Stream
 from hcloud.readers.bills.money import decimal_of
 from hcloud.readers.bills.options import CURRENCY
 from hcloud.readers.prices.shipped.names import types
@@ -208,7 +208,7 @@ def _commitments(totals: list[LineTotal], priced: PricedLines) -> tuple[BilledCo
     return tuple(_commitment(of, priced) for _, of in sorted(by_id.items()))
 
 
-def _held_by(total: LineTotal) -> Holding | None:
+def _held_by(total: LineTotal) -> NamedCommitment | None:
     """The commitment that a line is of; one that the bill does not name is told by what it covers."""
     held, used = total.line.holding, total.line.usage
     if held is None or held.id:
@@ -254,16 +254,16 @@ def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
     )
 
 
-def _merged(holdings: list[Holding]) -> Holding:
+def _merged(holdings: list[NamedCommitment]) -> NamedCommitment:
     """What all lines together say of a commitment, those of its fee first."""
     merged = holdings[0]
     for other in holdings[1:]:
-        news = {f.name: getattr(other, f.name) for f in fields(Holding) if not getattr(merged, f.name)}
+        news = {f.name: getattr(other, f.name) for f in fields(NamedCommitment) if not getattr(merged, f.name)}
         merged = replace(merged, **news)
     return merged
 
 
-def _count(held: Holding, fees: list[LineTotal], paid: Decimal) -> Decimal | None:
+def _count(held: NamedCommitment, fees: list[LineTotal], paid: Decimal) -> Decimal | None:
     if held.count is not None:
         return Decimal(held.count)
     hours = max((t.last for t in fees), default=0) - min((t.first for t in fees), default=0)

@@ -37,7 +37,7 @@ _PAGE = 1 << 16
 _NULLS = ["", "NULL", "null", "Null", "None"]
 _ROW = re.compile(r"Row #(\d+): ?")
 _WIDEST = 4096
-CUT = "files whose last line has no line end (it may be cut off)"
+CUT = "files that end without a newline (the last line may be cut off)"
 _OWNERS = frozenset(
     {
         "lineitemresourceid", "resourceid", "resourceglobalname", "resourcename", "reservationreservationarn",
@@ -141,7 +141,7 @@ def opened(source: TraceFile, form: BillFormat, label: str, *, told_apart: bool 
         if known and len(by_plain[known[0]]) > 1:
             twice = by_plain[known[0]]
             problems.append(
-                Problem(source.name, "header", f"column {shown(twice[0])} stands there {len(twice)} times", "once")
+                Problem(source.name, "header", f"column {shown(twice[0])} appears {len(twice)} times", "once")
             )
         elif known:
             found[role] = by_plain[known[0]][0]

@@ -101,7 +101,7 @@ class MarketSection(Section):
     vcpus: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = setting(
         "auto", "size of every instance; auto: all sizes, the cheapest [vCPU]"
     )
-    os: str = setting("linux", "operating system whose price counts, for example linux or windows")
+    os: str = setting("linux", "operating system for prices, for example linux or windows")
     tenancy: str = setting("shared", "shared or dedicated hardware, as the price book names it")
     options: tuple[PurchaseOption, ...] = setting(
         (), "allowed purchase options, for example [committed-use]; none: all"
@@ -168,7 +168,7 @@ class ProfilesSection(Section):
     """Profiles of the workload's applications, and the applications seen before that estimates are drawn from."""
 
     folder: Path | None = setting(
-        None, "folder of profiles, named as the workload's apps; null: jobs get what they ask for"
+        None, "folder of profiles, named as the workload's apps; null: jobs get the size they request"
     )
     corpus: str = setting("bundled", "applications seen before: bundled, a folder of profiles, or a matrix file")
 
@@ -371,7 +371,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, obj
         if name.startswith(ENVIRONMENT) and "__" in name:
             section, key = name.removeprefix(ENVIRONMENT).lower().split("__", 1)
             if section == "commitments":
-                raise InputError(f"{name}: what may be bought is said in a file, not in the environment")
+                raise InputError(f"{name}: purchase settings must be in a file, not in the environment")
             if section not in Config.model_fields or key not in keys_at(Config, (section,)):
                 known = [f"{s}.{k}" for s in Config.model_fields for k in keys_at(Config, (s,))]
                 guess = did_you_mean(f"{section}.{key}", known)

@@ -36,14 +36,15 @@ class LiveSection(Section):
     cloud: str | None = setting(None, "aws, gcp, azure, local, or fake and fake:PLAN.yaml to rehearse; null: none")
     region: str | None = setting(None, "its region; null: the first of the market")
     account: Annotated[str | None, BeforeValidator(_digits)] = setting(
-        None, "AWS account, Google project or Azure subscription; another one is refused"
+        None, "AWS account, Google project or Azure subscription; hcloud refuses any other"
     )
     endpoint: str | None = setting(None, "where its interface is, if not where the cloud has it")
     project: Label = setting("hcloud", "tag of all machines: lower-case letters, digits, - and _")
     state: str = setting(".hcloud", "where the state is: a directory, s3://, gs:// or Azure's https://")
     zones: tuple[str, ...] = setting((), "allowed zones, the preferred one first; none: all of the region")
     settings: dict[str, JsonValue] = Field(
-        default_factory=dict, description="image, network and the like, as {image: ami-1}; all: docs/guides/operate.md"
+        default_factory=dict,
+        description="image, network and so on, as {image: ami-1}; full list: docs/guides/operate.md",
     )
     user_data: Path | None = setting(
         None, "a file with what machines run when they first start; plans hold only its SHA-256"

@@ -24,7 +24,7 @@ _JOB, _VERTEX = ("id", "vertices"), ("name", "tasks", "seconds", "cores", "memor
 _JOB_LIVE = ("app", "submit")
 
 
-class _Wanted(NamedTuple):
+class _DagEntry(NamedTuple):
     key: str
     most: int
     absent: float = 1
@@ -33,12 +33,12 @@ class _Wanted(NamedTuple):
 
 
 _NUMBERS = (
-    _Wanted("tasks", MOST_TASKS, is_whole=True),
-    _Wanted("seconds", MOST_SECONDS),
-    _Wanted("cores", MOST_CORES),
-    _Wanted("memory_gib", MOST_GIB, absent=0, may_be_zero=True),
+    _DagEntry("tasks", MOST_TASKS, is_whole=True),
+    _DagEntry("seconds", MOST_SECONDS),
+    _DagEntry("cores", MOST_CORES),
+    _DagEntry("memory_gib", MOST_GIB, absent=0, may_be_zero=True),
 )
-_SUBMIT = _Wanted("submit", MOST_SECONDS, absent=0, may_be_zero=True)
+_SUBMIT = _DagEntry("submit", MOST_SECONDS, absent=0, may_be_zero=True)
 _NO_VERTEX = Vertex("-", 1, 1.0, 1.0, 0.0)
 """Stands for those of a job that cannot be read."""
 _HINT = '{"format_version": "1.0", "jobs": [{"id": "a", "vertices": [{"name": "map", "tasks": 8, "seconds": 60}]}]}'
@@ -140,10 +140,10 @@ def check_sizes(dags: Sequence[Dag], file: str, cores: float, memory: float | No
         for place, vertex in enumerate(dag.vertices):
             where = f"jobs[{at}].vertices[{place}]"
             if vertex.cores > cores:
-                allowed = f"at most {cores:g}, what the largest server has beside its reserve"
+                allowed = f"at most {cores:g}, what the largest server has besides its reserve"
                 reading.note(f"{where}.cores", f"{vertex.cores:g}", allowed)
             if memory is not None and vertex.memory_gib > memory:
-                allowed = f"at most {memory:g}, what the largest server has beside its reserve"
+                allowed = f"at most {memory:g}, what the largest server has besides its reserve"
                 reading.note(f"{where}.memory_gib", f"{vertex.memory_gib:g}", allowed)
     reading.refuse("file of jobs")
 
@@ -229,7 +229,7 @@ class _DagReading(Stated):
         name, command = self.text(stated, "name", where), self.command(stated, where)
         return Vertex(name, int(tasks), seconds, cores, memory, command=command), [*before]
 
-    def number(self, stated: Mapping[str, object], wanted: _Wanted, where: str) -> float:
+    def number(self, stated: Mapping[str, object], wanted: _DagEntry, where: str) -> float:
         """A number in its range; what stands for it where none is stated or it cannot be."""
         value = stated.get(wanted.key, wanted.absent)
         number = value if isinstance(value, int | float) and _is_number(value) else -1.0

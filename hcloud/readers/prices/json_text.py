@@ -24,7 +24,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the member {next(n for n in names if names.count(n) > 1)!r} stands there twice")
+        raise ValueError(f"the member {next(n for n in names if names.count(n) > 1)!r} appears twice")
     return members
 
 
@@ -122,11 +122,11 @@ class JsonCursor:
         self._at += 1
 
     def _broken(self, wanted: str) -> InputError:
-        return InputError(f"{self._name} is not sound JSON: {wanted} should stand at character {self._at}")
+        return InputError(f"{self._name} is not valid JSON: {wanted} expected at character {self._at}")
 
 
 def _guarded(name: str, decode: Callable[[], object]) -> object:
     try:
         return decode()
     except (ValueError, ArithmeticError, RecursionError) as error:
-        raise InputError(f"{name} is not sound JSON: {said(error)}") from error
+        raise InputError(f"{name} is not valid JSON: {said(error)}") from error

@@ -52,7 +52,7 @@ def _take_row(
         return
     provider = intake.source.provider or guess_provider(name)
     if provider is None:
-        intake.refuse(address, f"the cloud of {name!r} cannot be told; add --provider")
+        intake.refuse(address, f"the cloud of {name!r} is unknown; add --provider")
         return
     key = OfferKey(provider, region, name, PurchaseOption.ON_DEMAND)
     _take_shape(address, key, row, intake)

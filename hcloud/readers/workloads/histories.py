@@ -33,7 +33,7 @@ _TABLES = {"series": "machines"}
 
 
 @dataclass(frozen=True, slots=True)
-class MachineHistory:
+class MachineSeries:
     """The use of one machine at its times: as a part of it, 0 to 1, or in vCPUs where nobody says how many it has."""
 
     name: str
@@ -50,7 +50,7 @@ class MachineHistories:
 
     name: str
     format: str
-    machines: tuple[MachineHistory, ...]
+    machines: tuple[MachineSeries, ...]
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     modelled: tuple[Modelled, ...] = ()
@@ -101,7 +101,7 @@ def _of_a_whole(source: TraceFile, read: object, options: WorkloadOptions) -> Ma
     of_cluster = demand.provenance.format == "cluster"
     times: Floats = demand.start + demand.step_seconds * np.arange(len(demand), dtype=np.float64)
     use = demand.cores / options.cluster_cores if of_cluster else demand.cores
-    machine = MachineHistory(source.path.stem, times, use, not of_cluster, None, source.name)
+    machine = MachineSeries(source.path.stem, times, use, not of_cluster, None, source.name)
     return MachineHistories(source.name, demand.provenance.format, (machine,), demand.provenance.repaired)
 
 
@@ -127,14 +127,14 @@ def _parts(source: TraceFile, value: str, series: Sequence[MeasuredSeries]) -> t
     return "fraction", [Modelled("use", "no value is above 1: fractions of a machine", "series_value")]
 
 
-def _machine(value: str, series: MeasuredSeries) -> MachineHistory:
+def _machine(value: str, series: MeasuredSeries) -> MachineSeries:
     name, cores, use = series.name or series.where, series.machine_cores, series.values
     if value == "percent":
         use = use / 100
     in_cores = value == "cores"
     if in_cores and cores:
         use, in_cores = use / cores, False
-    return MachineHistory(name, series.times, np.maximum(use, 0.0), in_cores, cores, series.named)
+    return MachineSeries(name, series.times, np.maximum(use, 0.0), in_cores, cores, series.named)
 
 
 def _named_by_file(found: MachineHistories) -> MachineHistories:
@@ -154,7 +154,7 @@ def _together(name: str, found: Sequence[MachineHistories]) -> MachineHistories:
     return MachineHistories(name, formats, tuple(_each_once(found)), dict(repaired), dict(left_out), tuple(rules))
 
 
-def _each_once(found: Sequence[MachineHistories]) -> Iterator[MachineHistory]:
+def _each_once(found: Sequence[MachineHistories]) -> Iterator[MachineSeries]:
     """Every machine; InputError for a name that two files have."""
     met = dict[str, str]()
     for one in found:

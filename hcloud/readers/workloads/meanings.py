@@ -94,6 +94,6 @@ def called_columns(text: str) -> dict[str, str]:
         if not equals or not mine or not theirs:
             raise UsageError(f"columns: {part!r}: write submit=NAME,duration=NAME,cores=NAME")
         if mine in found or theirs in found.values():
-            raise UsageError(f"columns: {part!r}: a column is named once, and for one thing")
+            raise UsageError(f"columns: {part!r}: name each column once, for one field")
         found[mine] = theirs
     return found

@@ -12,7 +12,7 @@ from hcloud.harvest.classes import UseTypes
 from hcloud.harvest.jobs import Thresholds, weights_of
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.tasks.dags import Dag
-from hcloud.sim.harvesting.world import LEVELS, NEVER, Hosts, IdleRules, IdleWorld, Work
+from hcloud.sim.harvesting.world import LEVELS, NEVER, DagWork, Hosts, IdleRules, IdleWorld
 from hcloud.sim.setup.streams import stream
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def build(
     )
 
 
-def _rules(system: System, policy: HarvestPolicy, lengths: Thresholds, step: int, work: Work) -> IdleRules:
+def _rules(system: System, policy: HarvestPolicy, lengths: Thresholds, step: int, work: DagWork) -> IdleRules:
     return IdleRules(
         guards=int(system.guards),
         chooses=int(system.chooses),
@@ -141,7 +141,7 @@ def kept_cores(cores: Floats, policy: HarvestPolicy) -> Ints:
     return np.ceil(cores * policy.reserve_cores - _ROUNDING).astype(np.int64) * VCPU
 
 
-def _hosts(pool: IdlePool, policy: HarvestPolicy, work: Work, rules: IdleRules) -> Hosts:
+def _hosts(pool: IdlePool, policy: HarvestPolicy, work: DagWork, rules: IdleRules) -> Hosts:
     count = len(pool)
     known = pool.memory > 0
     memory = np.where(known, np.floor(pool.memory * MIB), _ANY_MEMORY).astype(np.int64)
@@ -176,7 +176,7 @@ def _hosts(pool: IdlePool, policy: HarvestPolicy, work: Work, rules: IdleRules) 
     )
 
 
-def _work(dags: Sequence[Dag], arrivals: Arrivals, classes: int, kinds_of_kills: int) -> Work:
+def _work(dags: Sequence[Dag], arrivals: Arrivals, classes: int, kinds_of_kills: int) -> DagWork:
     vertices = [v for dag in dags for v in dag.vertices]
     first = np.concatenate(([0], np.cumsum([len(dag.vertices) for dag in dags]))).astype(np.int64)
     after = _followers(dags, first)
@@ -189,7 +189,7 @@ def _work(dags: Sequence[Dag], arrivals: Arrivals, classes: int, kinds_of_kills:
     memory = np.array([int(np.ceil(v.memory_gib * MIB - _ROUNDING)) for v in vertices], np.int64)
     span = [slice(a, b) for a, b in zip(first[:-1].tolist(), first[1:].tolist(), strict=True)]
     every = int(tasks[row_vertex].sum())
-    return Work(
+    return DagWork(
         seconds=np.array([v.seconds for v in vertices], np.float64),
         cores=cores,
         memory=memory,

@@ -88,7 +88,7 @@ class Hosts(NamedTuple):
     load: Ints
 
 
-class Work(NamedTuple):
+class DagWork(NamedTuple):
     """Of each vertex of all DAGs its task, how many there are, how many vertices it waits for, the longest chain of
     seconds from its begin on, and those that wait for it. Of each DAG what it needs at most at once, the largest
     container, its longest chain, and how long it took last (below 0: not known).
@@ -139,7 +139,7 @@ class IdleWorld(NamedTuple):
 
     rules: IdleRules
     hosts: Hosts
-    work: Work
+    work: DagWork
     levels: Reals
     weights: Reals
     room: Ints

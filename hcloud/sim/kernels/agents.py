@@ -8,7 +8,7 @@ import math
 from hcloud.control.pieces import pieces_of
 from hcloud.control.searching.candidates import draws_for
 from hcloud.sim.kernels.heap import push
-from hcloud.sim.kernels.world import CRASHED, DECIDED, TAKEN_OVER, Agent, SimulatedWorld, Task
+from hcloud.sim.kernels.world import CRASHED, DECIDED, TAKEN_OVER, SimulatedAgent, SimulatedWorld, Task
 
 _APART = 977
 """Places between the streams of chance of two agents; odd, so that they meet late."""
@@ -101,7 +101,7 @@ def withdraw(w: SimulatedWorld, number: int) -> None:
         one.last = task.ahead
 
 
-def _open(w: SimulatedWorld, number: int, one: Agent) -> None:
+def _open(w: SimulatedWorld, number: int, one: SimulatedAgent) -> None:
     task: Task = w.tasks[number]
     task.ahead, task.following = one.last, -1
     if one.last >= 0:

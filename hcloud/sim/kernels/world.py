@@ -168,7 +168,7 @@ class TaskWatch(Sighting):
     vain: int
 
 
-class Agent:
+class SimulatedAgent:
     """One that decides: when it is ``free``, when it ``copied`` the whole state and ``renews`` that, until when it is
     not ``back`` from a crash, the ``first`` and the ``last`` of the jobs that it has not decided on (-1: none), how
     many numbers of chance were ``drawn`` for it."""
@@ -305,7 +305,7 @@ class SimulatedWorld(NamedTuple):
     cloud: CloudParameters
     behaviours: Table[Behaviour]
     speeds: Reals
-    agents: Table[Agent]
+    agents: Table[SimulatedAgent]
     chances: Annotated[Reals, 1]
     draws: Table[Draw]
     tasks: Table[Task]
@@ -329,10 +329,6 @@ class Capacity(NamedTuple):
     rentals: int
     lines: int
     commands: int
-
-    def doubled(self) -> Capacity:
-        """Twice the room."""
-        return Capacity(*(2 * room for room in self))
 
 
 class RunTables(NamedTuple):

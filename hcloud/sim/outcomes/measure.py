@@ -48,7 +48,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class ServiceQuality:
     """Quality: performance of batch jobs (isolated over real completion time, waiting included), tail latency of
     services relative to isolation (seconds of waiting count as the model's ``waiting_tail``), completion seconds of
     batch jobs, seconds that jobs waited before they began, of all jobs and of those that were queued on the reserve;
@@ -143,7 +143,7 @@ class Measures:
     seed: int
     jobs: int
     pool: int
-    service: Service
+    service: ServiceQuality
     use: CapacityMeasures
     cost: Cost
     faults: RunFaults = RunFaults()
@@ -216,14 +216,14 @@ def tails_by_task(outcome: RunOutcome) -> Reals:
     return tails
 
 
-def _service(outcome: RunOutcome) -> Service:
+def _service(outcome: RunOutcome) -> ServiceQuality:
     ended, began = outcome.of_tasks("ended"), outcome.of_tasks("began")
     batch, tails = batch_performance(outcome), service_tails(outcome)
     waits = (began - outcome.tasks.submit)[began >= 0]
     done = (ended >= 0) & (outcome.tasks.service == 0)
     queued = (outcome.of_tasks("queued") >= 0) & (began >= 0)
     kept = int((batch >= QOS).sum()) + int((tails <= 1 / QOS).sum())
-    return Service(
+    return ServiceQuality(
         Distribution.of(batch),
         Distribution.of(tails),
         Distribution.of((ended - outcome.tasks.submit)[done]),

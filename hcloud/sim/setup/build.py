@@ -123,9 +123,9 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
     return made
 
 
-def agents_table(rules: Rules) -> Table[world.Agent]:
+def agents_table(rules: Rules) -> Table[world.SimulatedAgent]:
     """Those that decide, with nothing to do and a copy of the empty servers; one where nobody does."""
-    made = table(world.Agent, max(rules.agents, 1))
+    made = table(world.SimulatedAgent, max(rules.agents, 1))
     for field in ("first", "last"):
         column(made, field)[:] = -1
     column(made, "renews")[:] = rules.copy_most * (np.arange(len(made)) + 1.0) / len(made)

@@ -92,7 +92,7 @@ def parse_axis(text: str) -> tuple[ParameterChange, ...]:
     seen = set[str]()
     for change in changes:
         if change.label in seen:
-            raise UsageError(f"--vary {key}: {change.label} stands there twice")
+            raise UsageError(f"--vary {key}: {change.label} appears twice")
         seen.add(change.label)
     return changes
 

@@ -32,7 +32,7 @@ from hcloud.store.files.private_directory import LARGEST
 VARIABLE = "AZURE_STORAGE_CONNECTION_STRING"
 MARK = "hcloud_write"  # Azure takes names as C# does: without a dash
 RETRIES, CONNECT_SECONDS, READ_SECONDS = 2, 5, 20  # ours
-AGAIN = "run the command again: it looks at what is stored before it goes on"
+AGAIN = "run the command again: it checks the stored state first"
 SIGN_IN = "az login, or set AZURE_STORAGE_CONNECTION_STRING; then run the command again"
 NEEDED = "the state needs the role Storage Blob Data Contributor on the container"
 _REFUSED = frozenset({"BlobAlreadyExists", "ConditionNotMet", "TargetConditionNotMet"})

@@ -54,7 +54,7 @@ MARK = "hcloud-write"
 CONNECT_SECONDS, READ_SECONDS, METADATA_SECONDS = 5, 20, 1.0  # ours
 PAUSE_SECONDS = 1.0  # Google lets one object be written about once a second
 AGAIN_STATUS, RETRIES, BACKOFF = (408, 500, 502, 503, 504), 2, 0.5  # ours
-AGAIN = "run the command again: it looks at what is stored before it goes on"
+AGAIN = "run the command again: it checks the stored state first"
 NEEDED = "the state needs storage.objects.get, list, create and delete (roles/storage.objectUser)"
 _SLOWER = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
 
@@ -91,7 +91,9 @@ class GoogleObjects:
             raise self._unanswered("objects.get", error) from None
         tag = reply.headers.get("x-goog-generation", "")
         if not tag:
-            raise UnavailableError(f"gs://{self._bucket}/{key}: no generation was told", self._call("objects.get", ""))
+            raise UnavailableError(
+                f"gs://{self._bucket}/{key}: the answer has no generation", self._call("objects.get", "")
+            )
         return StoredObject(tag, body)
 
     def marked(self, key: str) -> Marked | None:
@@ -154,7 +156,7 @@ class GoogleObjects:
             if not following:
                 return
             if following == asked.get("pageToken"):
-                said = f"gs://{self._bucket}/{prefix}: the list goes on from where it was"
+                said = f"gs://{self._bucket}/{prefix}: the list repeats its continuation token"
                 raise UnavailableError(said, self._call("objects.list", ""))
             asked["pageToken"] = following
 

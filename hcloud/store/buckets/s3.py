@@ -37,7 +37,7 @@ from hcloud.store.files.private_directory import LARGEST
 MARK = "hcloud-write"
 ATTEMPTS, CONNECT_SECONDS, READ_SECONDS = 3, 5, 20  # ours
 PAUSE_SECONDS = 0.2  # ours: 409 says that another request was under way, which is soon over
-AGAIN = "run the command again: it looks at what is stored before it goes on"
+AGAIN = "run the command again: it checks the stored state first"
 _ABSENT = frozenset({"NoSuchKey", "404", "NotFound"})
 _PUT_OFF = frozenset({"ConditionalRequestConflict", "OperationAborted"})
 _REFUSED = frozenset({"PreconditionFailed", "412"})
@@ -135,7 +135,7 @@ class S3Objects:
                 return
             following = page.get("NextContinuationToken")
             if not following or following == more.get("ContinuationToken"):
-                said = f"s3://{self._bucket}/{prefix}: the list goes on, and it is not said where"
+                said = f"s3://{self._bucket}/{prefix}: the list is incomplete: no continuation token"
                 raise UnavailableError(said, self._call("ListObjectsV2", ""))
             more = {"ContinuationToken": following}
 

@@ -57,7 +57,7 @@ class Lock(Protocol):
 def locked_error(where: str, info: LockInfo | None) -> LockedError:
     """What is said to somebody who finds a state locked."""
     if info is None:
-        return LockedError(f"{where} is locked by a process that has not said yet who it is", hint="try again")
+        return LockedError(f"{where} is locked by a process that has not written its name yet", hint="try again")
     works_on = info.purpose == OPERATE
     meanwhile = f"'{OPERATE} status' shows it, '{OPERATE} stop' ends it" if works_on else "wait until it is done"
     return LockedError(
@@ -70,7 +70,7 @@ def lost_error(where: str) -> LockedError:
     """What is said to a holder whose lock was taken away."""
     return LockedError(
         f"{where}: the lock was taken away (hcloud state force-unlock); nothing more is written",
-        hint="start again: hcloud looks at the cloud before it goes on",
+        hint="run the command again: hcloud checks the cloud first",
     )
 
 
@@ -78,7 +78,7 @@ def other_id_error(where: str, lock: str, info: LockInfo | None) -> UsageError:
     """What is said to somebody who would unlock what is not locked, or by another."""
     if info is None:
         return UsageError(f"{where} is not locked", hint="nothing needs to be unlocked")
-    return UsageError(f"{where}: the lock's id is {info.id}, not {lock}: {info}", hint="give the id as it is told")
+    return UsageError(f"{where}: the lock's id is {info.id}, not {lock}: {info}", hint="use the id shown above")
 
 
 def drawn(purpose: str) -> LockInfo:
@@ -110,7 +110,7 @@ def noted(data: bytes) -> LockInfo | None:
 
 
 @dataclass(slots=True)
-class _Held:
+class _HeldLock:
     handle: int
     inode: int
     info: LockInfo
@@ -123,7 +123,7 @@ class FileLock:
         self._directory = directory
         self._crash = crash
         self._flock = flock or _flock()
-        self._held: _Held | None = None
+        self._held: _HeldLock | None = None
 
     @contextmanager
     def hold(self, purpose: str) -> Iterator[LockInfo]:
@@ -173,7 +173,7 @@ class FileLock:
         self._directory.remove(LOCK)
         return info
 
-    def _taken(self, info: LockInfo) -> _Held:
+    def _taken(self, info: LockInfo) -> _HeldLock:
         seen: LockInfo | None = None
         for attempt in range(TRIES):
             if attempt:
@@ -183,7 +183,7 @@ class FileLock:
                 inode = os.fstat(handle).st_ino
                 if self._try(handle, shared=False) and inode == self._directory.inode(LOCK):
                     self._check_works()
-                    return _Held(handle, inode, info)
+                    return _HeldLock(handle, inode, info)
                 seen = self._noted(handle) or seen
             except BaseException:
                 os.close(handle)
@@ -219,7 +219,7 @@ class FileLock:
             hint="--state names a directory on a local disk, or a bucket (s3://, gs://, or Azure's https://)",
         )
 
-    def _tell(self, held: _Held) -> None:
+    def _tell(self, held: _HeldLock) -> None:
         """Write the note with one call and one length, so that nobody reads half of one."""
         note = json.dumps(note_of(held.info)).encode()
         try:

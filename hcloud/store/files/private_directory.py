@@ -173,7 +173,7 @@ class PrivateDirectory:
         except OSError as error:
             raise UnsyncedError(
                 f"{self.path / name}: written, but it is not certain that it lasts: {error.strerror or error}",
-                hint="see to the disk, then start again: hcloud looks at the cloud before it goes on",
+                hint="check the disk, then run the command again: hcloud looks at the cloud before it goes on",
             ) from error
 
     @contextmanager
@@ -202,7 +202,7 @@ class PrivateDirectory:
                 raise InputError(f"{path}: is a symbolic link, which is not followed", hint=_OWN_HINT) from None
             raise HcloudError(
                 f"{path}: cannot be {done}: {error.strerror or error}",
-                hint="what was stored before is unchanged; see to the disk, then start again",
+                hint="what was stored before is unchanged; check the disk, then run the command again",
             ) from error
 
     def _check_present(self, name: str, directory: int) -> None:

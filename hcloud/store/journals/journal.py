@@ -182,25 +182,8 @@ def checksum(value: int) -> str:
 
 
 def _nothing_in(path: Path) -> InputError:
-    hint = "a crash may have left it like that: remove it, and start anew"
-    return InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
-
-
-def follow_journal(path: Path, start: int = 0) -> Iterator[tuple[Entry | Note, int]]:
-    """Line by line what a journal holds, each with the byte after it, from its first entry or from a byte where a line
-    begins; a torn last line is left out. Raises InputError with the line (or the byte) where one is damaged."""
-    place = start
-    for number, raw in _lines(path, start):
-        if not raw.endswith(b"\n"):
-            return
-        place += len(raw)
-        if number == 1 and not start:
-            continue
-        try:
-            yield parse_line(from_line(raw.decode())), place
-        except (EventError, UnicodeDecodeError) as error:
-            where = f"line {number}" if not start else f"the line before byte {place:,}"
-            raise InputError(f"{path}: {where} is damaged: {error}") from None
+    hint = "a crash may have caused this: remove it and start again"
+    return InputError(f"{path}: contains no journal, not even its first line", hint=hint)
 
 
 def read_header(path: Path) -> tuple[Setup, LiveOrigin | None]:
@@ -233,9 +216,9 @@ def _before(path: Path, taken: SnapshotTaken) -> Before:
     try:
         data = beside.read_bytes()
     except OSError as error:
-        raise InputError(f"{beside}: {error.strerror}: {path} goes on from it", hint="bring it back") from None
+        raise InputError(f"{beside}: {error.strerror}: {path} continues from it", hint="bring it back") from None
     if sha256(data).hexdigest() != taken.digest:
-        raise InputError(f"{beside}: is not what was written: {path} goes on from it", hint="bring back a copy")
+        raise InputError(f"{beside}: was changed: {path} continues from it", hint="bring back a copy")
     session, _, fold = data.partition(b"\n")
     return Before(session, _image_form().validate_json(fold))
 

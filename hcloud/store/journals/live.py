@@ -64,8 +64,8 @@ def _part_before(path: Path, live: LiveOrigin | None) -> Path:
     for found in sorted(earlier, key=_number, reverse=True):
         if not found.samefile(path) and read_header(found)[1] == live:
             return found
-    hint = "bring back the file that was put aside: its name has the next lower number"
-    raise InputError(f"{path}: goes on from work whose first part is missing", hint=hint)
+    hint = "restore the file that was set aside: its name has the next lower number"
+    raise InputError(f"{path}: continues an earlier journal that is missing", hint=hint)
 
 
 def _number(path: Path) -> int:

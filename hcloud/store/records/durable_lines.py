@@ -60,7 +60,7 @@ class DurableLines:
         that it would have told of, and this file is not written any more."""
         if self._refused:
             raise HcloudError(
-                f"{self}: is not used any more: {self._refused}", hint="see to the disk, then start again"
+                f"{self}: is not used any more: {self._refused}", hint="check the disk, then run the command again"
             )
         lines = self.read()
         line, digest = sealed(lines.sum, content)

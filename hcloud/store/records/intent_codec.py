@@ -119,7 +119,7 @@ def _read_on(data: bytes, where: str, hint: str) -> tuple[IntentLines | None, In
 def _only(content: Mapping[str, object], at: tuple[str, str]) -> tuple[str, object]:
     """The one thing that a line says."""
     if len(content) != 1:
-        raise InputError(f"{at[0]}: is damaged: it says more than one thing", hint=at[1])
+        raise InputError(f"{at[0]}: is damaged: it contains more than one record", hint=at[1])
     return next(iter(content.items()))
 
 

@@ -16,7 +16,7 @@ from hcloud.store.records.intent_codec import Entry, Head, IntentLines, entry_co
 from hcloud.store.records.sealed_lines import sealed
 
 HINT = (
-    "what was under way is not known any more: hcloud recover rebuilds the state from the machines' tags, waits some "
+    "open requests are unknown: hcloud recover rebuilds the state from the machines' tags, waits some "
     "minutes for those that lists do not show yet, and puts aside what is left of this journal"
 )
 
@@ -125,7 +125,7 @@ class PlacedJournal:
             if self._refused:
                 raise HcloudError(
                     f"{self._where()}: is not used any more: {self._refused}",
-                    hint="start again: hcloud looks at the cloud before it goes on",
+                    hint="run the command again: hcloud checks the cloud first",
                 )
             self._guard()
             try:

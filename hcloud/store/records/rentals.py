@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from hcloud.errors import InputError
-from hcloud.model.holdings.state import MachineRecord, State
+from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.report import FORMAT_VERSION, MachineRental
 from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running, usages
 from hcloud.store.files.checked import check_version, first_of
@@ -40,7 +40,7 @@ class Rentals:
         self._place = place
         self._lines = DurableLines(place, RENTALS, WHAT, HINT)
         self._known: dict[tuple[str, int], RentalRecord] | None = None
-        self._followed: Mapping[int, MachineRecord] = {}
+        self._followed: Mapping[int, OwnedMachine] = {}
 
     def __str__(self) -> str:
         return str(self._lines)
@@ -98,7 +98,7 @@ class Rentals:
 
         rows: Any = content.get(_ROWS)
         if len(content) != 1 or not isinstance(rows, list):
-            raise InputError(f"{self}: line {number}: is none of a {WHAT}", hint=HINT)
+            raise InputError(f"{self}: line {number}: does not belong in a {WHAT}", hint=HINT)
         try:
             return iter([_adapter().validate_python(row) for row in rows])
         except ValidationError as error:

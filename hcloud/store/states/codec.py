@@ -18,7 +18,7 @@ from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import PurchaseOption, ScopeName
 from hcloud.model.holdings.live import Scope
-from hcloud.model.holdings.state import FORMAT_VERSION, MachineRecord, Operating, State
+from hcloud.model.holdings.state import FORMAT_VERSION, Operating, OwnedMachine, State
 from hcloud.model.json_text import DIALECT, stamp
 from hcloud.store.files.checked import problems_of
 from hcloud.store.files.strict_json import HINT, load_strict
@@ -70,7 +70,7 @@ class RecordDocument(_Document):
     ended_is_told: bool = False
 
 
-class OperatingDocument(_Document):
+class StoredOperation(_Document):
     """How what stands is to be run; numbers are text, so that they come back as they were."""
 
     strategy: Name
@@ -98,7 +98,7 @@ class StateDocument(_Document):
     generation: Count
     project: Text
     scope: ScopeDocument | None
-    operating: OperatingDocument | None = None
+    operating: StoredOperation | None = None
     plan: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")] | None = None
     records: list[RecordDocument]
 
@@ -139,7 +139,7 @@ def operating_document(how: Operating) -> dict[str, object]:
     return {name: plain(value) if isinstance(value, Decimal) else value for name, value in asdict(how).items()}
 
 
-def record_document(record: MachineRecord) -> dict[str, object]:
+def record_document(record: OwnedMachine) -> dict[str, object]:
     """The JSON object of a record; what was added later is left out where there is none of it."""
     told = ((name, getattr(record, name)) for name in RecordDocument.model_fields)
     return {n: stamp(v) if isinstance(v, datetime) else v for n, v in told if v or n not in LATER}
@@ -220,10 +220,10 @@ def _parse(text: bytes, where: str) -> tuple[StateDocument | None, list[Problem]
 def _wrong_sum(document: Mapping[str, object], where: str) -> Iterator[Problem]:
     stated, right = document.get(CHECKSUM), checksum(document)
     if stated != right:
-        yield Problem(where, CHECKSUM, repr(stated)[:60], "does not fit the rest: changed by hand, or damaged")
+        yield Problem(where, CHECKSUM, repr(stated)[:60], "does not match the rest: edited or damaged")
 
 
-def _operating(how: OperatingDocument) -> Operating:
+def _operating(how: StoredOperation) -> Operating:
     numbers = (how.soft_limit, how.hard_limit, how.retention_factor, how.retention_seconds)
     soft, hard, factor, seconds = (None if n is None else Decimal(n) for n in numbers)
     return Operating(how.strategy, soft, hard, factor, seconds, tuple(how.on_demand_types))
@@ -251,12 +251,12 @@ def _secrets(read: StateDocument, where: str) -> Iterator[Problem]:
 
 def _state(read: StateDocument) -> State:
     scope = None if read.scope is None else Scope(**dict(read.scope))
-    records = (MachineRecord(**dict(r)) for r in read.records)
+    records = (OwnedMachine(**dict(r)) for r in read.records)
     how = read.operating
     operating = None if how is None else _operating(how)
     fields = (read.lineage, read.serial, read.generation, read.project, scope, _sorted(records), read.format_version)
     return State(*fields, operating, read.plan or "")
 
 
-def _sorted(records: Iterable[MachineRecord]) -> tuple[MachineRecord, ...]:
+def _sorted(records: Iterable[OwnedMachine]) -> tuple[OwnedMachine, ...]:
     return tuple(sorted(records, key=lambda r: r.id))

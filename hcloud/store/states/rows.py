@@ -7,14 +7,14 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hcloud.model.holdings.state import MachineRecord, State
+from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.store.states.codec import CHECKSUM, decode_state, head_document, laid_out, record_document
 
 
 class _Row(NamedTuple):
     """A record, how it is laid out in a file, and how it is summed."""
 
-    record: MachineRecord
+    record: OwnedMachine
     laid_out: str
     summed: str
 
@@ -44,7 +44,7 @@ def encode_state(state: State) -> bytes:
     return StateEncoder().encode(state)
 
 
-def _row(record: MachineRecord) -> _Row:
+def _row(record: OwnedMachine) -> _Row:
     document = record_document(record)
     return _Row(record, json.dumps(document), json.dumps(document, sort_keys=True, separators=(",", ":")))
 

@@ -64,9 +64,9 @@ def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at:
     days = (at.date() - plan.price_day).days
     if days * 86_400 > section.max_price_age:
         found.append(
-            f"the oldest price is {counted(days, 'day')} old; 'hcloud commit plan' wants a plan made with prices of at"
+            f"the oldest price is {counted(days, 'day')} old; 'hcloud commit plan' accepts prices at"
             f" most {counted(section.max_price_age // 86_400, 'day')}"
         )
     if derived := sorted({n.wanted.address for n in needs if n.wanted.derived}):
-        found.append(f"not published but derived: the price of {', '.join(derived[:3])}")
+        found.append(f"derived, not published: the price of {', '.join(derived[:3])}")
     return found

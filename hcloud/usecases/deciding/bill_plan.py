@@ -64,7 +64,7 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
         if section.option in FLOATING:
             raise UsageError(
                 f"owned: {section.key} floats over the kinds of machines in a bill and cannot be given to one",
-                hint="leave it out of 'owned': what a bill says is held is used first",
+                hint="leave it out of 'owned': commitments in the bill are used first",
             )
     horizon = loaded.config.settings().outlook.horizon_hours
     rule = HeldRule(now, loaded.config.bill.held_until, horizon, found.recent_hours)
@@ -290,7 +290,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
         yield f"{more} on lines of the bill: hcloud workload show {shlex.quote(_source(basis))}"
     yield from _endless(basis)
     for name, why in basis.held.unused.items():
-        yield f"{name} is held and not counted: {why}: see what else it may cover before you buy"
+        yield f"{name} is held and not counted: {why}: check what else it covers before you buy"
     yield from _of_prices(plans)
     yield from _told_apart(plans)
 
@@ -309,7 +309,7 @@ def _endless(basis: BillBasis) -> Iterator[str]:
         count = len(basis.held.endless)
         ends = "1 commitment ends" if count == 1 else f"{count:,} commitments end"
         yield (
-            f"the bill does not say when {ends}: taken as held for the whole horizon, so that nothing is bought twice; "
+            f"the bill does not say when {ends}: assumed for the whole horizon, so that nothing is bought twice; "
             "bill.held_until in hcloud.yaml says when"
         )
 

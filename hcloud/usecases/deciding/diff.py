@@ -34,7 +34,7 @@ def is_missing(base: Path, *, allowed: bool) -> bool:
     if base.exists():
         return False
     if not allowed:
-        hint = "where there is none yet, as in a first pull request, say so: --base-missing-ok"
+        hint = "if no plan exists yet, as in a first pull request, add --base-missing-ok"
         raise UsageError(f"{base}: no such plan file", hint=hint)
     return True
 

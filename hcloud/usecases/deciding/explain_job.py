@@ -38,7 +38,7 @@ def explain_job(path: Path, job: str) -> Story:
         arrivals = _arrivals(journal, job)
     if not arrivals and any(_is_harvested(e, job) for e in journal.lines):
         raise UsageError(
-            f"{path}: job {job} runs on idle capacity, about which the policy decides nothing",
+            f"{path}: job {job} runs on idle capacity, which the policy does not place",
             hint="hcloud operate status --json says how often and why it gave way",
         )
     if not arrivals:
@@ -49,7 +49,7 @@ def explain_job(path: Path, job: str) -> Story:
     try:
         return _story(journal, arrivals[-1])
     except EventError as error:
-        raise InputError(f"{path}: the journal holds an event that cannot be: {error}") from None
+        raise InputError(f"{path}: the journal contains an impossible event: {error}") from None
 
 
 def _is_harvested(entry: object, job: str) -> bool:

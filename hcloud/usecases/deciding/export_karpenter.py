@@ -8,23 +8,20 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 
 from hcloud.errors import UsageError
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.units import plain
 
 Object = Mapping[str, object]
 
-NODE_CLASSES: Mapping[Provider, tuple[str, str]] = {
-    Provider.AWS: ("karpenter.k8s.aws", "EC2NodeClass"),
-    Provider.AZURE: ("karpenter.azure.com", "AKSNodeClass"),
-}
-"""The API group and kind of what a NodePool takes its image and network from."""
+NODE_CLASSES = {cloud.name: cloud.karpenter for cloud in CLOUDS.values() if cloud.karpenter is not None}
 _FIRST, _LAST_RESERVED, _SPOT, _ON_DEMAND = 100, 51, 50, 10  # ours: weights, of which Karpenter takes 1 to 100
 _TYPE, _CAPACITY, _POOL = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type", "karpenter.sh/nodepool"
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class TypeCapacity:
     """So many machines of one type, with what they have together."""
 
     instance_type: str
@@ -66,7 +63,7 @@ def _lines(plan: Plan, region: str | None) -> list[MixLine]:
     return found
 
 
-def _reserve(lines: Iterable[MixLine]) -> list[Capacity]:
+def _reserve(lines: Iterable[MixLine]) -> list[TypeCapacity]:
     """The whole machines that are committed to by type, most vCPUs first."""
     by_type: dict[str, list[MixLine]] = {}
     for line in lines:
@@ -75,22 +72,22 @@ def _reserve(lines: Iterable[MixLine]) -> list[Capacity]:
     return sorted((c for c in found if c.machines), key=lambda c: (-c.vcpus, c.instance_type))
 
 
-def _whole(lines: Sequence[MixLine]) -> Capacity:
+def _whole(lines: Sequence[MixLine]) -> TypeCapacity:
     count = sum((line.count for line in lines), Decimal(0))
     return _machines(max(lines, key=lambda line: line.count), int(count.to_integral_value(ROUND_DOWN)))
 
 
-def _machines(line: MixLine, number: int) -> Capacity:
+def _machines(line: MixLine, number: int) -> TypeCapacity:
     """So many machines of a line's type. The line says what its mean number has, in rounded figures: one machine has
     whole vCPUs and quarters of a GiB."""
     if not line.count:
-        return Capacity(line.instance_type, 0, Decimal(0), Decimal(0))
+        return TypeCapacity(line.instance_type, 0, Decimal(0), Decimal(0))
     vcpus = (line.vcpus / line.count).to_integral_value()
     memory = (4 * line.memory_gib / line.count).to_integral_value() / 4
-    return Capacity(line.instance_type, number, max(vcpus, Decimal(1)) * number, memory * number)
+    return TypeCapacity(line.instance_type, number, max(vcpus, Decimal(1)) * number, memory * number)
 
 
-def _reserved_pool(reserve: Sequence[Capacity], number: int, node_class: Object) -> Object:
+def _reserved_pool(reserve: Sequence[TypeCapacity], number: int, node_class: Object) -> Object:
     capacity = reserve[number]
     weight = max(_FIRST - number, _LAST_RESERVED)
     disruption = {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"}  # ending what is paid saves nothing
@@ -98,7 +95,7 @@ def _reserved_pool(reserve: Sequence[Capacity], number: int, node_class: Object)
 
 
 def _rented_pool(
-    rented: Sequence[Capacity], option: PurchaseOption, weight: int, node_class: Object, retention: int | None
+    rented: Sequence[TypeCapacity], option: PurchaseOption, weight: int, node_class: Object, retention: int | None
 ) -> Object:
     idle = None if retention is None else {"consolidateAfter": f"{retention}s"}
     capacity = "spot" if option is PurchaseOption.SPOT else "on-demand"
@@ -114,7 +111,7 @@ def _retention(plan: Plan) -> int | None:
 def _pool(  # noqa: PLR0913
     name: str,
     weight: int,
-    capacities: Sequence[Capacity],
+    capacities: Sequence[TypeCapacity],
     node_class: Object,
     capacity_type: str = "on-demand",
     disruption: Object | None = None,

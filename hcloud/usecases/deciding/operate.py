@@ -140,7 +140,7 @@ def _study(ground: OperationBasis) -> Study:
     """The trace in the plan's own market: its type with the smaller sizes of the family, and its commitment."""
     if not isinstance(ground.workload, Jobs):
         raise UsageError(
-            "a demand series cannot be simulated: it holds no jobs",
+            "a demand series has no jobs and cannot be simulated",
             hint="plan without --strategy, or give a job table (submit, duration, cores)",
         )
     jobs = settled(ground.workload.as_started, ground.config.planning.divisible)

@@ -62,7 +62,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     workload = on_machines(plan, workload)
     most = config.operation.own_fleet_jobs
     if not isinstance(workload, Jobs):
-        return replace(told, why_not="a demand series holds no jobs")
+        return replace(told, why_not="a demand series has no jobs")
     if len(workload) > most:
         return replace(told, why_not=_too_many(len(workload), most))
     study = _study(plan, fleet, (workload, book), config)
@@ -138,7 +138,7 @@ def fleet_opened(plan: Plan, workload: Workload, loaded: Loaded, at: date, name:
         )
     if not isinstance(workload, Jobs):
         name = plan.workload.name
-        raise UsageError(f"{name}: the plan was made from a demand series, which holds no jobs to simulate")
+        raise UsageError(f"{name}: the plan was made from a demand series, which has no jobs to simulate")
     book, _ = open_prices(loaded, at)
     fleet, left = fleet_of(plan), on_machines(plan, workload)
     assert isinstance(left, Jobs)
@@ -175,7 +175,7 @@ def _found(name: str, plan: Path) -> Path:
             return place
     raise InputError(
         f"{plan}: was made from {name}, which is missing; the plan can only be simulated on it",
-        hint="run from the directory where the plan was made, put the file beside the plan, or plan again",
+        hint="run it in the directory where you made the plan, copy the file next to the plan, or plan again",
     )
 
 
@@ -184,6 +184,6 @@ def refuse_beside_a_plan(flags: Sequence[tuple[str, object]]) -> None:
     given = [name for name, value in flags if value]
     if given:
         raise UsageError(
-            f"{', '.join(given)}: the plan says that; its own fleet and trace are simulated",
+            f"{', '.join(given)}: the plan already sets that: 'simulate PLAN' uses its fleet and trace",
             hint="name the trace instead of the plan to choose others",
         )

@@ -49,7 +49,7 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
     yield Assumption(
         "planning.step",
         format_duration(demand.step_seconds),
-        "commitments meet the mean demand of a step; what is unused in it is lost",
+        "commitments cover the mean demand of a step; unused capacity in it is lost",
     )
     yield from _of_sizes(settings, decision)
     if settings.speeds:
@@ -59,7 +59,7 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
         yield Assumption(
             "markets.families",
             "a vCPU is a vCPU",
-            "types differ in speed; name the families you trust until one is profiled",
+            "types differ in speed: use --family for the families you trust, or profile one",
         )
     if decision.owned:
         yield Assumption(
@@ -124,12 +124,12 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
             )
     what = {
         Divisible.ALL: "every job may be split over several machines",
-        Divisible.SERVICES: "a service is replicas and may be split over several machines, a batch job runs on one",
+        Divisible.SERVICES: "services may run as replicas on several machines, a batch job runs on one",
         Divisible.NONE: "every job runs on one machine",
     }
     why = "no job of the trace has to run whole"
     if decision.divisible_cost is not None:
-        costs = "" if decision.optimum_cost > decision.divisible_cost else "; here that costs nothing"
+        costs = "" if decision.optimum_cost > decision.divisible_cost else "; in this plan that costs nothing extra"
         why = what[settings.divisible] + costs
     yield Assumption("planning.divisible", str(settings.divisible), why)
 
@@ -150,7 +150,7 @@ def warnings(seen: PlanNoteInputs) -> Iterator[str]:
         yield said
     for rule in origin.modelled:
         if rule.key == MEMORY_KEY:
-            yield f"the workload says nothing of memory; assumed: {rule.rule} (workload.options.{rule.key})"
+            yield f"the workload has no memory column; assumed: {rule.rule} (workload.options.{rule.key})"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
     if not isinstance(seen.workload, Jobs) and len(seen.decision.types) > 1:
@@ -183,7 +183,7 @@ def _of_guesses(seen: PlanNoteInputs) -> Iterator[str]:
     told = {key.removeprefix("workload.options.").replace("-", "_") for key in workload.options} if workload else set()
     for rule in seen.demand.provenance.modelled:
         if rule.key in SERIES_KEYS and rule.key not in told:
-            yield f"the workload does not say what its values are; assumed: {rule.rule} (--set {rule.key}=...)"
+            yield f"the file does not state the unit of its values; assumed: {rule.rule} (--set {rule.key}=...)"
 
 
 def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
         yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"
     for owned in seen.decision.owned:
         if not owned.hours_left:
-            yield f"owned: {owned.offer.key} has expired and counts for nothing"
+            yield f"owned: {owned.offer.key} has expired and is not counted"
 
 
 def _refused_terms(seen: PlanNoteInputs) -> Iterator[str]:
@@ -244,7 +244,7 @@ def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
     yield from _cut(seen)
     planning = seen.loaded.config.planning
     if planning.regret_quantile is not None and seen.decision.spread is None:
-        yield "planning.regret_quantile is not applied: the plan commits to nothing, or planning.futures is 0"
+        yield "planning.regret_quantile has no effect: the plan buys no commitment, or planning.futures is 0"
     per_day = DAY // seen.demand.step_seconds
     cores = seen.demand.cores[planning.warm_up // seen.demand.step_seconds :]
     if len(cores) >= 2 * per_day:
@@ -259,7 +259,7 @@ def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
 def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:
     """What was not met, and where what was simulated is not what is planned for."""
     if any(c.speed != 1 for c in seen.decision.types):
-        yield "the simulation takes a vCPU for a vCPU; that types differ in speed is in the arithmetic alone"
+        yield "the simulation counts all vCPUs as equal; only the plan's arithmetic uses the speeds of types"
     if not operation.meets_target:
         yield f"no strategy keeps the target of {operation.qos_target:.1%} of jobs (exit code 3)"
     if not operation.within_budget:
@@ -268,11 +268,11 @@ def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:
         yield f"the choice of a strategy is not settled after {operation.runs} runs; operation.runs allows more"
     planning = seen.loaded.config.planning
     if planning.growth_per_year or planning.headroom:
-        yield "strategies are simulated on the trace as it is; growth and headroom are in the arithmetic only"
+        yield "strategies are simulated on the trace as it is, without growth and headroom"
     if planning.spot_share_of_batch:
-        yield "strategies are simulated without spot capacity: what is planned for spot was rented on demand there"
+        yield "strategies are simulated without spot: the simulation rents on demand what the plan gives to spot"
     if planning.regret_quantile is not None:
-        yield "the reserve was chosen by simulation; planning.regret_quantile only shaped what was tried"
+        yield "the reserve was chosen by simulation; planning.regret_quantile only limited the candidates"
     regions = {e.candidate.on_demand.key.region for e in seen.decision.evaluations}
     if len(regions) > 1:
         yield "strategies are simulated in the plan's own region only"

@@ -13,14 +13,14 @@ from hcloud.usecases.deciding.diff import is_missing, read_figures
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class PlanBefore:
     """The plan that increases are measured from; a first pull request may have none."""
 
     base: Path | None = None
     may_be_missing: bool = False
 
 
-def policy_check(plan: Path, rules: Path, today: date, before: Before = Before()) -> Verdict:
+def policy_check(plan: Path, rules: Path, today: date, before: PlanBefore = PlanBefore()) -> Verdict:
     """What comes of every rule for a plan.
 
     Raises InputError for files that are no plans or no rules, UsageError for one that is not there.

@@ -122,7 +122,7 @@ def _works(directory: Path) -> Iterator[JournalContents]:
     aside = sorted(directory.glob("journal.*.jsonl"), key=lambda p: int(p.stem.rpartition(".")[2]))
     ends = {read_header(path)[1]: path for path in (*aside, present) if path.exists() and path.stat().st_size}
     if not ends:
-        raise UsageError(f"{directory}: nothing was ever operated there", hint="hcloud operate jobs.csv")
+        raise UsageError(f"{directory}: 'hcloud operate' has never run there", hint="hcloud operate jobs.csv")
     for path in ends.values():  # a part that is put aside again is named later: the last part of each work
         yield read_whole(path)
 

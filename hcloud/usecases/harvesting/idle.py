@@ -72,7 +72,7 @@ class AskIdle:
         batch, gib, length, bounds, sizes = self._of_batch(workload, demand, settings, vcpus * float(free.max()))
         if not batch.any():
             raise EvidenceError(
-                f"{demand.provenance.name}: holds no job of batch that could run in idle hours: beside the reserve and"
+                f"{demand.provenance.name}: has no batch job that can run in idle hours: beside the reserve and"
                 f" its services a server of {vcpus:g} vCPUs has {vcpus * float(free.max()):.3g} free at most, and jobs"
                 " with more vCPUs than that cannot be split",
                 hint=f"--divisible all, if they can; --vcpus for larger servers; or {WITHOUT}",

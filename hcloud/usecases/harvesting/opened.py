@@ -16,7 +16,7 @@ from hcloud.harvest.servers import Servers
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.readers.harvest.servers import read_servers
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.histories import MachineHistories, MachineHistory, read_histories
+from hcloud.readers.workloads.histories import MachineHistories, MachineSeries, read_histories
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX
 
@@ -100,7 +100,7 @@ def _by_server(read: MachineHistories, servers: Servers) -> tuple[list[ServerHis
     return _never_twice(read, found, tenants.names), tuple(_silent(tenants.names, found))
 
 
-def _note_above(findings: Findings, machine: MachineHistory, cores: float) -> None:
+def _note_above(findings: Findings, machine: MachineSeries, cores: float) -> None:
     above = np.flatnonzero(machine.use > cores * _ROUNDING)
     if len(above):
         most = float(machine.use[above[0]])

@@ -53,7 +53,7 @@ def harvest_plan(
     named = loaded.config.workload
     if named.path is None and named.scenario is None:
         raise UsageError(
-            "no batch is named to run in the idle hours",
+            "no batch workload given for the idle hours",
             hint="--workload batch.csv or scenario:static, or workload.path in hcloud.yaml",
         )
     try:
@@ -63,7 +63,7 @@ def harvest_plan(
         raise
     if opened.unsized:
         raise EvidenceError(
-            f"{opened.name}: nothing says how many vCPUs {opened.unsized[0]!r} has: idle hours cannot be counted",
+            f"{opened.name}: the vCPUs of {opened.unsized[0]!r} are unknown: idle hours cannot be counted",
             hint="name the servers: --servers servers.csv, with the columns server, tenant and cores",
         )
     types = use_types(opened.histories, opened.policy, request.seed)
@@ -104,7 +104,7 @@ def batch_of(workload: Workload, types: UseTypes, opened: OpenedUse, loaded: Loa
     left_out = {why: count for why, count in left_out.items() if count}
     if not len(kept):
         said = "; ".join(f"{count:,} left out: {why}" for why, count in left_out.items())
-        raise EvidenceError(f"{workload.provenance.name}: holds no job of batch that could be harvested ({said})")
+        raise EvidenceError(f"{workload.provenance.name}: has no batch job that can use idle capacity ({said})")
     jobs, window = workload.at(kept), window_of(workload)
     seconds = expected_seconds(jobs)
     known = np.where(np.isnan(seconds), np.nanmedian(seconds) if not np.isnan(seconds).all() else 0.0, seconds)

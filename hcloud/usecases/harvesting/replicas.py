@@ -213,7 +213,7 @@ def study_replicas(request: ReplicaRequest, progress: Callable[[float], None]) -
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _ReplicaRun:
     sets: Sets
     placed: PlacedSets
     lost: int | None
@@ -224,18 +224,18 @@ class _Run:
     fill: tuple[float, ...]
 
 
-def _run(opened: OpenedReplicas, system: str, writers: NDArray[np.int64], seed: int) -> _Run:
+def _run(opened: OpenedReplicas, system: str, writers: NDArray[np.int64], seed: int) -> _ReplicaRun:
     pool, happens = opened.pool, opened.year(seed)
     placed = place_blocks(pool, system, len(writers), seed, writers)
     sets, fill = placed.sets.copy(), fill_by_size(pool, placed.pool.left)
     failed = failed_accesses(pool, sets, ACCESSES, seed) if len(pool.busy) else None
     if happens is None:
-        return _Run(sets, placed, None, failed, 0, 0, 0, fill)
+        return _ReplicaRun(sets, placed, None, failed, 0, 0, 0, fill)
     year = last_a_year(pool, placed, happens)
-    return _Run(sets, placed, year.lost, failed, year.copied, year.stuck, year.put_off, fill)
+    return _ReplicaRun(sets, placed, year.lost, failed, year.copied, year.stuck, year.put_off, fill)
 
 
-def _outcome(pool: ReplicaPool, system: str, runs: list[_Run]) -> SystemOutcome:
+def _outcome(pool: ReplicaPool, system: str, runs: list[_ReplicaRun]) -> SystemOutcome:
     return SystemOutcome(
         system,
         sum(int(run.placed.told[0]) for run in runs),

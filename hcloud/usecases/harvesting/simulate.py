@@ -112,7 +112,7 @@ def _prepared(request: TaskRequest) -> _Prepared:
     opened = open_use(request.use)
     if opened.unsized:
         raise EvidenceError(
-            f"{opened.name}: nothing says how many vCPUs {opened.unsized[0]!r} has: idle capacity cannot be counted",
+            f"{opened.name}: the vCPUs of {opened.unsized[0]!r} are unknown: idle capacity cannot be counted",
             hint="name the servers: --servers servers.csv, with the columns server, tenant and cores",
         )
     histories = _scaled(opened.histories, request)

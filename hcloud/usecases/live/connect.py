@@ -207,5 +207,7 @@ def _fields(name: str, settings: CloudSettings) -> dict[str, object]:
     variables = facts.account_variables
     named = settings.account or next((os.environ[v] for v in variables if os.environ.get(v)), "")
     if not named:
-        raise UsageError(f"--cloud {name}: no {facts.account} is named", hint=f"set {variables[0]} in the environment")
+        raise UsageError(
+            f"--cloud {name}: no {facts.account} is configured", hint=f"set {variables[0]} in the environment"
+        )
     return {**found, facts.account: named}

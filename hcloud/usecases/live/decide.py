@@ -109,7 +109,7 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
     return setup_of(strategy, _compose(strategy, shop.large), kinds, shop, pool)
 
 
-class Stream:
+class DecisionStream:
     """Lines of events in, lines of decisions out; each is in the journal, where there is one, before it is out. The
     journal has ``place`` bytes with so many ``events``; a restart begins from what was ``saved`` at that byte, which is
     done anew ``every`` so many bytes.
@@ -158,7 +158,7 @@ def append(file: FileIO, text: str, *, durable: bool) -> None:
 class OpenedStream:
     """A stream that is ready, and where it goes on."""
 
-    stream: Stream
+    stream: DecisionStream
     gone_on: GoneOn = field(default_factory=GoneOn)
 
 
@@ -182,12 +182,12 @@ def open_stream(
         raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM or the path of a file")
     session = ControlSession(setup, kernels)
     if path is None:
-        return OpenedStream(Stream(session))
+        return OpenedStream(DecisionStream(session))
 
     def begun(file: FileIO) -> OpenedStream:
         first = header_line(setup)
         append(file, first, durable=durable)
-        stream = Stream(session, file, path, durable=durable)
+        stream = DecisionStream(session, file, path, durable=durable)
         stream.place = len(first.encode())
         return OpenedStream(stream)
 
@@ -210,9 +210,7 @@ def _claimed(path: Path, use: Callable[[FileIO], OpenedStream]) -> OpenedStream:
 def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, durable: bool) -> OpenedStream:
     known, live = read_header(path)
     if live is not None:
-        raise UsageError(
-            f"{path}: the journal of live work", hint="'hcloud operate' goes on with it; name another file"
-        )
+        raise UsageError(f"{path}: the journal of live work", hint="'hcloud operate' is using it; choose another file")
     if setup is not None and replace(setup, start=known.start) != known:
         raise UsageError(f"{path}: the journal of another strategy, pool or list of types", hint="name another file")
     resumed = _gone_through(path, known, kernels)
@@ -220,7 +218,7 @@ def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, 
     torn = resumed.whole < path.stat().st_size
     os.truncate(path, resumed.whole)
     append(file, untold, durable=durable)
-    stream = Stream(resumed.session, file, path, durable=durable)
+    stream = DecisionStream(resumed.session, file, path, durable=durable)
     stream.place, stream.events, stream.saved = resumed.whole + len(untold.encode()), resumed.events, resumed.saved
     stream.keep_point()
     return OpenedStream(stream, GoneOn(untold, resumed.events, resumed.last, torn))
@@ -264,4 +262,4 @@ def _again(session: ControlSession, event: Any) -> list[Decision]:
     try:
         return session.handle(event)
     except EventError as error:
-        raise InputError(f"the journal holds an event that cannot be: {error}") from None
+        raise InputError(f"the journal contains an impossible event: {error}") from None

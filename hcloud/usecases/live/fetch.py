@@ -97,7 +97,7 @@ def sampling_window(now: datetime, since: int, retention: Retention) -> tuple[Sa
     longest = retention.kept[-1][1] * DAY
     notes: tuple[str, ...] = ()
     if since > longest:
-        notes = (f"samples are kept for {format_span(longest)}: nothing earlier was asked for",)
+        notes = (f"samples are kept for {format_span(longest)}: the fetch starts there",)
         since = longest
     seconds = next(length for length, days in retention.kept if since <= days * DAY)
     end = int(now.timestamp()) // HOUR * HOUR
@@ -109,7 +109,7 @@ def sampling_window(now: datetime, since: int, retention: Retention) -> tuple[Sa
 def _check_out(request: FetchRequest) -> None:
     check_place(request.out, "what is fetched")
     if request.out.exists() and not request.force:
-        raise InputError(f"{request.out} is there already", hint="choose another name, or overwrite it with --force")
+        raise InputError(f"{request.out} already exists", hint="choose another name, or overwrite it with --force")
 
 
 def _listed(
@@ -162,9 +162,9 @@ def _unknown(retention: Retention, billed: BillingAnswer, rows: FetchedRows) -> 
     if rows.typeless:
         counted = "counted by type from the bill" if billed.lines else "not counted"
         several = "s that have" if rows.typeless != 1 else " that has"
-        said.append(f"the type of {rows.typeless:,} machine{several} ended is not told any more: {counted}")
+        said.append(f"the cloud no longer reports the type of {rows.typeless:,} machine{several} ended: {counted}")
     if billed.missing:
-        said.append(f"hours by type are not told: {billed.missing}")
+        said.append(f"hours by type are missing: {billed.missing}")
     if not billed.lines and retention.ended:
         said.append(f"machines that ended earlier are not counted: {retention.ended}")
     return said

@@ -14,7 +14,7 @@ import numpy as np
 from hcloud.errors import writing
 from hcloud.model.fetched import BillingAnswer, FetchedLine, FetchedRows, MeasuredMachine, SamplingWindow
 from hcloud.store.fetched import MachineHours
-from hcloud.store.files.whole import whole_file
+from hcloud.whole_files import whole_file
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats

@@ -136,7 +136,7 @@ class LiveGround:
         elif plan is not None:
             found = [replace(slot, hourly=self.price(slot.instance_type)) for slot in slots_of(plan, self.place)]
         else:
-            raise UsageError("no machines are planned", hint="a plan, or section fleet of hcloud.yaml")
+            raise UsageError("the plan has no machines", hint="a plan, or section fleet of hcloud.yaml")
         _check_addresses(found)
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
@@ -182,7 +182,7 @@ class LiveGround:
         begins = planned.base.place
         if begins and begins != place_digest(self.where) and self.store.load() is None:
             raise StaleError(
-                f"the plan would begin a state in another place than {self.where}, where there is none yet",
+                f"the plan was made for another state location than {self.where}, which has no state yet",
                 hint="plan again here, or name that place with --state",
             )
 
@@ -249,7 +249,7 @@ def opened(loaded: Loaded, where: CloudSelection, at: datetime) -> Iterator[Live
     """
     selection = where.cloud or loaded.config.live.cloud
     if selection is None:
-        raise UsageError("no cloud is named", hint="--cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml")
+        raise UsageError("no cloud given", hint="--cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml")
     place = place_of(loaded, selection)
     directory = where.state or loaded.config.live.state
     local = directory if where.state or "://" in directory else str(loaded.base / directory)

@@ -29,12 +29,12 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
     try:
         scope, held = asking.ask(ground.cloud.scope), asking.ask(ground.cloud.commitments)
     except DeniedError as error:
-        return loaded, (f"what is held already could not be read, and is not counted: {error}",)
+        return loaded, (f"existing commitments could not be read and are not counted: {error}",)
     standing = _standing(ground)
     found = tuple(owned_sections([_counted_in(c, ground, standing) for c in held], scope, at))
     known = tuple(o for o in found if o.key in ground.book.offers)
     strange = sorted({str(o.key) for o in found if o not in known})
-    said = tuple(f"{key} is held and the price book has no price of it: it is not counted" for key in strange)
+    said = tuple(f"{key} exists in the account, but the price book has no price for it: not counted" for key in strange)
     config = loaded.config.model_copy(update={"owned": (*loaded.config.owned, *known)})
     return replace(loaded, config=config), said
 

@@ -91,7 +91,7 @@ def ordered_otherwise(observed: Observed, template: LaunchTemplate | None) -> It
             continue
         if differs := departures(then, template):
             named = "; ".join(f"{d.setting}: {d.planned}" for d in differs)
-            yield f"{intent.order.address}: what is asked again is launched as it was ordered ({named})"
+            yield f"{intent.order.address}: requests that are repeated keep the settings of the first order ({named})"
 
 
 def check_project(loaded: Loaded, state: State | None) -> None:
@@ -111,7 +111,7 @@ def check_template(loaded: Loaded, cloud: Compute, found: ChangeSet) -> None:
     planned = found.template
     if planned is None:
         raise StaleError(
-            "the plan does not say what its machines are launched with: it was made when none was to be launched",
+            "the plan has no launch settings: it was made when nothing had to be launched",
             hint="plan again",
         )
     types = {t for image in planned.images for t in image.instance_types} or set(types_coming(found))
@@ -119,6 +119,6 @@ def check_template(loaded: Loaded, cloud: Compute, found: ChangeSet) -> None:
     if differs := departures(planned, now):
         named = "; ".join(map(str, differs))
         raise StaleError(
-            f"the configuration is not what the plan was made with: {named}; nothing was applied",
-            hint="plan again, or set back what hcloud.yaml or a variable HYC_LIVE__... changed",
+            f"the configuration changed since the plan was made: {named}; nothing was applied",
+            hint="plan again, or undo the change in hcloud.yaml or HYC_LIVE__...",
         )

@@ -14,6 +14,7 @@ from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.events import from_line
 from hcloud.store.journals.journal import read_header
+from hcloud.whole_files import whole_file
 
 DIRECTORY, JOURNAL = "operate", "journal.jsonl"
 LAST_BYTES = 4096
@@ -61,9 +62,8 @@ class Requests:
         """Ask for something; the file is there until a controller has read it."""
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._directory / f"{uuid4().hex}.json"
-        fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps({"what": what, "job": job}))
-        fresh.rename(path)
+        with whole_file(path, lasts=False) as file:
+            file.write(json.dumps({"what": what, "job": job}).encode())
         return path
 
     def new(self) -> Sequence[Asked]:

@@ -36,7 +36,7 @@ from hcloud.store.profiles import save_profile
 from hcloud.usecases.live.ground import FAKE, LiveGround
 from hcloud.usecases.live.launch_template import looked_up, types_coming, without_user_data
 from hcloud.usecases.live.state import open_intents, open_store
-from hcloud.usecases.measuring.profile_run import Probing, ProfileRun, earlier, file_name
+from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun, earlier, file_name
 
 if TYPE_CHECKING:
     from hcloud.control.ports import Console, MendableStore
@@ -64,7 +64,7 @@ class Errand:
     """What is measured, where to, on which type (None: a small one), and for how many dollars at most."""
 
     app: App
-    probing: Probing
+    probing: ProbeRequest
     target: Path
     instance_type: str | None = None
     max_dollars: Decimal = MAX_DOLLARS
@@ -139,7 +139,7 @@ def _machine_name(ground: LiveGround, instance_type: str) -> str:
     return f"{name} at {endpoint}" if endpoint and not ground.is_local else name
 
 
-def _flags(probing: Probing) -> tuple[str, ...]:
+def _flags(probing: ProbeRequest) -> tuple[str, ...]:
     return ("--resources", ",".join(probing.resources) or "none", "--seed", str(probing.seed))
 
 

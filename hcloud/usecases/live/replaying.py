@@ -74,7 +74,7 @@ class _Replaying:
                 self._line_by_line(piece)
         except EventError as error:
             self._compare()
-            raise InputError(f"the journal holds an event that cannot be: {error}") from None
+            raise InputError(f"the journal contains an impossible event: {error}") from None
         self._line += len(piece.places) - 1
 
     def end(self) -> None:

@@ -105,7 +105,7 @@ class SiteChoice:
         own = self.planned or (groups_of_this_machine(os.cpu_count() or 1) if local else ())
         groups = tuple(group_of(text) for text in self.types) or own
         if not groups:
-            raise UsageError("no types of machines are named", hint=SAY_TYPES)
+            raise UsageError("no machine types given", hint=SAY_TYPES)
         store = self.store or (FAKE_STORE if fake else "")
         site = SlurmSite(self.folder.absolute(), groups, self.partition, store=store, keeps_order=self.keeps_order)
         spin_up, shut_down = LOCAL_SECONDS if here else CLOUD_SECONDS
@@ -126,8 +126,8 @@ def write_files(site: SlurmSite, place: Path) -> tuple[Path, ...]:
         scripts[CONF.name] = config.base(site)
     if strange := [name for name, text in scripts.items() if _is_of_others(place / name, text)]:
         raise InputError(
-            f"{place / strange[0]}: was not written by 'hcloud slurm config', and stays as it is",
-            hint="write to another folder with --out, and add what is in its files by hand",
+            f"{place / strange[0]}: was not written by 'hcloud slurm config' and is left unchanged",
+            hint="write to another folder with --out, and merge its files yourself",
         )
     with writing(site.folder):
         for folder in (site.claims, site.tickets, site.begun):

@@ -14,7 +14,6 @@ from hcloud.model.holdings.state import Intent, IntentResult, LockInfo, Remember
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import crash_from
 
-DIRECTORY = ".hcloud"
 PLACES = "a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX"
 UNSAFE = "HYC_UNSAFE_STORE"
 """Set to 1 (by --unsafe-store) it takes a bucket that ignores the conditions of writings."""
@@ -71,7 +70,7 @@ def pull(where: str) -> bytes:
 
 
 def push(where: str, data: bytes, name: str, *, force: bool) -> RememberedState:
-    """Store a state that was pulled; what it replaces is kept beside it.
+    """Store a state that was pulled; keeps a copy of the one it replaces.
 
     StaleError where it is of another lineage or older than what is stored, and InputError where what is stored cannot
     be read, unless forced.
@@ -122,10 +121,10 @@ def _check_push(where: str, pushed: State, stored: State | None) -> None:
     if pushed.lineage != stored.lineage:
         raise StaleError(
             f"{where}: holds the state of another project: lineage {stored.lineage}, not {pushed.lineage}",
-            hint="--force puts it in place of that one, which is kept as state.json.previous",
+            hint="--force replaces it and keeps the old one as state.json.previous",
         )
     if pushed.serial < stored.serial:
         raise StaleError(
             f"{where}: holds a later state: serial {stored.serial}, not {pushed.serial}",
-            hint="--force puts it in place of that one, which is kept as state.json.previous",
+            hint="--force replaces it and keeps the old one as state.json.previous",
         )

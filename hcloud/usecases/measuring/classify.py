@@ -17,7 +17,7 @@ from hcloud.classify.feedback import misclassified
 from hcloud.classify.judgement import ApplicationEstimate, PerformanceTarget, ranking, size_for
 from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
-from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Failed, Measured, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, FailedMeasurement, Measured, Profile
 from hcloud.model.prices import TypePrices
 from hcloud.planning.forecasting.needs import need_of
 from hcloud.policy.quality import encode, leading
@@ -134,7 +134,7 @@ def observed_in(profile: Profile, observed: Sequence[ObservedValue], at: datetim
         entries.get(seen.aspect, {}).pop(seen.column, None)
         failures.get(seen.aspect, {}).pop(seen.column, None)
         if seen.value is None:
-            failed = Failed("failed", at, "not stated", "--observed")
+            failed = FailedMeasurement("failed", at, "not stated", "--observed")
             failures.setdefault(seen.aspect, {})[seen.column] = failed
         else:
             made = Measured(seen.value, seen.value, seen.value, 1, at, "not stated", "--observed")

@@ -115,14 +115,16 @@ class LiveProfiles:
                 return None
             taken = seen.pressure[RESOURCES.index(guilty)]
             bears = taken * min(LOST / max(1.0 - seen.share, LOST), 1.0)
-            source = f"{LIVE}: {percent(seen.share)} of what was expected, {taken:.3g} points taken by others"
+            source = (
+                f"{LIVE}: {percent(seen.share)} of what was expected, {taken:.3g} points of pressure from neighbours"
+            )
             entry = Measured(bears, 0.0, max(taken, bears), 1, _when(seen), _machine([seen]), source)
             fitted = _with(profile, Aspect.TOLERATED, {guilty: entry})
             self._save(fitted, path)
             vector = self._need(fitted)
-        before = f"expected {expected[guilty]:.3g}" if guilty in expected else "nothing was known of it"
+        before = f"expected {expected[guilty]:.3g}" if guilty in expected else "unknown before"
         why = f"{source}: it tolerates {bears:.3g} points of {guilty} ({before})"
-        changed = "; it kept its target before, so it does something else now"
+        changed = "; it met its target before, so its behaviour has changed"
         return None if vector is None else FittedVector(vector, why + (changed if seen.phase else ""))
 
     def _tolerance(self, profile: Profile) -> dict[str, float]:

@@ -39,7 +39,7 @@ def profile_of_use(use: UtilisationSamples, app: tuple[str, JobKind], source: st
     notes = (
         f"{source}: 95th percentile of CPU {usual:.3g} vCPUs, maximum {ordered[-1]:.3g}",
         f"maximum of memory {max(use.memory_gib):.3g} GiB",
-        "what it bears and causes was not measured",
+        "what it tolerates and causes was not measured",
     )
     return Profile(app[0], app[1], HELD, (), {Aspect.SCALE_UP: entries}, {}, notes)
 

@@ -12,7 +12,7 @@ from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.measured.app import App
 from hcloud.model.measured.merge import merged
 from hcloud.model.measured.profile import RESOURCES, Profile
-from hcloud.profiling.session import Known, ProfilingSession, learn
+from hcloud.profiling.session import MachineFindings, ProfilingSession, learn
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import check_target, save_profile
 
@@ -53,7 +53,7 @@ def targets_of(apps: Sequence[App], out: Path | None) -> list[Path]:
         path = target_of(app, out, alone=len(apps) == 1)
         other = found.get(str(path).casefold())
         if other is not None:
-            raise UsageError(f"{path}: both {other[0]!r} and {app.name!r} would be written there", hint="rename one")
+            raise UsageError(f"{path}: {other[0]!r} and {app.name!r} would both write this file", hint="rename one")
         found[str(path).casefold()] = (app.name, path)
     return [path for _, path in found.values()]
 
@@ -64,12 +64,12 @@ def file_name(app: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Probing:
+class ProbeRequest:
     """Which resources, in the order of which seed, and what was already found out about the machine."""
 
     resources: tuple[str, ...]
     seed: int = 0
-    known: Known = field(default_factory=Known)
+    known: MachineFindings = field(default_factory=MachineFindings)
 
 
 def app_files(path: Path) -> tuple[Path, ...]:
@@ -78,17 +78,17 @@ def app_files(path: Path) -> tuple[Path, ...]:
         return (path,)
     found = tuple(sorted(p for p in path.iterdir() if p.suffix in (".yaml", ".yml") and p.is_file()))
     if not found:
-        raise UsageError(f"{path}: holds no description of an application")
+        raise UsageError(f"{path}: does not describe an application")
     return found
 
 
-def look_at_machine(probing: Probing, apps: Sequence[App], advance: Callable[[float], None]) -> None:
+def look_at_machine(probing: ProbeRequest, apps: Sequence[App], advance: Callable[[float], None]) -> None:
     """Find out once, before several programs are measured and outside of their time, what can be told here."""
     _need_linux()
     learn(probing.known, apps[0].shape, probing.resources, advance)
 
 
-def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float], None]) -> ProfileRun:
+def run_profile(app: App, probing: ProbeRequest, out: Path, advance: Callable[[float], None]) -> ProfileRun:
     """Measure and write the profile, with what earlier runs found; an interrupted run is written too, once its baseline
     stands."""
     _need_linux()

@@ -116,7 +116,7 @@ def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: Http
     taken = _checked(book, form.name, name, stored)
     if not taken.book.offers:
         raise UnreachableError(
-            f"{name}: the answer holds no price that can be used; stored prices are unchanged",
+            f"{name}: the answer contains no usable price; stored prices are unchanged",
             hint=f"is {target.region!r} a region of {target.provider}?",
         )
     store.save(_laid_over(stored or PriceBook({}, {}), taken), {"refreshed": name})
@@ -134,7 +134,7 @@ def read_book(name: str) -> PriceBook:
     if name == USER:
         own = PriceStore.open().load()
         if own is None:
-            raise UsageError("no prices of your own are stored", hint="hcloud pricing import FILE")
+            raise UsageError("you have stored no prices", hint="hcloud pricing import FILE")
         return load_bundled().merged(own)
     return take_file(Path(name), Hints(), None).book
 

@@ -237,7 +237,7 @@ def _mismatches(root: Path, rows: list[dict[str, str]]) -> Iterator[str]:
         if not path.is_file():
             yield f"{row['file']} is missing"
         elif hashlib.sha256(path.read_bytes()).hexdigest() != row["sha256"]:
-            yield f"{row['file']} is not what the manifest says"
+            yield f"{row['file']} does not match the manifest"
 
 
 def _strangers(root: Path, rows: list[dict[str, str]]) -> Iterator[str]:

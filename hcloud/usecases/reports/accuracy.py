@@ -61,10 +61,10 @@ def accuracy_of_decisions(journal: Path) -> Accuracy:
     of a simulation, EvidenceError where nothing was estimated."""
     told = read_whole(journal)
     if told.live is None:
-        raise UsageError(f"{journal}: is no journal of live work", hint="--plan PLAN compares it with a plan")
+        raise UsageError(f"{journal}: is not a journal of live work", hint="--plan PLAN compares it with a plan")
     own = estimates_of(told, kernels(len(told.events)))
     if not own.figures:
-        raise EvidenceError(f"{journal}: no job waited, and no machine was probed: there is nothing to compare")
+        raise EvidenceError(f"{journal}: no job waited, and no machine was probed: nothing to compare")
     hours = Decimal(repr(round(max(e.at for e in told.events) - told.events[0].at, 3))) / SECONDS_PER_HOUR
     return Accuracy("", journal.name, max(hours, Decimal("0.0003")), own.figures, None, own.notes)
 

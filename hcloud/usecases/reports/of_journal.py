@@ -131,7 +131,8 @@ def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:
     if wanted is not None:
         if wanted not in named:
             raise UsageError(
-                f"--commitment {wanted}: {name} is not sold so", hint=f"it is as {', '.join(sorted(named))}"
+                f"--commitment {wanted}: {name} is not for sale with these terms",
+                hint=f"it is as {', '.join(sorted(named))}",
             )
         return named[wanted]
     usual = [o for o in sold if o.key.term_years == 1]
@@ -146,7 +147,7 @@ def _notes(told: JournalRentals, provider: Provider, region: str, *, dated: bool
         day = datetime.fromtimestamp(told.period.start, UTC).date()
         found.append(f"the journal's clock starts at 0, read as {day} (--from)")
     if told.pool and not bought:
-        found.append("a live journal does not say what is committed: the reserve is charged on demand (--commitment)")
+        found.append("a live journal has no commitments: the reserve is charged at on-demand prices (set --commitment)")
     elif told.pool:
         found.append("the reserved pool is bought when the journal begins; its upfront payment is billed there")
     return found

@@ -35,7 +35,7 @@ def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:
     Raises InputError where the log of rentals is damaged, EvidenceError where a price is missing.
     """
     if ground.is_local:
-        raise UsageError("machines of this machine cost nothing: there is nothing to report", hint="name a --cloud")
+        raise UsageError("machines on this computer cost nothing: there is nothing to report", hint="name a --cloud")
     in_memory = ground.selection.startswith(FAKE)  # such a fake has a time of its own
     now = datetime.fromtimestamp(ground.clock.now(), UTC) if in_memory else asked.at
     period = asked.span.of(now)
@@ -73,7 +73,9 @@ def _as_seen(ground: LiveGround, logged: Sequence[MachineRental]) -> tuple[list[
     try:
         told = ground.patience().ask(lambda: ground.cloud.look(running))
     except DeniedError as error:
-        return list(logged), (f"the cloud could not be asked which machines still run, only the log: {error}",)
+        return list(logged), (
+            f"the cloud did not answer which machines still run; the report uses only the log: {error}",
+        )
     there, now = {m.id: m for m in told}, int(ground.clock.now())
     return [u if u.end is not None else _ended(u, there.get(u.resource), now) for u in logged], ()
 
@@ -135,8 +137,8 @@ def _notes(rented: Sequence[MachineRental], held: Sequence[Commitment], period: 
     unsure = sum(1 for u in rented if not u.end_is_told and u.end is not None and u.end > period.start)
     if unsure:
         yield (
-            f"of {counted(unsure, 'machine')} the cloud told no end: charged until it was seen to be gone, "
-            "which may be more than was billed"
+            f"of {counted(unsure, 'machine')} the cloud reported no end: charged until hcloud saw it missing, "
+            "which may exceed the bill"
         )
     running = sum(1 for u in rented if u.end is None)
     if running:

@@ -36,14 +36,14 @@ def _of_journal(path: Path) -> QualityReport:
     journal = read_whole(path)
     journeys = journeys_of(journal.lines)
     if not journeys:
-        raise EvidenceError(f"{path}: no job came in this journal", hint="events of kind arrival say what came")
+        raise EvidenceError(f"{path}: the journal has no jobs", hint="it has no event of kind arrival")
     spot = journal.setup.rules.spot
     said = _of_work(journeys) if journal.live is not None else _of_run(journeys, without_spot=spot == 0)
     notes = list(said)
     failed, cancelled, lost = (sum(getattr(j, how) for j in journeys) for how in ("failed", "cancelled", "lost"))
     if failed or cancelled or lost:
         ended = f"{counted(failed, 'job')} failed, {cancelled:,} cancelled, {lost:,} lost with their machine"
-        notes.append(f"{ended}; what failed by itself or was cancelled does not count against the quality kept")
+        notes.append(f"{ended}; jobs that failed by themselves or were cancelled are not counted as misses")
     return QualityReport(path.name, journal.setup.strategy, qualities(journeys), notes=tuple(notes))
 
 
@@ -59,9 +59,9 @@ def _of_work(journeys: Sequence[Journey]) -> Iterator[str]:
     orders = [j.order for j in journeys if j.order is not None]
     batch = [o for o in orders if o.kind is JobKind.BATCH]
     if any(o.expect is not None for o in batch):
-        yield "batch: seconds expected over those that it ran, at most 1, with the wait counted in"
+        yield "batch: expected seconds divided by actual seconds including the wait, at most 1"
     if any(o.target is not None for o in orders):
-        yield "services: the target over the latency that was measured, at most 1, in the mean of all measurements"
+        yield "services: target latency divided by measured latency, at most 1, mean of all measurements"
     silent = sum(o.expect is None for o in batch) + sum(
         j.kind == SERVICE and not j.kept_target for j in journeys if j.order is not None
     )

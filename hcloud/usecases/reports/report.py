@@ -51,7 +51,7 @@ class RequestedPeriod:
             end = month_of(start).end if self.is_month else now
         end = min(end if self.end is None else midnight(self.end), now)
         if end <= start:
-            said = "is still to come" if start >= now else f"would end before it begins ({self.start})"
+            said = "is still to come" if start >= now else f"would end before it starts ({self.start})"
             raise UsageError(f"the time to report on {said}", hint="--from DAY --to DAY, or --month 2026-11")
         return Period(start, end)
 
@@ -88,7 +88,7 @@ def report_of_plan(path: Path, asked: ReportRequest, used: Decimal | None = None
 def report_of_made(plan: Plan, name: str, asked: ReportRequest, used: Decimal | None = None) -> Report:
     """The same of a plan at hand."""
     if asked.span.end is not None:
-        raise UsageError("of a plan a month is reported, so it takes no --to", hint="--from DAY moves its beginning")
+        raise UsageError("a report of a plan covers one month: leave out --to", hint="--from DAY moves its beginning")
     first = asked.span.start or plan.generated_at.date()
     period = month_of_plan(midnight(first))
     there = in_places(asked.loaded, _places(plan))

@@ -22,7 +22,7 @@ def span_of_flags(time: tuple[str | None, str | None, str | None]) -> RequestedP
     if month is None:
         return RequestedPeriod(_day("--from", start), _day("--to", end))
     if start or end:
-        raise UsageError("--month says both ends; give it alone, or --from and --to")
+        raise UsageError("--month sets both ends: use it alone, or use --from and --to")
     try:
         first = datetime.strptime(month, "%Y-%m").date()
     except ValueError:

@@ -57,8 +57,8 @@ def check_rents(found: ClusterScenario, shop: Shop, strategies: Sequence[Strateg
     renting = [s.name for s in strategies if s.follows("on_demand")]
     if renting and shop.reserved.key.region == OWN:
         raise UsageError(
-            f"scenario:{found.name} is a cluster of {counted(found.cluster.servers, 'server')} that nobody sells:"
-            f" {' and '.join(renting)} cannot rent more",
+            f"scenario:{found.name} is a cluster of {counted(found.cluster.servers, 'server')} of a study:"
+            f" {' and '.join(renting)} cannot rent more of them",
             hint="name a strategy that rents nothing: --strategy SR",
         )
 

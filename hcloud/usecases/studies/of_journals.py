@@ -15,7 +15,7 @@ from hcloud.usecases.studies.simulation import LARGE_VCPUS
 from hcloud.usecases.workloads.sources import Flags
 
 NO_PRICES = (
-    "machines of this machine have no price: types, prices and cloud are those of the HCloud study, with servers of {}"
+    "machines on this computer have no price: types, prices and cloud are those of the HCloud study, with servers of {}"
     " as in the journal; 'hcloud operate status --compare' counts hours of vCPUs on the machines that there were"
 )
 

@@ -109,8 +109,12 @@ def _assumed(study: Study) -> Iterator[str]:
     )
     unknown, assumed = len(jobs) - int(caused.sum()), int((caused & ~borne).sum())
     if unknown:
-        whose = "the trace states none" if unknown == len(jobs) else f"of {counted(unknown, 'job')} of {len(jobs):,}"
-        yield f"interference was drawn by chance (cloud {study.cloud.name}): {whose}"
+        whose = (
+            "the trace has no interference data"
+            if unknown == len(jobs)
+            else f"of {counted(unknown, 'job')} of {len(jobs):,}"
+        )
+        yield f"interference is random (cloud model {study.cloud.name}): {whose}"
     if assumed:
         yield f"tolerance of {counted(assumed, 'job')} is assumed: 99 points less than what each causes"
 

@@ -152,7 +152,7 @@ def _of_jobs(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: da
         raise refuse_load(jobs.provenance.name)
     if not isinstance(jobs, Jobs):
         raise UsageError(
-            "a demand series cannot be simulated: it holds no jobs",
+            "a demand series has no jobs and cannot be simulated",
             hint="give a job table (submit, duration, cores) or a scenario, for example scenario:high-variability",
         )
     if not len(jobs):

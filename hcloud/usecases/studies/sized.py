@@ -29,7 +29,7 @@ def check_share(share: float | None, loads: Sequence[float]) -> None:
     if share is not None and not 0 < share < 1:
         raise UsageError(f"--size-for {share:g}: write a share of jobs above 0 and below 1, for example 0.95")
     if share is not None and len(loads) > 1:
-        raise UsageError("--size-for is of one load", hint="name one, for example --load 0.8")
+        raise UsageError("--size-for needs one load", hint="name one, for example --load 0.8")
 
 
 def with_sizes(

@@ -22,11 +22,11 @@ from hcloud.units import counted
 from hcloud.usecases.studies.simulate import strategies_named
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, usual_strategies
 from hcloud.usecases.studies.sweep_bench import SweepBench
-from hcloud.usecases.studies.sweep_engines import Engine
+from hcloud.usecases.studies.sweep_engines import SweepEngine
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class SweepWatch:
     """Who hears how a sweep goes: ``resumed`` is told how many rows were there already, ``advance`` how many are."""
 
     resumed: Callable[[int], None]
@@ -116,7 +116,7 @@ def applicable(bench: SweepBench, grid: SweepGrid, *, named: bool) -> tuple[Swee
     return replace(grid, strategies=kept), notes
 
 
-def run_sweep(prepared: Prepared, engine: Engine, out: Path | None, watch: Watch) -> Sweep:
+def run_sweep(prepared: Prepared, engine: SweepEngine, out: Path | None, watch: SweepWatch) -> Sweep:
     """Every what-if of the grid, summed up over seeds. Rows that are in ``out`` already are not computed again."""
     bench, grid = prepared.bench, prepared.grid
     sums = _Sums(grid)
@@ -130,7 +130,7 @@ def run_sweep(prepared: Prepared, engine: Engine, out: Path | None, watch: Watch
     return prepared.summed(sums.cells())
 
 
-def _rows(bench: SweepBench, grid: SweepGrid, engine: Engine, file: RowFile) -> Iterator[SweepRow]:
+def _rows(bench: SweepBench, grid: SweepGrid, engine: SweepEngine, file: RowFile) -> Iterator[SweepRow]:
     """The rows in the order of the grid, found or computed; a batch that lacks one is computed whole."""
     todo = (b for b in grid.batches() if _missing(b, file))
     with closing(engine.answers(bench, todo)) as answers:

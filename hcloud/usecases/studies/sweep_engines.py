@@ -25,7 +25,7 @@ Answers = Generator[tuple[SweepRow, ...], None, None]
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class SweepEngine:
     """How a sweep is spread: ``workers`` (0: all cores) processes, or a Dask cluster at ``scheduler`` (empty: one that
     is started here)."""
 
@@ -33,7 +33,7 @@ class Engine:
     workers: int = 0
     scheduler: str = ""
 
-    def fitted(self, runs: int) -> Engine:
+    def fitted(self, runs: int) -> SweepEngine:
         """The same with no more local workers than there is work for, nor fewer than one."""
         wanted = self.workers or usable_cores()
         return self if self.name == "dask" else replace(self, workers=max(min(wanted, runs), 1))
@@ -108,7 +108,7 @@ def _rows(batch: WhatIfBatch) -> tuple[SweepRow, ...]:
     return _bench[0].rows(batch)
 
 
-def on_dask(bench: SweepBench, batches: Iterable[WhatIfBatch], engine: Engine) -> Answers:
+def on_dask(bench: SweepBench, batches: Iterable[WhatIfBatch], engine: SweepEngine) -> Answers:
     """Rows from the workers of a Dask cluster, which get the bench once.
 
     Raises MissingExtraError where Dask is not installed, HcloudError where no scheduler answers.

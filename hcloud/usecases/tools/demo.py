@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.model.json_text import parsed
-from hcloud.model.rehearsal import DemoStep, DemoTotals, Shown
+from hcloud.model.rehearsal import DemoStep, DemoTotals, RehearsedStep
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.usecases.progress import Progress
@@ -52,7 +52,7 @@ class Demo:
         """Put the program to measure there."""
         write_program(self.folder)
 
-    def measure(self, progress: Progress) -> tuple[Shown, bool]:
+    def measure(self, progress: Progress) -> tuple[RehearsedStep, bool]:
         """Measure the program on this machine, and whether that gave enough to go on with."""
         shown = self.run(walk()["measuring"][0], progress)
         return shown, is_measured(self.folder / "profiles" / f"{PROGRAM}.profile.yaml")
@@ -64,7 +64,7 @@ class Demo:
         write_inputs(self.folder, self.app)
         return (*(() if tried else walk()["looking"]), *walk()["steps"])
 
-    def run(self, step: DemoStep, progress: Progress) -> Shown:
+    def run(self, step: DemoStep, progress: Progress) -> RehearsedStep:
         """Run a step's command line as its own process; DemoError where it ends otherwise than it should."""
         words = [word.format_map(self._known()) if "{" in word else word for word in step.words]
         added = dict(step.environment)
@@ -95,7 +95,7 @@ class Demo:
             screen.seek(0)
             told = screen.read().splitlines()
         typed = shlex.join([*(f"{name}={value}" for name, value in added.items()), "hcloud", *words])
-        return _judged(step, Shown(typed, tuple(told), process.returncode), self.width)
+        return _judged(step, RehearsedStep(typed, tuple(told), process.returncode), self.width)
 
     def told(self, step: DemoStep) -> DemoStep:
         """The step with the numbers in what is said of it."""
@@ -142,7 +142,7 @@ class Demo:
         return {**kept, **places, "COLUMNS": str(self.width), "NO_COLOR": "1", **added}
 
 
-def _judged(step: DemoStep, shown: Shown, width: int) -> Shown:
+def _judged(step: DemoStep, shown: RehearsedStep, width: int) -> RehearsedStep:
     said = "\n".join(shown.lines[-20:])
     if shown.exit_code not in step.codes:
         raise DemoError(f"{shown.command} ended with exit code {shown.exit_code}:\n{said}")

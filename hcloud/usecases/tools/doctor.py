@@ -64,7 +64,7 @@ def _version() -> CheckResult:
         why = f"{__version__} at {here}, not installed as a package"
         return CheckResult("hcloud", CheckStatus.WARNING, why, hint=install_command())
     if installed != __version__:
-        why = f"{__version__} at {here}, but {DISTRIBUTION} {installed} is what is installed"
+        why = f"{__version__} at {here}, but {DISTRIBUTION} {installed} is installed"
         return CheckResult(
             "hcloud", CheckStatus.WARNING, why, hint="another copy comes first on PYTHONPATH, or install anew"
         )
@@ -105,7 +105,7 @@ def _binary_clash() -> CheckResult:
             f"{found[0]} is another hcloud and comes first on PATH",
             hint="call ours hyc",
         )
-    details = tuple(f"another hcloud stands behind it: {path}" for path in foreign)
+    details = tuple(f"another hcloud comes later on PATH: {path}" for path in foreign)
     return CheckResult("command", CheckStatus.OK, f"{found[0]} is this hcloud", details)
 
 
@@ -143,8 +143,10 @@ def _bundled_prices(today: date) -> CheckResult:
     ages = f"newest {format_age((today - newest).days)}, oldest {format_age((today - oldest).days)}"
     message = f"{counted(len(rows), 'table')} at {root}, {ages}"
     if stated.replace("\r\n", "\n") != manifest_text(root):
-        why = "a table is not what the manifest says"
-        return CheckResult("bundled prices", CheckStatus.WARNING, message, (why,), "'hcloud pricing verify' says which")
+        why = "a table does not match the manifest"
+        return CheckResult(
+            "bundled prices", CheckStatus.WARNING, message, (why,), "'hcloud pricing verify' shows which"
+        )
     return CheckResult("bundled prices", CheckStatus.OK, message)
 
 

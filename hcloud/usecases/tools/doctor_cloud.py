@@ -33,8 +33,8 @@ def examine_cloud(ground: LiveGround) -> Iterator[CheckResult]:
     yield CheckResult("credentials", CheckStatus.OK, str(scope))
     yield _account(ground, scope)
     yield _clock(ground)
-    yield _asked("machines", lambda: _machines(ground), "plan --cloud and apply: what cannot be seen is not made")
-    yield _asked("commitments", lambda: _commitments(ground), "using up what is held before more is bought")
+    yield _asked("machines", lambda: _machines(ground), "no 'plan --cloud' and no 'apply'")
+    yield _asked("commitments", lambda: _commitments(ground), "plans ignore existing commitments")
     yield from _quotas(ground)
     yield _prices(ground)
 
@@ -63,12 +63,12 @@ def _failed(name: str, error: HcloudError, without: str) -> CheckResult:
     status = CheckStatus.ERROR if isinstance(error, CredentialsError) or name in NEEDED else CheckStatus.WARNING
     code = error.call.code if isinstance(error, CloudError) else ""
     hint = error.hint or ("hcloud iam print shows the permissions" if code else "")
-    return CheckResult(name, status, str(error), (f"without it not working: {without}",), hint)
+    return CheckResult(name, status, str(error), (f"without it: {without}",), hint)
 
 
 def _machines(ground: LiveGround) -> str:
     seen = [m for m in ground.cloud.machines("") if m.state.is_live]
-    return f"{len(seen)} with a tag of ours can be seen"
+    return f"{len(seen)} with an hcloud tag are visible"
 
 
 def _commitments(ground: LiveGround) -> str:
@@ -83,7 +83,7 @@ def _quotas(ground: LiveGround) -> Iterator[CheckResult]:
         try:
             seen |= {quota.name: quota for quota in ground.cloud.quotas(name)}
         except HcloudError as error:
-            yield _failed("quotas", error, "saying before an apply that a limit will stop it")
+            yield _failed("quotas", error, "no warning before 'apply' that a quota will stop it")
             return
     for quota in seen.values():
         limit = "no limit" if quota.limit is None else f"{quota.limit}"
@@ -92,12 +92,12 @@ def _quotas(ground: LiveGround) -> Iterator[CheckResult]:
             "quotas", CheckStatus.WARNING if full else CheckStatus.OK, f"{quota.name}: {quota.used} of {limit} in use"
         )
     if not types:
-        yield CheckResult("quotas", CheckStatus.SKIPPED, "no fleet is configured whose types could be looked up")
+        yield CheckResult("quotas", CheckStatus.SKIPPED, "not checked: no fleet is configured")
 
 
 def _prices(ground: LiveGround) -> CheckResult:
     if ground.is_local:
-        return CheckResult("prices", CheckStatus.SKIPPED, "this machine costs nothing more")
+        return CheckResult("prices", CheckStatus.SKIPPED, "this computer costs nothing extra")
     place = ground.place
     offers = [
         o
@@ -106,9 +106,7 @@ def _prices(ground: LiveGround) -> CheckResult:
     ]
     if not offers:
         why = f"none on demand in {place.region}"
-        return CheckResult(
-            "prices", CheckStatus.ERROR, why, ("without them not working: apply",), "hcloud pricing import"
-        )
+        return CheckResult("prices", CheckStatus.ERROR, why, ("without them: no 'apply'",), "hcloud pricing import")
     oldest: date = min(o.origin.day for o in offers)
     age = (ground.today - oldest).days
     status = CheckStatus.WARNING if age > OLDEST_PRICE_DAYS else CheckStatus.OK
@@ -118,7 +116,7 @@ def _prices(ground: LiveGround) -> CheckResult:
 
 def _clock(ground: LiveGround) -> CheckResult:
     if ground.selection.startswith(FAKE) or ground.is_local:
-        return CheckResult("clock", CheckStatus.SKIPPED, "there is no other clock to agree with")
+        return CheckResult("clock", CheckStatus.SKIPPED, "no other clock to compare with")
     url = ground.loaded.config.live.endpoint or CLOUDS[ground.place.provider].endpoint
     told = _time_at(url)
     if told is None:

@@ -1,4 +1,4 @@
-"""``hcloud iam print``: the least permissions for one plan, in the form that its cloud takes."""
+"""``hcloud iam print``: the minimal permissions for one plan, in the form that its cloud takes."""
 
 from __future__ import annotations
 

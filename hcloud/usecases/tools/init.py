@@ -58,7 +58,7 @@ def write_config(directory: Path, workload: str | None, *, force: bool) -> Path:
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory}: is not a directory")
     if (path.exists() or path.is_symlink()) and not force:
-        raise HcloudError(f"{path} is already there and is left as it is", hint="--force replaces it")
+        raise HcloudError(f"{path} already exists and is left unchanged", hint="--force replaces it")
     text = config_text(_workload(workload, directory))
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)

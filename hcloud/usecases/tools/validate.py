@@ -55,9 +55,7 @@ def _configuration(loaded: Loaded) -> CheckResult:
 def _workload(loaded: Loaded, progress: Progress | None) -> CheckResult:
     section = loaded.config.workload
     if section.path is None and section.scenario is None:
-        return CheckResult(
-            "workload", CheckStatus.SKIPPED, "none is named", hint="name it here or give it to 'hcloud plan'"
-        )
+        return CheckResult("workload", CheckStatus.SKIPPED, "none configured", hint="set workload.path, or pass a file")
     workload = open_workload(loaded, progress)
     origin = workload.provenance
     details = [f"{counted(count, 'row')} repaired: {why}" for why, count in sorted(origin.repaired.items())]
@@ -112,7 +110,7 @@ def _operation(loaded: Loaded, now: datetime) -> CheckResult:
     names = [s.name for s in strategies]
     cloud = load_cloud(section.cloud).name if section.cloud else "the market's own"
     if section.strategy is None:
-        return CheckResult("operation", CheckStatus.OK, "no strategy is named, so nothing is simulated")
+        return CheckResult("operation", CheckStatus.OK, "no strategy configured: 'hcloud plan' does not simulate")
     growing = _backlogs(loaded, strategies, now)
     status = CheckStatus.WARNING if growing else CheckStatus.OK
     return CheckResult("operation", status, f"{', '.join(names) or 'every strategy'} in the cloud {cloud}", growing)
@@ -138,7 +136,7 @@ def _profiles(loaded: Loaded) -> CheckResult:
 
     folder = loaded.config.profiles.folder
     if folder is None:
-        return CheckResult("profiles", CheckStatus.OK, "none are named, so jobs get what they ask for")
+        return CheckResult("profiles", CheckStatus.OK, "none configured: jobs get the size they request")
     return CheckResult(
         "profiles", CheckStatus.OK, f"{folder}: {counted(len(load_corpus(loaded.resolve(folder))), 'profile')}"
     )
@@ -222,7 +220,7 @@ def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> CheckResult:
 def _overlay(loaded: Loaded, now: datetime) -> CheckResult:
     path = loaded.config.prices.overlay
     if path is None:
-        return CheckResult("overlay", CheckStatus.OK, "no negotiated prices are named")
+        return CheckResult("overlay", CheckStatus.OK, "none configured")
     from hcloud.readers.prices.overlay import read_overlay
 
     rules = read_overlay(loaded.resolve(path))

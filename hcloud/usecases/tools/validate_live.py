@@ -54,7 +54,7 @@ def _live(loaded: Loaded, today: date) -> CheckResult:
     at = f" at {live.endpoint}" if live.endpoint else ""
     return _judged(
         "live",
-        f"{live.cloud or 'no cloud is named (--cloud)'}, {place.provider} {place.region}{at}, state {live.state}",
+        f"{live.cloud or 'no cloud given (--cloud)'}, {place.provider} {place.region}{at}, state {live.state}",
         judged,
     )
 
@@ -87,9 +87,7 @@ def _fleet(loaded: Loaded, today: date) -> CheckResult:
     hourly = Decimal(0)
     book = prices_of(loaded, place, today) if place.provider != LOCAL else None
     if book is not None and not any(key.region == place.region for key in book.offers):
-        return CheckResult(
-            "fleet", CheckStatus.SKIPPED, f"without prices of {place.region!r} nothing can be said of its types"
-        )
+        return CheckResult("fleet", CheckStatus.SKIPPED, f"types not checked: no prices for {place.region!r}")
     for number, section in enumerate(fleet):
         where = f"fleet.{number} ({section.address})"
         if [s.address for s in fleet].index(section.address) != number:
@@ -117,7 +115,7 @@ def _priced(section: FleetSection, place: CloudRegion, book: PriceBook, judged: 
             judged.problems.append(f"{where}: {error}")
     offer = book.offers.get(OfferKey(provider, region, section.instance_type, section.option))
     if section.option is PurchaseOption.SPOT and not section.fallbacks:
-        judged.oddities.append(f"{where}: spot without fallbacks: where it is sold out, nothing runs")
+        judged.oddities.append(f"{where}: spot without fallbacks: if it is sold out, nothing runs")
     return Decimal(0) if offer is None else offer.hourly * section.count
 
 

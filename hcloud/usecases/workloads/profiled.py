@@ -30,7 +30,7 @@ def with_profiles(loaded: Loaded, workload: Workload) -> Workload:
     section = loaded.config.profiles
     assert section.folder is not None
     if not isinstance(workload, Jobs):
-        raise UsageError("profiles are about applications, and a demand series holds none", hint="leave out --profiles")
+        raise UsageError("profiles need applications, and a demand series has none", hint="leave out --profiles")
     folder = loaded.resolve(section.folder)
     profiles = [p for p in load_corpus(folder) if p.app in workload.apps]
     if not profiles:

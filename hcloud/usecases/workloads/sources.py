@@ -57,7 +57,7 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
     section = loaded.config.workload
     if (section.path is None) == (section.scenario is None):
         raise UsageError(
-            "no workload is named" if section.path is None else "workload: give path or scenario, not both",
+            "no workload given" if section.path is None else "workload: give path or scenario, not both",
             hint="hcloud plan TRACE.csv, or workload.path in hcloud.yaml, or 'hcloud plan scenario:high-variability'",
         )
     if section.scenario is not None:
@@ -116,7 +116,7 @@ def check_regions(loaded: Loaded, book: PriceBook) -> None:
                 raise UsageError(
                     f"{market.provider}: the price book has no prices for region {region!r}"
                     + (f"; did you mean {close[0]}?" if close else ""),
-                    hint=f"it knows {', '.join(known[:SHOWN_REGIONS])}; 'hcloud pricing import' brings more",
+                    hint=f"it knows {', '.join(known[:SHOWN_REGIONS])}; 'hcloud pricing import' adds more",
                 )
 
 

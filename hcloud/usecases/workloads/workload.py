@@ -25,9 +25,9 @@ from hcloud.planning.forecasting.outliers import outlier
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.settings import Outlook
 from hcloud.store.files.looked_at import check_place
-from hcloud.store.files.whole import whole_file
 from hcloud.units import SECONDS_PER_HOUR
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, within
+from hcloud.whole_files import whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,10 +139,10 @@ def convert(workload: Workload, target: Path, *, force: bool = False) -> int:
     """
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".parquet"):
-        raise UsageError(f"{target}: write to a name that ends in .csv or .parquet")
+        raise UsageError(f"{target}: the file name must end in .csv or .parquet")
     check_place(target, "a workload")
     if target.exists() and not force:
-        raise InputError(f"{target} is there already", hint="choose another name, or overwrite it with --force")
+        raise InputError(f"{target} already exists", hint="choose another name, or overwrite it with --force")
     if isinstance(workload, Demand) and suffix != ".csv":
         raise UsageError("a demand series is written as CSV; choose a name that ends in .csv")
     table = workload_table(workload)

@@ -29,7 +29,7 @@ def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
     """What to commit to, the arithmetic behind it, how to get out again, and how sure that is."""
     plan = found.plan
     if not found.needs:
-        terminal.show("the plan commits to nothing", *map(point, plan.reasons))
+        terminal.show("the plan buys no commitment", *map(point, plan.reasons))
         _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
         return
     terminal.show(_needs_table(found.needs), "")
@@ -84,7 +84,7 @@ def _arithmetic(found: Recommendation) -> Iterator[str]:
 def _ways_out(found: Recommendation) -> Iterator[str]:
     told: set[str] = set()
     for need, terms in zip(found.needs, found.ways_out, strict=True):
-        text = f"getting out of a {need.wanted.option}: {_way(terms)}"
+        text = f"early exit from a {need.wanted.option}: {_way(terms)}"
         if text not in told:
             told.add(text)
             yield text
@@ -92,7 +92,7 @@ def _ways_out(found: Recommendation) -> Iterator[str]:
 
 def _way(terms: ExitTerms | None) -> str:
     if terms is None:
-        return "no terms are on file; assume that there is no way out"
+        return "its cancellation terms are unknown; assume that it cannot be cancelled"
     begin = "" if terms.refund is not Refund.NONE else "none; "
     return f"{begin}{terms.note} ({terms.source}, {terms.day})"
 
@@ -116,7 +116,9 @@ def _show_standing(
     for found in ending:
         terminal.warn(f"{found.id} ({_told(found)}) ends on {found.ends:%Y-%m-%d}")
     for found in unplanned:
-        terminal.warn(f"{found.id} ({_told(found)}) is held but not in the plan: add it to 'owned' and plan again")
+        terminal.warn(
+            f"{found.id} ({_told(found)}) exists in the account but not in the plan: add it to 'owned' and plan again"
+        )
 
 
 def _told(found: Commitment) -> str:
@@ -132,7 +134,9 @@ def show_planned(found: PlannedPurchases, out: str, terminal: Terminal) -> None:
     for place in found.elsewhere:
         terminal.note(f"left out: purchases in {place} (--region)")
     if found.purchases is None:
-        terminal.show("nothing to buy: all planned commitments are held", *map(point, sentences(found.reconciled)))
+        terminal.show(
+            "nothing to buy: the account has all planned commitments", *map(point, sentences(found.reconciled))
+        )
         return
     terminal.show(purchase_table(found.purchases), "")
     terminal.show(*map(point, [*_terms_of(found.purchases), *sentences(found.reconciled)]))
@@ -206,7 +210,7 @@ def show_holdings(found: Holdings, terminal: Terminal) -> None:
     ceiling = f" of at most {format_money(found.ceiling, 2)}" if found.ceiling is not None else ""
     terminal.note(f"{format_money(found.committed, 2)}{ceiling} committed in the ledger")
     if found.scope is None:
-        terminal.note("no cloud was asked: --cloud aws, gcp or azure shows what is held")
+        terminal.note("not compared with an account: --cloud aws, gcp or azure lists its commitments")
     _show_standing(found.expiring, (), (), terminal)
 
 

@@ -128,7 +128,7 @@ def _notes(made: BillPlan) -> Iterator[str]:
         yield f"{kind.name}: {'; '.join(kind.said)}"
     yield from _ends(made)
     if made.spot:
-        yield f"spot machines stay as they are: {format_money(made.spot)}/month"
+        yield f"spot machines are unchanged: {format_money(made.spot)}/month"
     kinds = {f"{k.name}: {k.why_not}": k.paid for k in made.kinds if k.plan is None}
     left = sorted({**made.unplanned, **kinds}.items(), key=lambda x: (-x[1], x[0]))
     for why, monthly in left[:SHOWN_REASONS]:
@@ -168,7 +168,7 @@ def bill_markdown(made: BillPlan) -> Written:
 def bill_page(made: BillPlan) -> Page:
     """The same as a page that loads nothing, with a picture of the largest kinds."""
     key = (
-        KeyFigure("now", f"{format_money(made.now)}/month", "machines on demand and under what is held"),
+        KeyFigure("now", f"{format_money(made.now)}/month", "machines on demand and under existing commitments"),
         KeyFigure("this plan", f"{format_money(made.after)}/month", f"saves {format_money(made.now - made.after)}"),
         KeyFigure("due upfront", format_money(made.upfront), f"{counted(len(made.purchases), 'kind')} of purchase"),
     )

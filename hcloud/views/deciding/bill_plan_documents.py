@@ -55,7 +55,7 @@ class _Kind(Part):
     why_not: Text
 
 
-class _Purchase(Part):
+class _WayToBuy(Part):
     provider: Annotated[Text, choice_of(Provider)]
     option: Annotated[Text, choice_of(PurchaseOption)]
     term_years: Count
@@ -65,7 +65,7 @@ class _Purchase(Part):
     upfront: Cents
 
 
-class _Whole(Part):
+class _AllKinds(Part):
     now_monthly: Annotated[Cents, From("now")]
     plan_monthly: Annotated[Cents, From("after")]
     paid_monthly: Annotated[Cents, From("paid")]
@@ -84,9 +84,9 @@ class BillPlanDocument(Document, title="hcloud plan of a bill"):
 
     currency: Currency
     bill: Annotated[_Bill, From(lambda of: of)]
-    whole: Annotated[_Whole, From(lambda of: of)]
+    whole: Annotated[_AllKinds, From(lambda of: of)]
     held: Annotated[_Held, From(lambda of: of)]
     kinds: list[_Kind]
-    purchases: list[_Purchase]
+    purchases: list[_WayToBuy]
     unplanned_monthly: Annotated[dict[str, Cents], From("unplanned")]
     warnings: list[Text]

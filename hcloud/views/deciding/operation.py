@@ -104,11 +104,11 @@ def _band(band: Band, factor: float, digits: int) -> str:
 def said_of(operation: Operation) -> Iterator[str]:
     """Why the point was chosen, and the numbers it is to be run with."""
     yield from operation.reasons
-    yield f"operate it as {operation.strategy}: {', '.join(_numbers(operation))}"
+    yield f"to operate it as {operation.strategy}: {', '.join(_numbers(operation))}"
     least, most = (count(len(p.kept_by_seed or operation.seeds) for p in operation.points) for count in (min, max))
     seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"
     about = f"{seeds}, ± at 95%" if most > 1 else "one seed, so no interval"
-    yield f"cloud {operation.cloud}, {about}; kept: 95% of performance; all else is arithmetic"
+    yield f"cloud {operation.cloud}, {about}; kept: 95% of performance; other figures are computed, not simulated"
 
 
 def simulated_line(operation: Operation) -> str:

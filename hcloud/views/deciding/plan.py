@@ -90,7 +90,7 @@ def too_short_to_save(plan: Plan, glimpse: str) -> str:
     """the dollars of a plan of some minutes, without a saving: nobody knows yet how long the demand stays so."""
     before, after = format_money(plan.now.monthly), format_money(plan.after.monthly)
     return (
-        f"{glimpse} of demand is too short to tell what would be saved: if it stayed the same all month, {before} on"
+        f"{glimpse} of demand is too short to estimate savings; if it stayed the same all month: {before} on"
         f" demand and {after} with this plan"
     )
 

@@ -97,7 +97,7 @@ def use_picture(plan: Plan) -> Drawn | None:
         f"The last instance of {reserve:,.0f} reserved vCPUs is needed about {used:.0%} of the time. A commitment to"
         f" {line.instance_type} has a break-even of {pays:.1%}."
     )
-    how = "The curve tells how much of the time each vCPU is needed; below the dashed line renting is cheaper."
+    how = "The curve shows how much of the time each vCPU is in use; below the dashed line on demand is cheaper."
     if plan.operation is not None:
         how += " The reserve was chosen by simulation, where starts, gaps between instances and waiting count, too."
     title = "How much of the time capacity is needed"

@@ -213,7 +213,7 @@ def _how_to_read(plan: Plan) -> PageSection:
         " reserved instance is needed.",
         "The lower bound allows fractions of instances and perfect foresight. No plan can be cheaper; a plan close to"
         " it leaves little to gain by planning better.",
-        "Dollars spread upfront payments over the horizon; what is due at once is told apart.",
+        "Dollars include upfront payments spread over the horizon; amounts due at once are shown separately.",
     ]
     if plan.operation is not None:
         points += [
@@ -221,5 +221,5 @@ def _how_to_read(plan: Plan) -> PageSection:
             "± is half of the 95% interval over the seeds of the simulation: how much chance moves a figure. How far"
             " the trace resembles the future is not in it.",
         ]
-    points.append("'hcloud explain PLAN' says more of each line, and what would change it.")
+    points.append("'hcloud explain PLAN' explains each line and what would change it.")
     return PageSection("How to read this", points=tuple(points))

@@ -42,7 +42,7 @@ def headline(found: SizedApp) -> str:
     """What has to be taken for the target, and what that costs."""
     name, target = found.name, found.target
     if found.sized is None:
-        return f"{name}: best effort. It takes what others leave and is evicted first; nothing is rented for it."
+        return f"{name}: best effort. It uses spare capacity and is evicted first; no machine is rented for it."
     answer = found.sized.cheapest
     if answer.met:
         return f"{name}: {_stated(target)} takes {_taken(answer, found)}{_price(answer, found)}."
@@ -120,11 +120,11 @@ def notes(found: SizedApp) -> Iterator[str]:
     elif target.kind is GoalKind.SERVICE:
         yield f"The profile's rate is taken as kept within {target.limit:g} ms; state own_ms where it is not."
     if target.linear:
-        yield "Stated, not measured: n servers do n times the work of one."
+        yield "Assumed, not measured: n servers do n times the work of one."
     if found.sized.left_out:
         *names, rest = (*sorted(found.sized.left_out)[:_NAMED], max(len(found.sized.left_out) - _NAMED, 0))
         more = f" and {rest} more" if rest else ""
-        yield f"Left out, since nothing is known of the application there: {', '.join(map(str, names))}{more}."
+        yield f"Left out, since the application was not measured there: {', '.join(map(str, names))}{more}."
     if found.market is not None:
         yield f"Prices on demand in {found.market.place}; the oldest is of {found.market.priced}."
     yield f"From {found.basis}."

@@ -102,7 +102,7 @@ def explain_purchases(purchases: PurchasePlan) -> Explanation:
             "due",
             (f"{format_money(purchases.upfront, 2)} at once", f"valid until {purchases.expires:%Y-%m-%d %H:%M} UTC"),
         ),
-        ExplanationLine("why", ("the plan that asks for it says: hcloud explain PLAN --commitment ADDRESS",)),
+        ExplanationLine("why", ("the plan explains it: hcloud explain PLAN --commitment ADDRESS",)),
     )
     return Explanation("why these purchases", answer, lines)
 

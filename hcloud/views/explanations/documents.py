@@ -9,7 +9,7 @@ from pydantic import Field, WithJsonSchema
 from hcloud.views.document import Document, From, Part, Text
 
 
-class _Line(Part):
+class _ReasonLine(Part):
     about: Text
     clauses: Annotated[list[Text], Field(min_length=1)]
 
@@ -19,5 +19,5 @@ class AnswerDocument(Document, title="hcloud explain --why-not"):
 
     question: Annotated[Text, From("made.question")]
     answer: Annotated[Text, From("made.answer")]
-    lines: Annotated[list[_Line], From("made.said")]
+    lines: Annotated[list[_ReasonLine], From("made.said")]
     facts: Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]

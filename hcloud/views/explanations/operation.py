@@ -86,7 +86,7 @@ def explain_point(operation: Operation, point: OperatingPoint) -> tuple[str, tup
     """Why a simulated point was not chosen."""
     chosen = operation.chosen
     if point is chosen:
-        return f"{named(point)} is what was chosen", (ExplanationLine("why", operation.reasons),)
+        return f"{named(point)} is the choice", (ExplanationLine("why", operation.reasons),)
     answer = f"not {named(point)}: {beside(point, chosen)} of jobs kept"
     lines = (
         ExplanationLine("why", (point.verdict,)),
@@ -109,7 +109,7 @@ def _brings_in(operation: Operation, point: OperatingPoint) -> Iterator[str]:
             if p is not point
         )
         wish = f"--qos {_down(point.kept_qos.mean)} or less"
-        yield f"{wish} takes it" if cheapest else f"{wish} allows it, and something cheaper would be taken then"
+        yield f"{wish} takes it" if cheapest else f"{wish} allows it, but a cheaper one would then be chosen"
     elif dearer > 0:
         yield f"{format_money(dearer)} a month less ({share(dearer, point.monthly)})"
     elif operation.budget is not None and point.monthly > operation.budget:

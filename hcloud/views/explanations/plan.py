@@ -35,7 +35,7 @@ def _decision(plan: Plan) -> str:
     cost = f"{format_money(plan.after.monthly)} a month"
     if not bought:
         later = f", {counted(len(plan.purchases), 'purchase')} later" if plan.purchases else ""
-        return f"nothing reserved now, {_types(plan)} rented{later}: {cost}"
+        return f"nothing reserved, {_types(plan)} rented{later}: {cost}"
     named = " + ".join(f"{plain(m.count)} {m.instance_type} as {option_name(m)}" for m in bought[:2])
     more = f" and {counted(len(bought) - 2, 'more kind')}" if len(bought) > 2 else ""
     return f"{named}{more}, the rest rented: {cost}"
@@ -262,7 +262,7 @@ def _flips_of(refusal: Refusal) -> Iterator[str]:
 
 def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[ExplanationLine, ...]]:
     if other.name == plan.after.name:
-        return "that is this plan", (ExplanationLine("why", plan.reasons),)
+        return "this is the plan", (ExplanationLine("why", plan.reasons),)
     versus = other.versus_plan
     answer = f"not {other.name}: {more_of(plan, versus)}"
     if versus < 0:

@@ -41,7 +41,7 @@ class _Trust(Part):
     alike: Number
 
 
-class _LeftOut(Part):
+class _TenantLeftOut(Part):
     tenant: Annotated[Text, From("name")]
     missing: Number
 
@@ -56,7 +56,7 @@ class HarvestTypesDocument(Document, title="hcloud harvest types"):
     classes: Annotated[list[_Class], From("types.classes")]
     tenants: Annotated[list[_Tenant], From(lambda of: list(_tenants(of)))]
     trust: Annotated[_Trust | None, From("types.trust")]
-    left_out: Annotated[list[_LeftOut], From("types.histories.left_out")]
+    left_out: Annotated[list[_TenantLeftOut], From("types.histories.left_out")]
     without_history: Annotated[list[Text], From("opened.without_history")]
     steps_held: Annotated[Count, From("types.histories.held")]
     steps_filled: Annotated[Count, From("types.histories.filled")]
@@ -71,18 +71,18 @@ def _tenants(found: TypedUse) -> Iterator[dict[str, Any]]:
         yield {"tenant": name, "pattern": pattern, "use_class": own, "mean": mean, "deviation": deviation}
 
 
-class _Market(Part):
+class _SpaceMarket(Part):
     market: Text
     space: Number
 
 
-class _Cell(Part):
+class _GridCell(Part):
     row: Count
     column: Count
     tenants: Count
     space: Number
     space_by_market: Annotated[
-        list[_Market], From(lambda of: [{"market": m, "space": s} for m, s in of.by_market.items()])
+        list[_SpaceMarket], From(lambda of: [{"market": m, "space": s} for m, s in of.by_market.items()])
     ]
 
 
@@ -129,7 +129,7 @@ class HarvestReplicasDocument(Document, title="hcloud harvest replicas"):
     accesses: Count
     log_days: Number
     copies_a_server_hour: Annotated[Number, From("copies_an_hour")]
-    grid: list[_Cell]
+    grid: list[_GridCell]
     systems: list[_System]
 
 

@@ -108,8 +108,8 @@ def notes(found: HarvestPlan) -> Iterator[str]:
     )
     if found.money.pays_from is not None:
         yield (
-            f"A committed machine pays from a use of {found.money.pays_from:.0%} on ({found.money.where}): what carries"
-            " batch in its idle hours counts as use."
+            f"A commitment breaks even at a use of {found.money.pays_from:.0%} on ({found.money.where}): idle hours"
+            " that run batch count as use."
         )
     if sum(batch.jobs):
         short, long = (format_span(s) for s in batch.lengths)
@@ -124,12 +124,12 @@ def notes(found: HarvestPlan) -> Iterator[str]:
     for why, count in batch.left_out.items():
         yield f"{counted(count, 'job')} not counted: {why}."
     if batch.start < DATES_FROM:
-        yield "The jobs state no dates: their first second counts as midnight UTC."
+        yield "The jobs have no dates: their first second is taken as midnight UTC."
     if batch.seen < 7 * HOURS:
         yield (
             f"{format_duration(batch.seen * 3600)} of batch stand for the month: weekends, and what differs by the"
             " week, are not in it."
         )
-    yield "Rented machines are counted whole and by the hour: a job of a minute counts as an hour of a machine."
-    yield "Not counted: memory, of which histories say nothing, and work lost by jobs that are killed and start over."
+    yield "Rented machines are billed whole and by the hour: a job of one minute costs a machine-hour."
+    yield "Not counted: memory (histories do not contain it) and the work that killed jobs lose."
     yield from notes_of_types(found.typed)

@@ -26,7 +26,7 @@ class _Hour(Part):
     carried_long_vcpus: Number
 
 
-class _Spread(Part):
+class _HarvestSpread(Part):
     mean: Number
     low: Number
     high: Number
@@ -60,7 +60,7 @@ class HarvestPlanDocument(Document, title="hcloud harvest plan"):
     batch_hours: Annotated[Count, From("batch.seen")]
     idle_vcpu_hours: Annotated[Number, From("there")]
     batch_vcpu_hours: Annotated[Number, From("wanted")]
-    carried_vcpu_hours: Annotated[_Spread, From("carried")]
+    carried_vcpu_hours: Annotated[_HarvestSpread, From("carried")]
     dollars_low: Annotated[Cents, From(lambda of: of.dollars[0])]
     dollars_high: Annotated[Cents, From(lambda of: of.dollars[1])]
     money: _Money

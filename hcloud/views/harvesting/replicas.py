@@ -114,7 +114,7 @@ def notes(found: ReplicaStudy) -> Iterator[str]:
     else:
         yield "Blocks lost are unknown: --reimages names a log of reimages."
     if not found.accesses:
-        yield "Accesses that fail are unknown, and rows say nothing: --util names the use of the servers."
+        yield "Failed accesses are unknown without the use of the servers (--util)."
 
 
 def show_audit(found: PlacementAudit, terminal: Terminal) -> None:

@@ -144,7 +144,7 @@ def notes(found: TaskStudy) -> Iterator[str]:
     if not found.memory_known:
         yield "Memory is not counted: the servers' is not known."
     if found.without_use:
-        yield f"{counted(found.without_use, 'server')} without a history: nothing is put there, nothing killed."
+        yield f"{counted(found.without_use, 'server')} without a history: hcloud starts and kills nothing there."
     yield from notes_of_opened(found)
 
 

@@ -8,7 +8,7 @@ from hcloud.harvest.tasks.outcomes import TaskSystem
 from hcloud.views.document import Count, Document, From, Number, Part, Text
 
 
-class _Hours(Part):
+class _IdleHours(Part):
     services: Number
     useful: Number
     wasted: Number
@@ -20,7 +20,7 @@ class _Hours(Part):
     slowed: Number
 
 
-class _Run(Part):
+class _HarvestRun(Part):
     seed: Count
     jobs: Count
     jobs_done: Annotated[Count, From(lambda of: int(of.done.sum()))]
@@ -36,7 +36,7 @@ class _Run(Part):
     service_slowed_seconds: Annotated[Number, From("slowed_seconds")]
     tail_proxy: Annotated[Number, From("tail")]
     tail_proxy_alone: Annotated[Number, From("tail_alone")]
-    vcpu_hours: Annotated[_Hours, From("hours")]
+    vcpu_hours: Annotated[_IdleHours, From("hours")]
 
 
 def _quantile(at: float) -> From:
@@ -46,7 +46,7 @@ def _quantile(at: float) -> From:
     return From(found)
 
 
-class _System(Part):
+class _HarvestSystem(Part):
     system: Text
     mean_seconds: Annotated[Number, From("mean")]
     median_seconds: Annotated[Number, _quantile(0.5)]
@@ -59,7 +59,7 @@ class _System(Part):
     no_class: Annotated[Number, From(lambda of: of.labels[0])]
     one_class: Annotated[Number, From(lambda of: of.labels[1])]
     several_classes: Annotated[Number, From(lambda of: of.labels[2])]
-    runs: list[_Run]
+    runs: list[_HarvestRun]
 
 
 class HarvestSimulationDocument(Document, title="hcloud harvest simulate"):
@@ -80,4 +80,4 @@ class HarvestSimulationDocument(Document, title="hcloud harvest simulate"):
     classes: Count
     short_up_to_seconds: Annotated[Number, From("lengths.short")]
     long_above_seconds: Annotated[Number, From("lengths.long")]
-    systems: list[_System]
+    systems: list[_HarvestSystem]

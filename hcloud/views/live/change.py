@@ -50,7 +50,7 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
 def totals(changes: ChangeSet) -> Iterator[str]:
     """How many come and go, and dollars an hour before and after."""
     if changes.blocking:
-        yield "nothing can be changed until this is resolved"
+        yield "hcloud changes nothing until you resolve this"
         return
     if changes.is_settled:
         standing = f"{counted(changes.standing, 'machine')} as planned"
@@ -126,6 +126,6 @@ def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
         )
         more = " and those of requests without an answer" if outcome.open else ""
         terminal.note(
-            f"{there}{more} may be running and cost money; the journal has all of it: hcloud apply continues, "
+            f"{there}{more} may be running and cost money; the journal lists them: hcloud apply continues, "
             "hcloud recover rebuilds a lost state"
         )

@@ -40,7 +40,7 @@ _AT_ONCE = 1 << 14
 def show_opened(opened: GoneOn, terminal: Terminal) -> None:
     """Say where a stream goes on, and tell what a crash kept from being told."""
     if opened.torn:
-        terminal.warn("the last line of the journal was torn; it is dropped, send its event again")
+        terminal.warn("the last line of the journal was incomplete and was dropped: send its event again")
     if opened.replayed:
         terminal.note(f"{counted(opened.replayed, 'event')} replayed, the last at {opened.last!r}")
     if opened.untold:

@@ -104,7 +104,7 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
     """All that somebody who watches wants to know, the most important first."""
     now, passed_by = moment.now, moment.passed_by
     shown: list[Shown | Figures] = [*_head(fold, now)]
-    shown += [Text(f"trouble with {trouble_line(*told)}", style="yellow") for told in moment.troubles.items()]
+    shown += [Text(f"problem with {trouble_line(*told)}", style="yellow") for told in moment.troubles.items()]
     if passed_by:
         named = ", ".join(passed_by[:SHOWN_QUEUE]) + (", ..." if len(passed_by) > SHOWN_QUEUE else "")
         shown.append(f"{counted(len(passed_by), 'job')} passed by, the engine places them by itself: {named}")
@@ -142,11 +142,11 @@ def advice_lines(advice: CommitmentsAdvised) -> Iterator[str]:
     )
     if advice.too_short:
         yield f"no recommendation yet: {advice.too_short}"
-        yield f"so far it would be {more}, from {seen}; {costs}"
+        yield f"preliminary: {more}, from {seen}; {costs}"
     elif advice.purchases:
         yield f"recommended from {seen}: {more}; {costs}. hcloud operate buys nothing: see 'hcloud commit'"
     else:
-        yield f"nothing more to commit to, from {seen}: {costs}"
+        yield f"no further commitment recommended, from {seen}: {costs}"
     yield from (f"  + {purchase}" for purchase in advice.purchases)
     yield from (f"  {note}" for note in advice.notes)
 

@@ -44,7 +44,9 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
         terminal.note(f"{counted(working, 'machine')} of live work beside these: hcloud operate status")
     if len(observed.strangers) > working:
         count = counted(len(observed.strangers) - working, "machine")
-        terminal.warn(f"{count} of this project belong to a state that is not here: hcloud recover, or hcloud gc")
+        terminal.warn(
+            f"{count} of this project belong to a state that does not exist here: use hcloud recover, or hcloud gc"
+        )
     if found.holder is not None:
         terminal.warn(f"locked: {found.holder}")
 

@@ -13,7 +13,7 @@ from hcloud.units import counted
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
-    from hcloud.model.holdings.state import MachineRecord, RememberedState, State
+    from hcloud.model.holdings.state import OwnedMachine, RememberedState, State
     from hcloud.views.console import Terminal
 
 NOTHING = "-"
@@ -47,7 +47,7 @@ def show_state(found: RememberedState, terminal: Terminal) -> None:
     _warn(found, terminal)
 
 
-def _row(record: MachineRecord) -> tuple[str, ...]:
+def _row(record: OwnedMachine) -> tuple[str, ...]:
     marks = [word for word, on in _marks(record) if on]
     intended = f"{record.intended.astimezone(UTC):%Y-%m-%d %H:%M}"
     return (
@@ -61,7 +61,7 @@ def _row(record: MachineRecord) -> tuple[str, ...]:
     )
 
 
-def _marks(record: MachineRecord) -> Iterator[tuple[str, bool]]:
+def _marks(record: OwnedMachine) -> Iterator[tuple[str, bool]]:
     yield "ending", record.ending
     yield "protected", record.protected
     yield "missed", record.missed_since is not None
@@ -78,7 +78,7 @@ def _lines(where: str, state: State) -> Iterator[tuple[str, str]]:
         yield "machines", str(len(state.records))
 
 
-def _record_lines(record: MachineRecord) -> Iterator[tuple[str, str]]:
+def _record_lines(record: OwnedMachine) -> Iterator[tuple[str, str]]:
     yield "machine", record.id
     yield "address", record.address or NOTHING
     yield "key", record.key or NOTHING

@@ -94,12 +94,12 @@ def _said(answer: ApplicationEstimate) -> Iterator[str]:
         yield f"smallest size that reaches the target for sure: {answer.size}"
     for aspect, row in answer.estimate.rows.items():
         alike = ", ".join(f"{n.app} {n.likeness:+.2f}" for n in row.neighbours)
-        yield f"{WORDS[aspect]}: {_error(row)}; most alike: {alike or 'none'}"
+        yield f"{WORDS[aspect]}: {_error(row)}; most similar: {alike or 'none'}"
     for aspect, failed in answer.profile.failures.items():
         for column, failure in failed.items():
             yield f"{WORDS[aspect]} {column}: it did not run there ({failure.why}, {failure.at:%Y-%m-%d})"
     for resource, why in answer.profile.unmeasurable.items():
-        yield f"{resource} was not measurable where it was profiled: {why}"
+        yield f"{resource} could not be measured on the profiled machine: {why}"
     for probe in answer.estimate.probes:
         yield f"too little is known of {WORDS[probe.aspect]}: measure {probe.column} next ({probe.why})"
 
@@ -110,7 +110,7 @@ def _type_said(answer: ApplicationEstimate) -> Iterator[str]:
         return
     fastest = answer.types[0].column
     if not answer.worth:
-        yield f"fastest type: {fastest}; the price book sells none of these types, so money is not compared"
+        yield f"fastest type: {fastest}; the price book has none of these types, so costs are not compared"
         return
     best, prices = answer.worth[0], answer.prices
     where = f"on demand in {', '.join(prices.regions)}, prices of {prices.oldest}"
@@ -126,7 +126,7 @@ def _type_said(answer: ApplicationEstimate) -> Iterator[str]:
 
 def _error(row: CompletedRow) -> str:
     if row.held_out_error is None:
-        return "every column is measured, so nothing is predicted"
+        return "all columns are measured, none predicted"
     points = row.aspect.is_interference
     error = f"{row.held_out_error:.1f} points" if points else f"{row.held_out_error:.1%}"
     return f"error {error} on applications held out"

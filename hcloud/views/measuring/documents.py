@@ -84,7 +84,7 @@ class ProfilesDocument(Document, title="hcloud profile list"):
     profiles: list[ProfilePart]
 
 
-class _Compared(Part):
+class _ComparedProfile(Part):
     aspect: Text
     column: Text
     left: _Measured | None
@@ -97,7 +97,7 @@ class ProfileComparisonDocument(Document, title="hcloud profile compare"):
 
     left: Annotated[Text, From("left.app")]
     right: Annotated[Text, From("right.app")]
-    lines: list[_Compared]
+    lines: list[_ComparedProfile]
 
 
 class _Predicted(Part):
@@ -112,7 +112,7 @@ class _Neighbour(Part):
     likeness: Number
 
 
-class _Row(Part):
+class _MeasuredRow(Part):
     held_out_error: Number | None
     neighbours: list[_Neighbour]
     columns: dict[str, _Predicted]
@@ -153,7 +153,7 @@ class _Answer(Part):
     size_for_target: Annotated[Text | None, From("size")]
     type_ranking: Annotated[list[_Ranked], From("types")]
     type_ranking_by_cost: Annotated[list[_Worth], From(_worth)]
-    aspects: Annotated[dict[str, _Row], From("estimate.rows"), _ASPECTS]
+    aspects: Annotated[dict[str, _MeasuredRow], From("estimate.rows"), _ASPECTS]
     unmeasurable: Annotated[dict[str, Text], From("profile.unmeasurable")]
     probes: Annotated[list[_Probe], From("estimate.probes")]
     surprises: list[Text]

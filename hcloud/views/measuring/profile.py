@@ -46,7 +46,7 @@ def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
         rows.append((p.app, p.kind.name.lower(), f"{p.metric.name}, {p.metric.unit}", *counts))
     names = ("app", "kind", "metric", "tolerated", "caused", "shapes")
     terminal.show(plain_of(Figures(names, rows, frozenset({3, 4, 5})), ("app", "metric")))
-    terminal.note(f"measured numbers of {len(profiles)} applications; 'hcloud profile show FILE' shows one")
+    terminal.note(f"{len(profiles)} applications; 'hcloud profile show FILE' shows the numbers of one")
 
 
 def show_comparison(comparison: ProfileComparison, terminal: Terminal) -> None:

@@ -23,7 +23,7 @@ LONG = 34  # ours: characters from which a cell's text breaks over lines
 
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
+class _HeatCell:
     """A cell of a table: its text, the element it is in, its role (told, since a phone shows rows as blocks), its
     classes and the name of its column, which stands before it there."""
 
@@ -78,14 +78,14 @@ def _anchors(sections: Sequence[PageSection]) -> list[str]:
     return made
 
 
-def _head(table: Figures) -> Iterator[_Cell]:
+def _head(table: Figures) -> Iterator[_HeatCell]:
     """The cells of a table's head; one without a name is no header."""
     for column, name in enumerate(table.names):
         kind = "number" if column in table.numbers else ""
-        yield _Cell(name, "th", "columnheader", kind) if name else _Cell(name, "td", "cell", kind)
+        yield _HeatCell(name, "th", "columnheader", kind) if name else _HeatCell(name, "td", "cell", kind)
 
 
-def _rows(table: Figures) -> Iterator[list[_Cell]]:
+def _rows(table: Figures) -> Iterator[list[_HeatCell]]:
     """The cells of a table's rows: the first text of each names its row."""
     columns = range(len(table.names))
     first = next((c for c in columns if c not in table.numbers), None)
@@ -93,8 +93,8 @@ def _rows(table: Figures) -> Iterator[list[_Cell]]:
     kinds = ["number" if c in table.numbers else "long" if c in long else "" for c in columns]
     for row in table.rows:
         yield [
-            _Cell(text, "th", "rowheader", kind)
+            _HeatCell(text, "th", "rowheader", kind)
             if column == first and text
-            else _Cell(text, "td", "cell", kind, table.names[column] if text else "")
+            else _HeatCell(text, "td", "cell", kind, table.names[column] if text else "")
             for column, (text, kind) in enumerate(zip(row, kinds, strict=True))
         ]

@@ -50,7 +50,7 @@ class _Price(Part):
     derived: Annotated[Text, From("offer.origin.derived")]
 
 
-class _Line(_Price, _Key):
+class _PriceRow(_Price, _Key):
     discount: Share | None
     break_even_utilisation: Annotated[Share | None, From("break_even")]
     age_days: Count
@@ -61,7 +61,7 @@ class OffersDocument(Document, title="hcloud pricing list and show"):
     """Offers; of one type also its prices that may not be used."""
 
     currency: Currency
-    offers: Annotated[list[_Line], From("lines")]
+    offers: Annotated[list[_PriceRow], From("lines")]
     quarantined: list[_Finding] = Field(default_factory=list)
 
 

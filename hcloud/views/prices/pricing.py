@@ -89,7 +89,7 @@ def show_comparison(comparison: PriceComparison, terminal: Terminal, limit: int)
     )
     if comparison.within:
         aside = counted(comparison.left_aside, "other offer")
-        terminal.show(Text(f"compared: what {comparison.within} covers ({comparison.scope}); {aside} left aside"))
+        terminal.show(Text(f"compared: what {comparison.within} covers ({comparison.scope}); {aside} ignored"))
     if len(comparison.changes) > limit:
         rest = counted(len(comparison.changes) - limit, "change")
         terminal.note(f"{rest} not shown; --limit shows more, -o json all")

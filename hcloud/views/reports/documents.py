@@ -252,7 +252,7 @@ class QualityDocument(Document, title="hcloud report quality"):
     notes: list[Text]
 
 
-class _Compared(Part):
+class _ComparedReport(Part):
     figure: Annotated[Text, From("name")]
     unit: Annotated[Text, choice_of(("$/h", "$/month", "share", "s", "vCPU"))]
     predicted: Amount | None
@@ -280,7 +280,7 @@ class AccuracyDocument(Document, title="hcloud report accuracy"):
     plan: NoText
     source: Text
     hours: Amount
-    figures: list[_Compared]
+    figures: list[_ComparedReport]
     effects: _Effects | None
     notes: list[Text]
 
@@ -294,10 +294,10 @@ def quality_csv(report: QualityReport) -> Written:
 
 def accuracy_csv(accuracy: Accuracy) -> Written:
     """A row a figure, then a row an effect."""
-    rows = [_cells(_Compared.model_validate(one)) for one in accuracy.figures]
+    rows = [_cells(_ComparedReport.model_validate(one)) for one in accuracy.figures]
     for name in ("price", "volume", "mix") if accuracy.effects is not None else ():
         rows.append([f"effect of {name}", "$/h", "", "", "", plain(getattr(accuracy.effects, name)), "", ""])
-    return csv_document(tuple(_Compared.model_fields), rows)
+    return csv_document(tuple(_ComparedReport.model_fields), rows)
 
 
 def _cells(part: Part) -> list[str]:

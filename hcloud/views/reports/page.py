@@ -44,7 +44,7 @@ def _key_figures(report: Report) -> tuple[KeyFigure, ...]:
     return (
         KeyFigure("effective cost", money(costs.effective), span_text(report)),
         KeyFigure("at list price", money(costs.list), f"savings rate {percent(saved.rate)}"),
-        KeyFigure("billed", money(costs.billed), "with what was paid for commitments"),
+        KeyFigure("billed", money(costs.billed), "with the payments for commitments"),
         KeyFigure("unused commitment", money(saved.unused), f"utilisation {percent(held.utilisation)}"),
     )
 

@@ -105,7 +105,7 @@ def accuracy_sections(accuracy: Accuracy) -> tuple[PageSection, ...]:
     span = format_span(float(accuracy.hours) * 3600)
     first, effects = accuracy.figures[0], accuracy.effects
     if effects is None:
-        words = f"journal {accuracy.source}, {span}: means of what was expected at decisions, and of what happened"
+        words = f"journal {accuracy.source}, {span}: mean expected at the decision, and mean measured"
         return (PageSection("Accuracy", (words,), tables=(_compared(accuracy.figures),), notes=accuracy.notes),)
     words = (
         f"plan {accuracy.plan} against {accuracy.source},"
@@ -184,10 +184,10 @@ def _parts(found: CostEffects) -> list[tuple[str, Decimal]]:
 
 def _said(found: CostEffects) -> str:
     if not found.difference:
-        return "no difference: the dollars of an hour came as planned"
+        return "no difference: the cost an hour is as planned"
     name, most = max(_parts(found), key=lambda part: abs(part[1]))
     verb = "more" if found.difference > 0 else "less"
-    return f"${abs(found.difference):,.2f}/h {verb} than the mix was planned to cost; most of it: {name} ({most:+,.2f})"
+    return f"${abs(found.difference):,.2f}/h {verb} than planned for the mix; main cause: {name} ({most:+,.2f})"
 
 
 def report_page(title: str, sections: tuple[PageSection, ...]) -> Page:

@@ -37,12 +37,12 @@ def savings_sections(report: Report) -> tuple[PageSection, ...]:
     costs = shown([found.costs])[0]
     parts = _parts(found, costs.list - costs.effective)
     rows = [
-        ("list price of what ran", money(costs.list), ""),
+        ("list price of usage", money(costs.list), ""),
         ("saved by commitments", money(parts[0]), _share(found.commitments, found.costs.list)),
         ("saved by spot", money(parts[1]), _share(found.spot, found.costs.list)),
         ("saved by other discounts", money(parts[2]), _share(found.sustained, found.costs.list)),
         ("effective cost", money(costs.effective), ""),
-        ("unused commitment in it", money(cents(found.unused)), _share(found.unused, found.costs.effective)),
+        ("of it unused commitment", money(cents(found.unused)), _share(found.unused, found.costs.effective)),
     ]
     where = Figures(("savings", "$", "share"), rows, frozenset((1, 2)))
     saved = money(costs.list - costs.effective)

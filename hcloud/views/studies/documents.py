@@ -200,7 +200,7 @@ class _Run(Part):
     charges: Annotated[list[_Charge], From("cost.charges")]
 
 
-class _Sized(Part):
+class _SizedRequests(Part):
     servers: Count
     vcpus: Number
     cost_per_ideal_hour: Annotated[_Hourly, From("dollars")]
@@ -214,7 +214,7 @@ class _Compared(Part):
     dropped: Annotated[Count, From("dropped.jobs")]
     dropped_work: Annotated[Number, From("dropped.work")]
     runs: list[_Run]
-    sized: _Sized | None
+    sized: _SizedRequests | None
 
 
 class SimulationDocument(Document, title="hcloud simulate and compare"):

@@ -108,7 +108,7 @@ def _notes(found: PromisedPlacement) -> Iterator[str]:
     if asked.busy is not None and free is not None and among_all is not None:
         share, candidates = _percent(asked.busy), found.size.candidates
         yield (
-            f"With {share} of the servers busy and the free ones sampled (over: free), the promise stays; to find"
+            f"With {share} of the servers busy and the free ones sampled (over: free), the promise holds; to find"
             f" {counted(candidates, 'free candidate')} takes {free.looks:,.0f} looks on average."
         )
         if free.found < candidates - 0.5:

@@ -255,7 +255,7 @@ def _sections() -> Iterator[tuple[str, list[Row]]]:
         ("mean wait", lambda m: _plain(m.service.waiting.mean, 1)),
         ("p95 wait", lambda m: _plain(m.service.waiting.p95, 1)),
         ("jobs queued on the reserve", lambda m: f"{m.service.queued.count:,}"),
-        ("p95 in that queue", lambda m: _plain(m.service.queued.p95, 1)),
+        ("p95 wait in that queue", lambda m: _plain(m.service.queued.p95, 1)),
         ("batch completion mean", lambda m: _plain(m.service.completion.mean, 0)),
         ("batch completion p95", lambda m: _plain(m.service.completion.p95, 0)),
     ]

@@ -12,7 +12,7 @@ from hcloud.units import counted
 from hcloud.views.lines import line_of
 
 if TYPE_CHECKING:
-    from hcloud.model.rehearsal import DemoStep, DemoTotals, Shown
+    from hcloud.model.rehearsal import DemoStep, DemoTotals, RehearsedStep
     from hcloud.views.console import Terminal
 
 INDENT = 2
@@ -39,7 +39,7 @@ def show_step(terminal: Terminal, number: int, step: DemoStep) -> None:
     terminal.show("", Text(f"{number}. {step.title}", style="bold cyan"), step.why)
 
 
-def show_result(terminal: Terminal, shown: Shown) -> None:
+def show_result(terminal: Terminal, shown: RehearsedStep) -> None:
     """The command line and what came of it."""
     ended = f"(killed: exit code {shown.exit_code})" if shown.exit_code > 128 else ""
     ended = f"(exit code {shown.exit_code})" if 0 < shown.exit_code <= 128 else ended
@@ -52,7 +52,7 @@ def show_result(terminal: Terminal, shown: Shown) -> None:
 def show_stand_in(terminal: Terminal, app: str) -> None:
     """That a profile measured elsewhere is used, and why."""
     terminal.show(
-        "That is too little to go on with: this machine is too busy, or cannot keep programs apart, to measure in "
+        "This measurement is too weak: the machine is too busy, or cannot isolate programs, to measure in "
         f"seconds. What follows uses a bundled profile of a program that does much the same ({app}), measured for "
         "three minutes elsewhere."
     )

@@ -23,7 +23,7 @@ def show_written(path: Path, *, has_workload: bool, terminal: Terminal) -> None:
     trace = "" if has_workload else " TRACE.csv"
     terminal.note(f"written: {path}")
     if not has_workload:
-        terminal.note("next: name a workload in it (workload.path), or give one to 'hcloud plan'")
+        terminal.note("next: set workload.path in it, or pass a file to 'hcloud plan'")
     terminal.note(f"then: hcloud validate{f' {path}' if where else ''}")
     terminal.note(f"      hcloud plan{trace}{where}")
 

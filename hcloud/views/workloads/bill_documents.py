@@ -38,7 +38,7 @@ class _Origin(Part):
     said: dict[str, Count]
 
 
-class _Line(Part):
+class _BillRow(Part):
     kind: Annotated[Text, choice_of(LineKind), From(lambda of: of[0])]
     rows: Annotated[Count, From(lambda of: of[1].rows)]
     cost: Annotated[Amount, From(lambda of: of[1].cost)]
@@ -59,7 +59,7 @@ def _covered(usage: BilledUsage) -> dict[str, float]:
     return {str(option): float(hours.sum()) for option, hours in usage.covered.items()}
 
 
-class _Kind(Part):
+class _BilledKind(Part):
     provider: Annotated[Text, choice_of(Provider), From("kind.provider")]
     service: Annotated[Text, choice_of(Service), From("kind.service")]
     account: Annotated[Text, From("kind.account")]
@@ -77,7 +77,7 @@ class _Kind(Part):
     spot_cost: Amount
 
 
-class _Commitment(Part):
+class _BilledCommitment(Part):
     id: Text
     provider: Annotated[Text, choice_of(Provider)]
     option: Annotated[Text, choice_of(PurchaseOption)]
@@ -105,11 +105,11 @@ class BillDocument(Document, title="hcloud workload show, of a bill"):
     bill: _Origin
     currency: Currency
     total: Annotated[Amount, From("bill.total")]
-    lines: Annotated[list[_Line], From(lambda of: list(of.bill.lines.items()))]
+    lines: Annotated[list[_BillRow], From(lambda of: list(of.bill.lines.items()))]
     coverage: Annotated[Share | None, From("usage.coverage")]
     utilisation: Share | None
     effective_savings_rate: Share | None
     usage: _Usage
     by: Annotated[dict[str, list[_Usage]], Keys(tuple(DIMENSIONS), all_of_them=True)]
-    kinds: Annotated[list[_Kind], From("bill.usage")]
-    commitments: list[_Commitment]
+    kinds: Annotated[list[_BilledKind], From("bill.usage")]
+    commitments: list[_BilledCommitment]

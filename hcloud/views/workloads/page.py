@@ -23,7 +23,7 @@ def workload_page(summary: Summary) -> Page:
     sections = (
         PageSection("Demand", figures=(series_picture(chart_of(summary)).figure(),)),
         PageSection("Figures", tables=(summary_figures(summary),)),
-        *([PageSection("What was done to it", tables=tables)] if (tables := tuple(treatment(of))) else []),
+        *([PageSection("Repairs", tables=tables)] if (tables := tuple(treatment(of))) else []),
     )
     return Page(of.name, lead, sections, key)
 

@@ -7,7 +7,7 @@ from hcloud.units import format_span
 
 _WHY = {
     WindowRule.ASKED: "as asked",
-    WindowRule.SHORTER: "all there is, which is less than asked",
+    WindowRule.SHORTER: "the whole trace, which is shorter than requested",
     WindowRule.TRACE: "up to the end that the trace states",
     WindowRule.ARRIVALS: "up to the last submission",
     WindowRule.STANDING: "the time that its jobs run: they outlast their submissions",

@@ -173,7 +173,7 @@ def test_state_is_kept_across_restarts(feed: Feed, tmp_path: Path) -> None:
         (("--strategy", "XX"), "there is no strategy"),
         (("--strategy", "OdM", "--provider", "ibm"), "must be one of aws, gcp, azure"),
         (("--strategy", "OdM", "--provider", "aws"), "needs --region"),
-        (("--strategy", "OdM", "--types", "x.yaml", "--provider", "aws"), "--types stands instead"),
+        (("--strategy", "OdM", "--types", "x.yaml", "--provider", "aws"), "--types replaces"),
     ],
 )
 def test_what_cannot_be_asked_for(words: tuple[str, ...], said: str, feed: Feed) -> None:

@@ -144,7 +144,7 @@ def test_what_cannot_be_compared_is_told(
     [
         ("format_version", "2.0", "format_version '2.0'"),
         ("currency", "EUR", "EUR"),
-        ("after", {"hourly": "1.00"}, "its parts come to"),
+        ("after", {"hourly": "1.00"}, "its parts add up to"),
         ("after", {"monthly": "1.00"}, "dollars a month"),
         ("workload", {"mean_cores": float("nan")}, "no number"),
     ],

@@ -65,7 +65,7 @@ def test_its_pictures_are_drawn_into_a_folder(plan: Path, kind: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--out", "page.txt"], r"ends in \.html"),
+        (["--out", "page.txt"], r"end in \.html"),
         (["--out", "nowhere/page.html"], "there is no folder nowhere"),
         (["--out", "link.html"], "symbolic link"),
         (["--pictures", "plan.json"], "is no folder"),

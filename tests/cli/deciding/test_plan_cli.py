@@ -124,7 +124,7 @@ def test_out_and_explain(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["explain", str(plan_file), bought.address, "--full"]) == 0
     assert "pays where an instance is in use more than" in capsys.readouterr().out
     assert run(["explain", str(plan_file), "aws/us-east-1/m7i.4xlarge"]) == 0
-    assert "its cheapest plan for the same demand costs more" in capsys.readouterr().out
+    assert "the cheapest plan with it costs more for the same demand" in capsys.readouterr().out
     assert run(["explain", str(plan_file), "--full"]) == 0
     assert "planning.horizon" in capsys.readouterr().out
     assert run(["explain", str(plan_file), "aws/moon/x"]) == 64
@@ -170,7 +170,7 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["plan"], 64, "no workload is named"),
+        (["plan"], 64, "no workload given"),
         (["plan", "nowhere.csv"], 1, "nowhere.csv"),
         (["plan", "scenario:mars"], 64, "mars"),
         (["plan", "-f", EXAMPLE, "--provider", "ibm"], 64, "must be one of aws, gcp, azure"),
@@ -240,7 +240,7 @@ def test_jobs_that_need_gpus_are_left_out_and_counted(tmp_path: Path, capsys: py
     path.write_text("submit,duration,cores,gpus\n0,90000,16,0\n0,90000,64,8\n80000,9,1,0\n", encoding="utf-8")
     assert run(["plan", str(path), *NOW, "--family", "m6i", "-o", "json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    assert plan["workload"]["left_out"] == {"asks for GPUs, which are not planned for: 80.0% of the core-hours": 1}
+    assert plan["workload"]["left_out"] == {"asks for GPUs, which hcloud does not plan: 80.0% of the core-hours": 1}
     assert plan["workload"]["peak_cores"] < 18
     assert any("GPU" in w for w in plan["warnings"])
     path.write_text("submit,duration,cores,gpus\n0,90000,64,8\n", encoding="utf-8")

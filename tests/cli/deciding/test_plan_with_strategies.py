@@ -187,15 +187,15 @@ def test_the_same_flags_give_the_same_bytes(trace: Path, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--qos", "0.9"), "--qos is about simulated strategies, and none is named"),
-        (("--frontier",), "--frontier is about simulated strategies"),
-        (("--picture", "x.png"), "--picture is about simulated strategies"),
+        (("--qos", "0.9"), "--qos needs a simulated strategy, and none is given"),
+        (("--frontier",), "--frontier needs a simulated strategy"),
+        (("--picture", "x.png"), "--picture needs a simulated strategy"),
         (("--strategy", "HX"), "there is no strategy 'HX'"),
         (("--strategy", "HF", "--qos", "2"), "Invalid value for '--qos'"),
         (("--strategy", "HF", "--budget", "0"), "operation.budget"),
         (("--region", "us-est-1"), "did you mean us-east-1?"),
         (("--strategy", "HF", "--cloud-model", "mars"), "there is no cloud"),
-        (("--strategy", "HF", "--picture", "front.gif"), "write to a name that ends in"),
+        (("--strategy", "HF", "--picture", "front.gif"), "the file name must end in"),
     ],
 )
 def test_bad_flags_say_what_to_do(
@@ -209,4 +209,4 @@ def test_a_demand_series_cannot_be_simulated(tmp_path: Path, capsys: pytest.Capt
     path = tmp_path / "series.csv"
     path.write_text("timestamp,cores\n" + "".join(f"{h * 3600},{20 + h % 5}\n" for h in range(48)), "utf-8")
     assert run(["plan", str(path), "--strategy", "HF", *NOW]) == 64
-    assert "a demand series cannot be simulated" in capsys.readouterr().err
+    assert "a demand series has no jobs" in capsys.readouterr().err

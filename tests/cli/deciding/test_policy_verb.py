@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from plan_figures import MADE
 
 from hcloud.cli.main import run
-from hcloud.model.plans.gate import Check, Finding, Level, Rule, Status, Verdict
+from hcloud.model.plans.gate import Check, Finding, GateRule, Level, Status, Verdict
 from hcloud.readers.rules import rules_schema
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.store.diff_codec import verdict_schema
@@ -191,7 +191,7 @@ def test_a_report_replaces_a_report_and_nothing_else(folder: Path, checked: Chec
 words = st.text(min_size=1, max_size=30)
 findings = st.builds(
     Finding,
-    st.builds(Rule, words, st.sampled_from(Check), st.sampled_from(Level), required=st.booleans(), why=words),
+    st.builds(GateRule, words, st.sampled_from(Check), st.sampled_from(Level), required=st.booleans(), why=words),
     st.sampled_from(Status),
     words,
     words,
@@ -225,7 +225,7 @@ def test_L2_names_of_rules_do_nothing_in_markdown(checked: Checked) -> None:
 
 def test_a_verdict_fits_beside_a_difference() -> None:
     def finding(index: int) -> Finding:
-        rule = Rule(f"{index} " + "|" * 70, Check.MONTHLY)
+        rule = GateRule(f"{index} " + "|" * 70, Check.MONTHLY)
         return Finding(rule, Status.FAILED, "<" * 500, "@" * 500, where=("&" * 500,) * 9, advice="do")
 
     out = markdown_verdict(Verdict("p", "r", tuple(map(finding, range(500)))))

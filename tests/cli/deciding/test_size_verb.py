@@ -146,7 +146,7 @@ def test_servers_under_pressure_do_less(at_home: Path, capsys: pytest.CaptureFix
 
 def test_best_effort_rents_nothing(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sized("none") == 0
-    assert "It takes what others leave and is evicted first" in capsys.readouterr().out
+    assert "It uses spare capacity and is evicted first" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,6 @@ def test_the_flag_and_the_key_say_otherwise(
     workload = json.loads(capsys.readouterr().out)["workload"]
     assert (workload["mean_cores"], workload["window"]["rule"]) == (11.0, "shorter")
     assert run(["workload", "show", str(drained), "--window", "1w"]) == 0
-    assert "all there is, which is less than asked" in " ".join(capsys.readouterr().out.split())
+    assert "the whole trace, which is shorter than requested" in " ".join(capsys.readouterr().out.split())
     assert run(["plan", str(drained), "--window", "tomorrow"]) == 64
     assert "START..END" in capsys.readouterr().err

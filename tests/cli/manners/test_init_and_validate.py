@@ -78,7 +78,7 @@ def test_it_never_replaces_a_file_unasked(home: Path, capsys: pytest.CaptureFixt
     mine.write_text("planning:\n  seed: 7\n", encoding="utf-8")
     assert run(["init"]) == 1
     said = capsys.readouterr()
-    assert "already there" in said.err
+    assert "already exists" in said.err
     assert "--force" in said.err
     assert mine.read_text(encoding="utf-8") == "planning:\n  seed: 7\n"
     assert run(["init", "--force"]) == 0
@@ -173,7 +173,7 @@ def test_a_sound_configuration(home: Path, capsys: pytest.CaptureFixture[str]) -
 def test_what_init_writes_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init"]) == 0
     assert run(["validate"]) == 0
-    assert "none is named" in capsys.readouterr().out
+    assert "none configured" in capsys.readouterr().out
 
 
 def test_all_problems_are_shown_together(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

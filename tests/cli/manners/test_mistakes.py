@@ -218,7 +218,7 @@ def test_a_trace_without_memory_is_planned_and_told(told: Told) -> None:
     columns_changed(lambda row: row[:4] + row[5:])
     code, _, said = told(f"plan other.csv -q {' '.join(NOW)}")
     assert code == 0
-    assert "the workload says nothing of memory; assumed: 4 GiB per vCPU (workload.options.memory_per_core)" in said
+    assert "the workload has no memory column; assumed: 4 GiB per vCPU (workload.options.memory_per_core)" in said
 
 
 def test_other_names_of_the_columns_that_are_needed_are_met_with_what_reads_them(told: Told) -> None:
@@ -313,7 +313,7 @@ def test_a_full_disk_is_said_in_a_sentence_and_leaves_nothing_behind(line: str, 
     assert (code, out) == (1, "")
     assert "full/" in said
     assert "cannot be written: no space left on device" in said
-    assert "hint: make room there, or name another place; what stood there before is unchanged" in said
+    assert "hint: free some space, or choose another place; the old file is unchanged" in said
     assert left == ["other"]
 
 
@@ -353,7 +353,7 @@ def test_missing_credentials_say_whose_and_how_to_get_new_ones(told: Told, monke
     assert "aws sso login" in said
     code, _, said = told("status --cloud gcp")
     assert code == 64
-    assert "no project is named" in said
+    assert "no project is configured" in said
     assert "set GOOGLE_CLOUD_PROJECT" in said
 
 
@@ -393,7 +393,7 @@ def test_another_account_than_the_configurations(told: Told, monkeypatch: pytest
 def test_apply_without_a_plan_and_without_a_cloud(told: Told) -> None:
     code, _, said = told("apply")
     assert code == 64
-    assert "no cloud is named hint: --cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml" in said
+    assert "no cloud given hint: --cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml" in said
 
 
 def test_a_stale_plan_says_what_moved_and_what_to_do(told: Told) -> None:
@@ -413,7 +413,7 @@ def test_a_plan_begins_one_state_only(told: Told) -> None:
     for resume in ("", " --resume"):
         code, _, said = told(f"apply plan.json -y --state elsewhere{resume}")
         assert code == 4
-        assert "would begin a state in another place" in said
+        assert "was made for another state location" in said
         assert "plan again here" in said
         assert not Path("elsewhere").exists()
     assert told("apply plan.json -y")[0] == 0

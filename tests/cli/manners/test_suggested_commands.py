@@ -38,7 +38,7 @@ FILES = {
     ),
     "machines in percent": (
         "timestamp,web-1,web-2\n" + rows("{time},{n},3"),
-        "nothing says what the values of 'web-1'",
+        "the unit of 'web-1' is unknown",
     ),
     "machines and a total": ("Time,web-1,web-2,Total\n" + rows("{time},{n}%,3%,7%"), "column 'Total' is no machine"),
     "rows of machines": (

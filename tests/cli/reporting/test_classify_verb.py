@@ -226,7 +226,7 @@ def test_L5_a_pickle_in_place_of_a_matrix_is_refused_unread(
         ("[]", "no mapping 'matrices'"),
         ('{"format_version": "2.0", "matrices": {}}', "cannot be read"),
         ('{"format_version": "1.0", "matrices": {}}', "holds no matrix"),
-        ('{"format_version": "1.0", "matrices": {"mood": {}}}', "is none of"),
+        ('{"format_version": "1.0", "matrices": {"mood": {}}}', "is not one of"),
         ('{"format_version": "1.0", "matrices": {"tolerated": {}}}', "must have apps"),
         (
             '{"format_version": "1.0", "matrices": {"tolerated": {"apps": ["a"], "columns": ["llc"], "values": [[101]],'
@@ -296,7 +296,7 @@ def test_a_plan_buys_what_the_profiles_say_is_needed(
     saved_vcpus = asked["workload"]["mean_cores"] - needed["workload"]["mean_cores"]
     assert saved_vcpus == pytest.approx(10 * 6, abs=0.5)  # ten flat services at two vCPUs instead of eight
     assert float(needed["after"]["monthly"]) < float(asked["after"]["monthly"])
-    assert "41 jobs of the workload have no profile, so as asked for: etl" in needed["warnings"]
+    assert "41 jobs of the workload have no profile: as requested: etl" in needed["warnings"]
     assert run(["explain", str(target), "--full"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "profiles.folder flat 10 from 8 to 2 vCPU (measured)" in told

@@ -68,7 +68,7 @@ def test_the_screen_says_what_is_unknown(pool: Path, capsys: Capture) -> None:
     told = " ".join(capsys.readouterr().out.split())
     assert "60 blocks in 3 copies on 54 servers of 27 tenants in 14 environments, 2 seeds each." in told
     assert "Blocks lost are unknown: --reimages names a log of reimages." in told
-    assert "Accesses that fail are unknown" in told
+    assert "Failed accesses are unknown" in told
     assert run(["harvest", "replicas", *KNOWN, *FEW, "-o", "md"]) == 0
     assert "| history |" in capsys.readouterr().out
 

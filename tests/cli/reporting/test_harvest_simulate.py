@@ -139,4 +139,4 @@ def test_too_little_history_is_not_guessed(tmp_path: Path, capsys: Capture) -> N
     assert "the history is 2 days long" in told
     code, told = refused(capsys, str(util), *FEW)
     assert code == 9
-    assert "how many vCPUs" in told
+    assert "the vCPUs of" in told

@@ -108,7 +108,7 @@ def test_list_as_csv_can_be_imported_again(capsys: Capture, tmp_path: Path) -> N
         (("import", OWN, "--date", "soon"), 64, "not a day"),
         (("import", str(CASES / "two_columns.csv")), 1, "which region"),
         (("import", str(CASES)), 1, "is a directory, not a regular file"),
-        (("diff", "bundled", "user"), 64, "no prices of your own"),
+        (("diff", "bundled", "user"), 64, "you have stored no prices"),
         (("refresh", "--provider", "aws", "--region", "us-east-1", "--endpoint", "http://x.example"), 64, "encrypted"),
         (("refresh", "--provider", "gcp", "--region", "us-central1"), 1, "API key"),
     ],
@@ -206,7 +206,7 @@ def test_a_book_is_compared_with_a_file_where_the_file_has_prices(capsys: Captur
     out, _ = pricing(capsys, "diff", "bundled", str(region))
     assert "1 added, 0 removed, 1 changed, 0 unchanged" in out
     assert "covers (2 types in 1 region);" in " ".join(out.split())
-    assert "other offers left aside" in " ".join(out.split())
+    assert "other offers ignored" in " ".join(out.split())
     read = document(capsys, "diff", str(region), "bundled")
     assert (read["within"], len(rows(read, "changes"))) == (str(region), 2)
 

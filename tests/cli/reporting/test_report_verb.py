@@ -198,7 +198,7 @@ def test_a_machine_the_cloud_shows_no_more_is_named(rented: Path, capsys: Said) 
         ground.cloud.terminate([m.id for m in ground.cloud.machines("") if m.address == "web"])
     assert run(["fake", "wait", "30d"]) == 0
     found = document(capsys, "cost", "--by", "app", "--from", since)
-    assert "of 3 machines the cloud told no end" in str(found["notes"])
+    assert "of 3 machines the cloud reported no end" in str(found["notes"])
     assert "2 machines still running" in str(found["notes"])
 
 
@@ -234,7 +234,7 @@ def test_what_the_configuration_says_is_owned_covers_what_is_rented(rented: Path
         (["cost", "--from", "1.11."], 64, "not a day"),
         (["cost", "--month", "9999-12"], 64, "1970 to 9900"),
         (["cost", "--to", "0001-01-01"], 64, "1970 to 9900"),
-        (["cost", "--from", "2026-11-05", "--to", "2026-11-05"], 64, "end before it begins"),
+        (["cost", "--from", "2026-11-05", "--to", "2026-11-05"], 64, "end before it starts"),
         (["cost", "--from", "2126-11-05"], 64, "still to come"),
         (["cost", "--provider", "aws"], 64, "about a journal"),
         (["cost", "--cloud", "local"], 64, "nothing to report"),

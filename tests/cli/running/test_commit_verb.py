@@ -76,7 +76,7 @@ def approval(path: Path) -> list[str]:
 def test_recommend_says_what_why_and_how_to_get_out_again(plan: Path, home: Path, said: Said) -> None:
     assert run(["commit", "recommend", str(plan), *NOW]) == 0
     out, err = said()
-    for words in ("wanted", "held", "buy", "break-even", "getting out", "if demand changes", "over the terms"):
+    for words in ("wanted", "held", "buy", "break-even", "early exit", "if demand changes", "over the terms"):
         assert words in out
     assert "the oldest price" in err
     assert max(map(len, out.splitlines())) <= 100
@@ -110,7 +110,7 @@ def test_plan_apply_list_in_a_pipeline(plan: Path, home: Path, said: Said) -> No
     assert [c["ledger"]["outcome"] for c in document["commitments"]] == ["bought"] * len(made.items)
     assert [c["cloud"]["state"] for c in document["commitments"]] == ["active"] * len(made.items)
     assert run(["commit", "list", *NOW]) == 0
-    assert "no cloud was asked" in said()[1]
+    assert "not compared with an account" in said()[1]
     assert run(["commit", "plan", str(plan), "--out", "more.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]) == 0
     assert "nothing to buy" in said()[0]
     more = ["plan", "-f", EXAMPLE, "--cloud", "fake:fake.yaml", "--state", str(home / ".hcloud"), "-o", "json", *NOW]

@@ -75,7 +75,7 @@ def test_a_fake_listens_and_its_ledger_tells_what_an_apply_did(
         assert run(["doctor", "--cloud", "aws", "--json"]) == 0
         checks = {c["name"]: c for c in json.loads(capsys.readouterr().out)["checks"]}
         assert checks["credentials"]["status"] == "ok"
-        assert checks["machines"]["message"] == "2 with a tag of ours can be seen"
+        assert checks["machines"]["message"] == "2 with an hcloud tag are visible"
         assert checks["clock"]["status"] == "ok"
         monkeypatch.setenv("HYC_LIVE__ACCOUNT", "'999999999999'")
         assert run(["apply", "-y"]) == 4
@@ -91,7 +91,7 @@ def test_doctor_says_what_is_missing_and_what_that_keeps_from_working(
     assert run(["doctor", "--cloud", "fake:faults.yaml", "--json"]) == 1
     checks = {c["name"]: c for c in json.loads(capsys.readouterr().out)["checks"]}
     assert checks["machines"]["status"] == "error"
-    assert "what cannot be seen is not made" in checks["machines"]["details"][0]
+    assert "no 'plan --cloud' and no 'apply'" in checks["machines"]["details"][0]
     assert checks["commitments"]["status"] == "warning"
     Path("faults.yaml").write_text("rules: [{on: scope, answer: expired-credentials}]\n", encoding="utf-8")
     assert run(["doctor", "--cloud", "fake:faults.yaml", "--json"]) == 1

@@ -19,7 +19,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.usecases.live.ground import CloudSelection, opened
-from hcloud.usecases.live.operating.operate import Operation
+from hcloud.usecases.live.operating.operate import OpenedWork
 from hcloud.usecases.live.operating.setup import Policy, setup_for
 from hcloud.usecases.workloads.sources import open_prices
 
@@ -168,7 +168,7 @@ class Asked:
         return self._left < 0
 
 
-def _some_steps(operation: Operation) -> None:
+def _some_steps(operation: OpenedWork) -> None:
     """Until the reserve is ordered and there."""
     for _ in range(200):
         operation.loop.step()

@@ -128,7 +128,7 @@ def test_two_controllers_and_a_stop(here: Path, capsys: pytest.CaptureFixture[st
     assert main.run(["operate", "cancel", "bb"]) == 64
     assert "job bb is not known; did you mean b?; nothing was cancelled" in capsys.readouterr().err
     assert main.run(["operate", "cancel", "nobody", "--ahead"]) == 0
-    assert "not known yet" in capsys.readouterr().err
+    assert "not submitted yet" in capsys.readouterr().err
     assert main.run(["operate", "cancel", "a"]) == 0
     assert main.run(["operate", "stop"]) == 0
     out, err = running.communicate(timeout=30)
@@ -192,7 +192,7 @@ def test_stopping_what_is_over_changes_nothing(here: Path, capsys: pytest.Captur
     told = capsys.readouterr()
     assert "jobs: 1 completed" in told.out
     assert "1 machine launched" in told.out
-    assert "no work goes on there" in " ".join(told.err.split())
+    assert "no work is running there" in " ".join(told.err.split())
     assert main.run(["operate", "run"]) == 64
     assert main.run(["operate", "run", "nosuch.csv"]) == 1
     Path("jobs.csv").write_text("id,command\na,true\n")
@@ -229,7 +229,7 @@ def test_a_request_to_a_controller_that_is_busy_does_not_say_that_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(operate_asking, "ANSWER_SECONDS", 0.0)
-    assert "no controller works there now" in operate_asking.ask(str(tmp_path), "stop")
+    assert "no controller is running" in operate_asking.ask(str(tmp_path), "stop")
     lock = lock_of_work(str(tmp_path))
     assert lock is not None
     with lock.hold("hcloud operate"):
@@ -272,7 +272,7 @@ def test_a_reserve_beyond_the_limits_is_refused(here: Path, capsys: pytest.Captu
 def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["status"], ["explain", "--job", "a"]):
         assert main.run(["operate", *words]) == 64
-        assert "nothing was ever operated there" in capsys.readouterr().err
+        assert "'hcloud operate' has never run there" in capsys.readouterr().err
     Path("jobs.csv").write_text("id,command\na,\nb,true\nb,false\n")
     assert main.run(["operate", *RUN]) == 1
     told = capsys.readouterr().err

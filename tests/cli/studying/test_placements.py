@@ -81,7 +81,7 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
     [
         (("simulate", *LOCAL, "--placement", "tarcl"), "there is no placement 'tarcl'; did you mean tarcil?"),
         (("compare", *LOCAL, "--size-for", "1"), "a share of jobs above 0 and below 1"),
-        (("compare", *LOCAL, "--size-for", "0.9", "--load", "0.5,0.8"), "--size-for is of one load"),
+        (("compare", *LOCAL, "--size-for", "0.9", "--load", "0.5,0.8"), "--size-for needs one load"),
         (("sweep", "scenario:static", "--strategy", "SR+tarcil", "--vary", "placement.candidates=0"), "from 1 to 1024"),
         (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.agents=0"), "a whole number from 1 to 1000"),
         (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.quality=1"), "must lie below 1"),
@@ -149,7 +149,7 @@ VECTOR = "1 2 3 4 5 6 7 8 9 10"
 @pytest.mark.parametrize(
     ("columns", "cell", "said"),
     [
-        ("", "", ["interference was drawn by chance (cloud paper): the trace states none"]),
+        ("", "", ["interference is random (cloud model paper): the trace has no interference data"]),
         (",causes", f",{VECTOR}", ["tolerance of 2 jobs is assumed: 99 points less than what each causes"]),
         (",causes,tolerates", f",{VECTOR},{VECTOR}", []),
     ],
@@ -165,7 +165,7 @@ def test_reports_say_what_of_interference_was_drawn(
         assert run(["compare", *words, "--seeds", "1", *form]) == 0
         told = " ".join(capsys.readouterr().out.split())
         assert all(sentence[1:] in told for sentence in said)
-        assert said or "drawn by chance" not in told
+        assert said or "interference is random" not in told
 
 
 def test_a_strategy_shows_where_the_numbers_of_its_placement_come_from(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def test_guesses_of_a_series_are_warned_of_next_to_short_history_until_they_are_
     words = ["plan", str(tmp_path / "util.csv"), *M6I, "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
     assert run(words) == 1
     told = " ".join(capsys.readouterr().err.split())
-    assert "nothing says how many vCPUs a machine has: the values are percent of one (from the file's name)" in told
+    assert "the number of vCPUs of a machine is unknown: the values are percent of one (from the file's name)" in told
     assert "util.csv --set series_cores=4" in told
     assert run([*words, "--set", f"{prefix}series_cores=64"]) == 0
     history, value = load_plan(tmp_path / "plan.json").warnings[:2]
@@ -53,7 +53,7 @@ def test_the_vcpus_that_a_whole_series_hangs_on_are_warned_of(
     words = ["plan", str(tmp_path / "series.csv"), *M6I, "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
     assert run(words) == 0
     told = [warning for warning in load_plan(tmp_path / "plan.json").warnings if key in warning]
-    assert told == [f"the workload does not say what its values are; assumed: {said} (--set {key}=...)"]
+    assert told == [f"the file does not state the unit of its values; assumed: {said} (--set {key}=...)"]
     assert run([*words, "--set", f"{key}=64"]) == 0
     assert not any(key in warning for warning in load_plan(tmp_path / "plan.json").warnings)
 

@@ -84,7 +84,7 @@ def test_a_plan_for_another_market_is_simulated_there(market: tuple[str, str]) -
 def test_what_the_plan_says_is_not_said_again(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for verb in ("simulate", "compare"):
         assert run([verb, "plan.json", "--provider", "gcp", "--pool", "3", *NOW]) == 64
-        assert "--provider, --pool: the plan says that" in " ".join(capsys.readouterr().err.split())
+        assert "--provider, --pool: the plan already sets that" in " ".join(capsys.readouterr().err.split())
 
 
 def test_an_audit_of_a_plans_fleet(made: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -147,7 +147,7 @@ def test_a_demand_series_has_no_jobs(tmp_path: Path, capsys: pytest.CaptureFixtu
     series = tmp_path / "series.csv"
     series.write_text("timestamp,value\n" + "".join(f"2026-01-01 {h:02}:00:00,{5 + h}\n" for h in range(24)))
     assert run("simulate", str(series), "--format", "series", "--set", "series_value=cores") != 0
-    assert "holds no jobs" in capsys.readouterr().err
+    assert "has no jobs" in capsys.readouterr().err
 
 
 def test_the_paper_cloud_is_the_default_and_a_market_brings_its_own(

@@ -212,7 +212,7 @@ def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
         (("--vary", "strategy=HX,HM", "--vary", "pool=1"), "did you mean HM?"),
         (("--vary", "limits.hard=0.1", "--strategy", "HM"), "must lie from soft_floor"),
         (("--vary", "pool=3", "--scheduler", "tcp://127.0.0.1:1"), "--scheduler goes with --engine dask"),
-        (("--vary", "pool=3", "--picture", "a.gif"), "write to a name that ends in"),
+        (("--vary", "pool=3", "--picture", "a.gif"), "the file name must end in"),
         (("--vary", "pool=1000000", "--vary", "seed=" + ",".join(map(str, range(200_001)))), "are more than"),
     ],
 )

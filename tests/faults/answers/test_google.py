@@ -161,7 +161,7 @@ def test_D4_a_throttled_end_says_so_and_what_was_accepted_is_not_sent_again(rig:
 
 def test_D6_an_order_whose_end_is_throttled_is_not_known_rather_than_refused(rig: GoogleRig) -> None:
     rig.fault("throttled", WAIT)
-    with pytest.raises(UnknownOutcomeError, match="was taken"):
+    with pytest.raises(UnknownOutcomeError, match="was accepted"):
         rig.cloud().launch(order(rig))
     settled(rig)
 

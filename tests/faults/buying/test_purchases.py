@@ -449,7 +449,7 @@ def test_I5_each_closed_gate_refuses_in_its_own_words_before_the_cloud_is_asked(
             shop.apply(plan, gates)
         assert caught.value.exit_code == 3
     assert len(shop.cloud.ledger.requests) == asked
-    with pytest.raises(DeniedByGuardError, match="no ceiling"):
+    with pytest.raises(DeniedByGuardError, match="ceiling is not set"):
         shop.apply(plan, replace(OPEN, ceiling=None))
     assert shop.asked == 0
 

@@ -215,7 +215,7 @@ def test_H4_an_older_version_is_read_as_strictly(key: str) -> None:
     document[key] = [1]
     with pytest.raises(InputError, match=r"old\.json"):
         decode_state(json.dumps({**document, "checksum": checksum(document)}).encode(), "old.json")
-    with pytest.raises(InputError, match="changed by hand"):
+    with pytest.raises(InputError, match="edited or damaged"):
         decode_state((CASES / "0.9.json").read_bytes().replace(b"pool-1", b"pool-9"), "old.json")
 
 
@@ -269,7 +269,7 @@ def test_H6_a_change_by_hand_is_noticed_and_every_problem_told() -> None:
     with pytest.raises(InputError) as error:
         decode_state(edited(change, right_sum=False), "dir/state.json")
     assert {p.where for p in error.value.problems} == {"checksum", "scope.cloud", "generation"}
-    with pytest.raises(InputError, match="changed by hand"):
+    with pytest.raises(InputError, match="edited or damaged"):
         decode_state(edited(lambda d: d.update(serial=99), right_sum=False), "dir/state.json")
 
 

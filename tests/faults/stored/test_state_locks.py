@@ -191,7 +191,7 @@ def test_a_note_that_is_half_written_locks_all_the_same(tmp_path: Path) -> None:
         note = (tmp_path / "state" / "lock").read_bytes()
         (tmp_path / "state" / "lock").write_bytes(note[:40])
         other = FileStateStore(tmp_path / "state")
-        with pytest.raises(LockedError, match="has not said yet"), other.locked("destroy"):
+        with pytest.raises(LockedError, match="has not written its name yet"), other.locked("destroy"):
             pass
         holder = other.holder()
         assert holder is not None

@@ -19,7 +19,7 @@ from hcloud.model.holdings.live import (
     Owner,
     Scope,
 )
-from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, MachineRecord, State
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, OwnedMachine, State
 from hcloud.store.records.intent_codec import Entry, Head, read_lines, written
 from hcloud.store.states.codec import decode_state
 from hcloud.store.states.rows import encode_state
@@ -37,7 +37,7 @@ endpoints = st.sampled_from(["", "http://127.0.0.1:5000", "https://ec2.us-east-1
 
 scopes = st.builds(Scope, st.sampled_from(get_args(ScopeName)), names, texts, endpoints)
 records = st.builds(
-    MachineRecord,
+    OwnedMachine,
     names, st.one_of(st.just(""), addresses), st.one_of(st.just(""), hexes), names, texts, options, counts, times,
     st.booleans(), st.booleans(), st.none() | times,
 )  # fmt: skip

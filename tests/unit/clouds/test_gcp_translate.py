@@ -27,7 +27,7 @@ from hcloud.model.holdings.live import Launch, Machine, MachineState, Owner
 from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.outcome import judge
 from hcloud.providers.gcp.settings import GoogleSettings
-from hcloud.providers.gcp.translate import Ended
+from hcloud.providers.gcp.translate import OperationEnd
 
 KEY = "c3" * 16
 ZONE = "us-central1-a"
@@ -172,19 +172,19 @@ def test_a_time_that_cannot_be_read_is_none(text: str) -> None:
 
 
 ALL = tuple(shown(n) for n in (1, 2, 3))
-MADE = Ended(wanted=3, made=3)
-SOLD_OUT = Ended(errors=(("ZONE_RESOURCE_POOL_EXHAUSTED", "none left"),), wanted=3, made=0)
-EXISTED = Ended(errors=(("RESOURCE_ALREADY_EXISTS", "it is there"),))
+MADE = OperationEnd(wanted=3, made=3)
+SOLD_OUT = OperationEnd(errors=(("ZONE_RESOURCE_POOL_EXHAUSTED", "none left"),), wanted=3, made=0)
+EXISTED = OperationEnd(errors=(("RESOURCE_ALREADY_EXISTS", "it is there"),))
 
 
-@pytest.mark.parametrize("ended", [None, MADE, Ended(), SOLD_OUT, EXISTED])
-def test_whatever_is_said_all_that_are_shown_are_all(ended: Ended | None) -> None:
+@pytest.mark.parametrize("ended", [None, MADE, OperationEnd(), SOLD_OUT, EXISTED])
+def test_whatever_is_said_all_that_are_shown_are_all(ended: OperationEnd | None) -> None:
     found = judge(order(), ended, ALL, CALL)
     assert (found.machines, found.missing) == (ALL, 0)
 
 
 @pytest.mark.parametrize("ended", [None, EXISTED])
-def test_N1_an_operation_that_is_forgotten_leaves_it_to_the_machines(ended: Ended | None) -> None:
+def test_N1_an_operation_that_is_forgotten_leaves_it_to_the_machines(ended: OperationEnd | None) -> None:
     found = judge(order(), ended, ALL[:2], CALL)
     assert (len(found.machines), found.missing, bool(found.why)) == (2, 1, True)
     with pytest.raises(UnknownOutcomeError):
@@ -198,13 +198,13 @@ def test_C1_machines_that_were_made_and_are_not_shown_are_known_by_their_names()
 
 def test_C1_some_that_were_made_and_are_not_shown_are_not_guessed() -> None:
     with pytest.raises(UnknownOutcomeError):
-        judge(order(), Ended(wanted=3, made=2), ALL[:1], CALL)
+        judge(order(), OperationEnd(wanted=3, made=2), ALL[:1], CALL)
     with pytest.raises(UnknownOutcomeError):
-        judge(order(), Ended(), ALL[:1], CALL)
+        judge(order(), OperationEnd(), ALL[:1], CALL)
 
 
 def test_E4_as_many_as_were_made_is_what_there_is() -> None:
-    found = judge(order(), Ended(wanted=3, made=2), ALL[:2], CALL)
+    found = judge(order(), OperationEnd(wanted=3, made=2), ALL[:2], CALL)
     assert (found.machines, found.missing) == (ALL[:2], 1)
     assert "2 of 3" in found.why
 
@@ -213,19 +213,19 @@ def test_E4_as_many_as_were_made_is_what_there_is() -> None:
     ("ended", "error"),
     [
         (SOLD_OUT, NoCapacityError),
-        (Ended(wanted=3, made=0), NoCapacityError),
-        (Ended(errors=(("QUOTA_EXCEEDED", "Quota 'CPUS' exceeded. Limit: 24.0."),)), QuotaError),
-        (Ended(errors=(("SOMETHING_NEW", ""),)), UnknownOutcomeError),
+        (OperationEnd(wanted=3, made=0), NoCapacityError),
+        (OperationEnd(errors=(("QUOTA_EXCEEDED", "Quota 'CPUS' exceeded. Limit: 24.0."),)), QuotaError),
+        (OperationEnd(errors=(("SOMETHING_NEW", ""),)), UnknownOutcomeError),
     ],
 )
-def test_E5_none_is_never_a_success(ended: Ended, error: type[CloudError]) -> None:
+def test_E5_none_is_never_a_success(ended: OperationEnd, error: type[CloudError]) -> None:
     with pytest.raises(error):
         judge(order(), ended, (), CALL)
 
 
 def test_E3_a_quota_says_what_was_asked_for() -> None:
     with pytest.raises(QuotaError, match=r"CPUS.*24.*3 x n2-standard-4"):
-        judge(order(), Ended(errors=(("QUOTA_EXCEEDED", "Quota 'CPUS' exceeded. Limit: 24.0."),)), (), CALL)
+        judge(order(), OperationEnd(errors=(("QUOTA_EXCEEDED", "Quota 'CPUS' exceeded. Limit: 24.0."),)), (), CALL)
 
 
 @pytest.mark.parametrize(
@@ -234,11 +234,11 @@ def test_E3_a_quota_says_what_was_asked_for() -> None:
         (MADE, (shown(1, instance_type="n2-standard-8"),)),
         (MADE, (shown(1, zone="us-central1-b"),)),
         (None, (shown(1, tags={"hcloud-key": "d4" * 16}),)),
-        (Ended(wanted=5, made=5), ALL),
+        (OperationEnd(wanted=5, made=5), ALL),
         (None, (*ALL, shown(4))),
     ],
 )
-def test_R8_another_order_under_the_key_is_told(ended: Ended | None, found: tuple[Machine, ...]) -> None:
+def test_R8_another_order_under_the_key_is_told(ended: OperationEnd | None, found: tuple[Machine, ...]) -> None:
     with pytest.raises(MismatchError):
         judge(order(), ended, found, CALL)
 

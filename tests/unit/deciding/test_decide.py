@@ -85,7 +85,7 @@ def test_owned_capacity_beyond_the_demand_leaves_nothing_to_buy() -> None:
     owned = Owned(reserved("m9.4xlarge", "0.60"), shape(), Decimal(60), 8760)
     decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS, [owned])
     assert decision.fleet.cost == 0
-    assert reasons(decision) == ("owned and spot capacity serve all of the demand: there is nothing to buy or rent",)
+    assert reasons(decision) == ("owned and spot capacity serve all demand: nothing to buy or rent",)
     assert all(r.margin is None or r.margin >= 0 for r in refusals(decision, Decimal(0)))
 
 
@@ -264,5 +264,5 @@ def test_names_the_book_does_not_know() -> None:
         find_candidates(given, replace(MARKET, families=("z9",)), 8760)
     with pytest.raises(UsageError, match="no type has 4 vCPUs"):
         decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, vcpus=4),)))
-    with pytest.raises(EvidenceError, match="no instance type is left"):
+    with pytest.raises(EvidenceError, match="no instance type matches"):
         decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, architectures=("arm64",)),)))

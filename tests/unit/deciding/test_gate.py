@@ -13,7 +13,7 @@ from plan_figures import committed, fallen, plan, predicted, rented
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.plans.figures import PlanFigures
-from hcloud.model.plans.gate import Check, Finding, Level, Rule, Status, Verdict
+from hcloud.model.plans.gate import Check, Finding, GateRule, Level, Status, Verdict
 from hcloud.planning.gates.gate import Around, check_plan
 from hcloud.readers.rules import load_rules, parse_rules
 
@@ -231,7 +231,7 @@ def test_bounds_are_read_exactly() -> None:
     assert rule.bound == Decimal("0.1")
 
 
-def load_rules_text(text: str) -> tuple[Rule, ...]:
+def load_rules_text(text: str) -> tuple[GateRule, ...]:
     from hcloud.readers.safe_yaml import load_yaml
 
     content = load_yaml(text, "r", decimals=True)

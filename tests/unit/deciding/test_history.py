@@ -64,8 +64,8 @@ def test_of_less_than_an_hour_no_form_of_a_plan_tells_a_saving(short: Path, caps
         told = capsys.readouterr().out
         told = told[told.index("<body") :] if form[-1:] == ("html",) else told
         first = " ".join(told.split())
-        assert "is too short to tell what would be saved: if it stayed the same all month, " in first
-        assert " saves " not in first.partition("too short to tell")[2][:600]
+        assert "is too short to estimate savings; if it stayed the same all month: " in first
+        assert " saves " not in first.partition("too short to estimate")[2][:600]
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def test_services_larger_than_every_machine_are_said_to_run_in_pieces() -> None:
     services = day(1)
     held = {h.offer.key.instance_type for h in decided(services).machines.holdings}
     assert held == {"m9.large"}, "8 GiB, where a service of 28 GiB runs"
-    assert said(services).startswith("services of up to 2 vCPUs and 28 GiB (6 of 18 jobs) run in pieces here")
+    assert said(services).startswith("services of up to 2 vCPUs and 28 GiB (6 of 18 jobs) are larger than any machine")
     assert said(services, Divisible.ALL) == "", "who asked for it knows"
     stated = replace(services, divisible=np.ones(len(services), np.int8))
     assert said(stated) == "", "the trace says so itself"

@@ -137,7 +137,7 @@ def test_every_count_of_every_size_costs_as_much_or_more() -> None:
 
 def test_a_job_larger_than_every_size_is_an_error_with_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", str(SHOP), "--provider", "aws", "--family", "m5a", "--vcpus", "4"]) == 9
-    assert "job report-00-00 (8 vCPU, 24 GiB) fits no machine" in capsys.readouterr().err
+    assert "job report-00-00 (8 vCPU, 24 GiB) fits no allowed machine" in capsys.readouterr().err
 
 
 def test_whole_jobs_are_paid_for_with_their_gaps() -> None:

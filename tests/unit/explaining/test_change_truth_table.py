@@ -24,7 +24,7 @@ from hcloud.model.holdings.live import (
     Owner,
     Scope,
 )
-from hcloud.model.holdings.state import Deed, Intent, MachineRecord, State
+from hcloud.model.holdings.state import Deed, Intent, OwnedMachine, State
 from hcloud.planning.changes import diff
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.recall import up_to_date
@@ -48,8 +48,8 @@ def bare(name: str) -> Machine:
     return replace(machine(name), tags={})
 
 
-def record(name: str, kind: str = "m5.large", zone: str = "a", **more: object) -> MachineRecord:
-    found = MachineRecord(name, "web", "k" * 32, kind, zone, ON_DEMAND, 1, OLD)
+def record(name: str, kind: str = "m5.large", zone: str = "a", **more: object) -> OwnedMachine:
+    found = OwnedMachine(name, "web", "k" * 32, kind, zone, ON_DEMAND, 1, OLD)
     return replace(found, **more)  # type: ignore[arg-type]
 
 
@@ -58,7 +58,7 @@ def open_order(count: int, number: int = 7) -> Intent:
     return Intent(number, Deed.LAUNCH, NOW, "0", 1, order)
 
 
-def observed(records: tuple[MachineRecord, ...], machines: tuple[Machine, ...], **more: object) -> Observed:
+def observed(records: tuple[OwnedMachine, ...], machines: tuple[Machine, ...], **more: object) -> Observed:
     found = Observed(NOW, SCOPE, 3, State(LINEAGE, 3, 1, "p", SCOPE, records), machines)
     return replace(found, **more)  # type: ignore[arg-type]
 
@@ -67,7 +67,7 @@ def observed(records: tuple[MachineRecord, ...], machines: tuple[Machine, ...], 
 class Case:
     line: int
     want: int
-    records: tuple[MachineRecord, ...] = ()
+    records: tuple[OwnedMachine, ...] = ()
     told: tuple[Machine, ...] = ()
     shown: Shown = field(default_factory=list)
     refused: tuple[str, ...] = ()

@@ -93,7 +93,7 @@ def test_other_inputs_are_said_and_settings_named() -> None:
         return plan(rented("1", "1"), inputs=inputs, settings=(PlanInput("planning.horizon", horizon),))
 
     found = difference_of(told("a" * 12, "1y"), told("b" * 12, "3y"))
-    assert "different inputs" in found.notes[0]
+    assert "different traces" in found.notes[0]
     assert [(t.key, t.before, t.after) for t in found.settings] == [("planning.horizon", "1y", "3y")]
     assert not found.is_empty
 

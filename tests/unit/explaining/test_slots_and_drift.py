@@ -11,7 +11,7 @@ import pytest
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine, MachineState, Scope
-from hcloud.model.holdings.state import MachineRecord, State
+from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.planning.changes.drift import drift
 from hcloud.planning.changes.slots import CloudRegion, in_zones, left_out, slots_of, slug
@@ -65,12 +65,12 @@ def test_addresses_are_as_every_cloud_takes_labels_and_zones_are_filled_in() -> 
 
 
 STATE = State("f" * 32, 3, 1, "demo", Scope("aws", "1", "us-east-1"))
-RECORD = MachineRecord("i-1", "web", "k" * 32, "m5.large", "us-east-1a", PurchaseOption.ON_DEMAND, 1, NOW)
+RECORD = OwnedMachine("i-1", "web", "k" * 32, "m5.large", "us-east-1a", PurchaseOption.ON_DEMAND, 1, NOW)
 TAGS = {TAG_LINEAGE: STATE.lineage, TAG_ADDRESS: "web", TAG_KEY: "k" * 32}
 MACHINE = Machine("i-1", "m5.large", "us-east-1a", MachineState.RUNNING, PurchaseOption.ON_DEMAND, NOW, TAGS)
 
 
-def told(*machines: Machine, records: tuple[MachineRecord, ...] = (RECORD,)) -> list[str]:
+def told(*machines: Machine, records: tuple[OwnedMachine, ...] = (RECORD,)) -> list[str]:
     stored = replace(STATE, records=records)
     assert STATE.scope is not None
     observed = Observed(NOW, STATE.scope, 3, stored, machines)
@@ -94,6 +94,6 @@ def test_every_difference_is_told(machine: Machine, says: list[str]) -> None:
 def test_what_is_missing_or_unknown_is_told_and_an_end_that_was_asked_for_is_not() -> None:
     assert told() == ["is missing from the listing"]
     assert told(records=(replace(RECORD, ending=True),)) == []
-    assert told(MACHINE, records=(replace(RECORD, ending=True),)) == ["was told to terminate and is still running"]
+    assert told(MACHINE, records=(replace(RECORD, ending=True),)) == ["was asked to terminate and is still running"]
     assert told(MACHINE, replace(MACHINE, id="i-2")) == ["is not in the state"]
     assert told(MACHINE, replace(MACHINE, id="i-2", tags={})) == []

@@ -18,7 +18,7 @@ from hcloud.profiling.programs.keeper.groups import (
     ran_out_of_memory,
     usable,
 )
-from hcloud.profiling.programs.keeper.job import Job, Spare
+from hcloud.profiling.programs.keeper.job import KeptAttempt, Spare
 
 VERSION_2 = ("cpu.max", "memory.max", "memory.swap.max", "memory.oom.group")
 VERSION_1 = ("cpu.cfs_period_us", "cpu.cfs_quota_us", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
@@ -86,6 +86,6 @@ def test_a_kill_for_memory_is_counted(name: str, text: str, out: bool, tmp_path:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
 def test_a_job_never_ends_before_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = Job("job.1", time.time(), 100, Spare(os.getpid(), [], 0))
+    job = KeptAttempt("job.1", time.time(), 100, Spare(os.getpid(), [], 0))
     monkeypatch.setattr(time, "time", lambda: 0.0)
     assert job.began <= job.ended() < job.began + 100

@@ -6,16 +6,16 @@ import pytest
 
 from hcloud.model.running.job import NodePhase
 from hcloud.providers.slurm.answers import SlurmNode
-from hcloud.providers.slurm.ledger import Claim
+from hcloud.providers.slurm.ledger import NodeClaim
 from hcloud.providers.slurm.nodes import at_rest, rests, tended
 
 BOOT = "2026-11-23T04:00:00"
 NEW, ASKED, JOINED = (
-    Claim("n", 1, "small"),
-    Claim("n", 1, "small", asked=BOOT),
-    Claim("n", 1, "small", asked=BOOT, joined=True),
+    NodeClaim("n", 1, "small"),
+    NodeClaim("n", 1, "small", asked=BOOT),
+    NodeClaim("n", 1, "small", asked=BOOT, joined=True),
 )
-FORGOTTEN = Claim("n", 1, "small", asked="earlier", joined=True)
+FORGOTTEN = NodeClaim("n", 1, "small", asked="earlier", joined=True)
 
 
 def node(*flags: str, state: str = "IDLE", reason: str = "") -> SlurmNode:
@@ -40,7 +40,7 @@ def node(*flags: str, state: str = "IDLE", reason: str = "") -> SlurmNode:
         (node("POWERING_DOWN"), NEW, NodePhase.JOINING, []),
     ],
 )
-def test_a_node_with_a_machine(seen: SlurmNode, claim: Claim, phase: NodePhase, states: list[str]) -> None:
+def test_a_node_with_a_machine(seen: SlurmNode, claim: NodeClaim, phase: NodePhase, states: list[str]) -> None:
     view = tended(seen, claim, BOOT)
     assert (view.phase, [update["state"] for update in view.updates]) == (phase, states)
 

@@ -22,7 +22,6 @@ def test_rows_go_by_name_and_columns_by_number() -> None:
     assert made.apps == ("a", "b")
     assert made.columns == ("1", "2", "10")
     assert np.array_equal(made.values, np.array([[3, 4, np.nan], [1, 2, 5]]), equal_nan=True)
-    assert made.dense().tolist() == [False, True]
     assert made.reference == "2"  # of the columns that both have the largest
 
 

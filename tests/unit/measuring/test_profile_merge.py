@@ -14,7 +14,7 @@ from hcloud.classify.matrix import matrix_of
 from hcloud.errors import InputError, UsageError
 from hcloud.model.measured.app import MachineShare
 from hcloud.model.measured.merge import merged
-from hcloud.model.measured.profile import Aspect, Failed, Measured, Metric, Profile, ruled_out
+from hcloud.model.measured.profile import Aspect, FailedMeasurement, Measured, Metric, Profile, ruled_out
 from hcloud.model.workload import JobKind
 from hcloud.planning.forecasting.needs import need_of, size_needed
 from hcloud.profiling.session import size_name
@@ -31,8 +31,8 @@ def at(value: float, when: datetime = MAY, machine: str = OLD) -> Measured:
     return Measured(value, value, value, 3, when, machine, "run")
 
 
-def failed(why: str, when: datetime = MAY) -> Failed:
-    return Failed(why, when, OLD, "run")
+def failed(why: str, when: datetime = MAY) -> FailedMeasurement:
+    return FailedMeasurement(why, when, OLD, "run")
 
 
 def profile(entries: Mapping[Aspect, Mapping[str, Measured]], **more: object) -> Profile:

@@ -42,7 +42,7 @@ def test_a_launch_that_failed_sends_its_job_to_the_next_type_until_then() -> Non
         ("launch", "a", "on-demand medium", "only-on-demand"),
     ]
     assert released.why == "it could not be launched: InsufficientInstanceCapacity"
-    assert launched.why.endswith("; no small can be launched at the moment")
+    assert launched.why.endswith("; no small is available at the moment")
     assert (launched.instance, set(live.instances)) == (1, {1})
     assert told(live.handle(came("b", 99.0))) == [("launch", "b", "on-demand medium", "only-on-demand")]
     assert told(live.handle(came("c", 100.0))) == [("launch", "c", "on-demand small", "only-on-demand")]

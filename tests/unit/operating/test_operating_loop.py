@@ -175,7 +175,7 @@ def test_limits_hold_launches_back_and_say_why(tmp_path: Path) -> None:
     world.run(until=watch)
     world.check(completed=12)
     assert most == 2
-    assert any(one == "it would bring the machines to $0.3000/h; $0.2000/h are allowed" for one in why)
+    assert any(one == "it would raise the cost of machines to $0.3000/h, above the limit of $0.2000/h" for one in why)
 
 
 def test_limits_hold_for_whoever_goes_on(tmp_path: Path) -> None:

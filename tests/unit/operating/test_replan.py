@@ -146,7 +146,7 @@ def test_all_work_of_a_place_counts_and_only_the_window(tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_planned_the_reason_is_told(tmp_path: Path) -> None:
     (tmp_path / "operate").mkdir()
-    assert "nothing was ever operated there" in planned(tmp_path)[0].why_not
+    assert "'hcloud operate' has never run there" in planned(tmp_path)[0].why_not
     Written(0.02, 1).at(tmp_path / "operate")
     (tmp_path / "operate" / "journal.jsonl").write_text(
         Written(0.0, 0).at(tmp_path / "x").joinpath("journal.jsonl").read_text()

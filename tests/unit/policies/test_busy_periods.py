@@ -19,7 +19,8 @@ from hcloud.policy.waiting.busy import (
     fitted,
     log_survival,
 )
-from hcloud.policy.waiting.freeing import GRID, chance_at_any_time, chance_by_ages, survives, tabulate
+from hcloud.policy.records import Reals
+from hcloud.policy.waiting.freeing import GRID, survives, tabulate
 
 SEEN = {
     NORMAL: lambda c: np.abs(c.normal(2500, 400, 500)),
@@ -28,6 +29,44 @@ SEEN = {
     WEIBULL: lambda c: 300 * c.weibull(0.6, 500),
     EXPONENTIAL: lambda c: c.exponential(500, 500),
 }
+
+
+def chance_by_ages(fit: Fit, ages: Reals, count: int, within: float) -> float:
+    """``1 - prod [1 - F(a + t)] / [1 - F(a)]``: that one of the jobs that have run for these times ends within a
+    time."""
+    left = 0.0
+    for at in range(count):
+        left += log_survival(fit, ages[at] + within) - log_survival(fit, ages[at])
+    return -math.expm1(left)
+
+
+def chance_at_any_time(fit: Fit, servers: int, within: float) -> float:
+    """The same where nobody knows how long jobs have run: ``1 - (1 - F_e(t)) ** n`` with what is left of a period that
+    is met at any time (Paragon §4.2)."""
+    steps = 200
+    mean = _area(fit, 0.0, within, steps) + _tail_area(fit, within)
+    passed = _area(fit, 0.0, within, steps) / mean
+    return -math.expm1(servers * math.log1p(-min(passed, 1.0 - 1e-16)))
+
+
+def _area(fit: Fit, start: float, end: float, steps: int) -> float:
+    """Simpson's rule over the survival."""
+    width, total = (end - start) / steps, 0.0
+    for at in range(steps + 1):
+        weight = 1.0 if at in (0, steps) else 4.0 if at % 2 else 2.0
+        total += weight * math.exp(log_survival(fit, start + at * width))
+    return total * width / 3.0
+
+
+def _tail_area(fit: Fit, start: float) -> float:
+    """The area under the survival from a time on, in stretches that double until they add nothing."""
+    total, width, at = 0.0, max(start, 1e-3), start
+    while True:
+        more = _area(fit, at, at + width, 200)
+        total += more
+        at, width = at + width, 2.0 * width
+        if more <= total * 1e-12:
+            return total
 
 
 def likelihood(fit: Fit, spans: np.ndarray) -> float:

@@ -14,7 +14,6 @@ from hcloud.policy.placing.promise import (
     AuditedDecision,
     below,
     candidates_for,
-    chance_at_most,
     chance_of_miss,
     distance,
     free_above,
@@ -76,6 +75,11 @@ def test_mean_rank_is_that_of_the_law() -> None:
     by_hand = sum(i / 5 * (at - before) for i, (at, before) in enumerate(zip(law, [0.0, *law], strict=False)))
     assert mean_rank(4, 6) == pytest.approx(by_hand)
     assert mean_rank(8, 100_000) == pytest.approx(mean_rank(8), abs=1e-5)
+
+
+def chance_at_most(index: int, candidates: int, units: int) -> float:
+    """The law itself: the probability that the best draw has an index of at most ``index``."""
+    return float(((index + 1) / units) ** candidates)
 
 
 def _indices(chance: random.Random, units: int, candidates: int) -> Sequence[int]:

@@ -202,10 +202,10 @@ def test_sustained_use_grows_over_the_month_and_its_days_add_up() -> None:
 @pytest.mark.parametrize(
     ("told", "said"),
     [
-        ({"hourly": "0"}, "does not say what it costs"),
+        ({"hourly": "0"}, "returned no price"),
         ({"currency": "EUR"}, "EUR"),
-        ({"count": 0}, "how many"),
-        ({"option": PurchaseOption.INSTANCE_SAVINGS_PLAN, "instance_type": "x9", "count": 0}, "knows no type"),
+        ({"count": 0}, "returned no count"),
+        ({"option": PurchaseOption.INSTANCE_SAVINGS_PLAN, "instance_type": "x9", "count": 0}, "no type of that family"),
         ({"option": PurchaseOption.RESERVATION}, "sells no such commitment"),
         ({"option": PurchaseOption.FLEXIBLE_COMMITTED_USE, "instance_type": "", "count": 0}, "what it covers"),
     ],

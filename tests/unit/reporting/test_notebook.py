@@ -134,7 +134,7 @@ def test_a_frame_of_machines_adds_up_and_one_of_percent_is_said_to_be() -> None:
     assert hcloud.read(web).to_frame().cores.tolist() == web.tolist()
     percent = hcloud.read(web, options={"series_value": "percent", "series_cores": 4}).to_frame()
     assert percent.cores.tolist() == pytest.approx((web / 100 * 4).tolist())
-    with pytest.raises(errors.UsageError, match="holds no jobs"):
+    with pytest.raises(errors.UsageError, match="has no jobs"):
         hcloud.simulate(web)
 
 

@@ -106,9 +106,9 @@ def test_savings_show_the_list_price_of_the_headline_and_add_up(seconds: int) ->
     rented = [machine("i-1", MONTH, MONTH + 50 * seconds), machine("i-2", MONTH, MONTH + 50 * seconds + 997)]
     section = savings_sections(report(rented, [commitment()]))[0]
     amounts = {row[0]: D(row[1].replace("$", "").replace(",", "")) for row in section.tables[0].rows}
-    assert f"${amounts['list price of what ran']:,.2f} at list price" in section.words[0]
+    assert f"${amounts['list price of usage']:,.2f} at list price" in section.words[0]
     parts = [amount for name, amount in amounts.items() if name.startswith("saved by")]
-    assert amounts["list price of what ran"] - sum(parts) == amounts["effective cost"]
+    assert amounts["list price of usage"] - sum(parts) == amounts["effective cost"]
 
 
 def test_savings_say_where_they_come_from(made: Report) -> None:

@@ -70,7 +70,7 @@ def test_rules_are_changed_before_their_numbers() -> None:
         ("limits.hard=nan", "must be a number from 0 to 1"),
         ("limits.hard=", "write KEY=VALUE"),
         ("limits.hard", "write KEY=VALUE"),
-        ("limits.hard=0.5,0.50", "stands there twice"),
+        ("limits.hard=0.5,0.50", "appears twice"),
         ("mapping=P9", "must be P1 or P2"),
         ("mapping.rule=fastest", "one of reserved-only"),
         ("pricing=ibm", "must be aws or gce or azure"),

@@ -190,7 +190,7 @@ def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
         world.path.write_text(text.replace('"name":"small"', '"name":"m5.large"').replace('"name":"large"', large))
         assert cli(["simulate", str(world.path), "-s", "OdF", "--now", "2026-11-20"]) == 0
         said[cloud] = " ".join(capsys.readouterr().out.split())
-    assert "machines of this machine have no price: types, prices and cloud are those of the HCloud" in said["local"]
+    assert "machines on this computer have no price: types, prices and cloud are those of the HCloud" in said["local"]
     assert "with servers of 8 vCPUs as in the journal" in said["local"]
     assert "n1-standard-8 reserved" in said["local"]
     assert "region and types are those of the journal: aws eu-west-1, m5.large, m5.2xlarge" in said["aws"]

@@ -12,7 +12,7 @@ import pytest
 from states import AT, OTHER_LINEAGE, a_record, a_state
 
 from hcloud.errors import HcloudError, InputError
-from hcloud.model.holdings.state import MachineRecord, State
+from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.report import MachineRental
 from hcloud.planning.changes.recall import with_records
 from hcloud.store.files.disk import Disk
@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> FileStateStore:
     return FileStateStore(tmp_path / "state")
 
 
-def launched(number: int) -> MachineRecord:
+def launched(number: int) -> OwnedMachine:
     return replace(a_record(number), launched=AT + timedelta(seconds=5))
 
 

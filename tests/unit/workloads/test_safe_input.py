@@ -117,7 +117,7 @@ def test_only_regular_files_within_the_limit_are_read(tmp_path: Path) -> None:
 def test_json_is_exact_and_refuses_repeated_members() -> None:
     assert load_json('{"a": 0.1, "b": NaN}', "j") == {"a": Decimal("0.1"), "b": "NaN"}
     for text in ('{"a": 1, "a": 2}', '{"a": 1', "[" * 100_000, '{"a": ' + "1" * 5000 + "}", "nonsense"):
-        with pytest.raises(InputError, match="not sound JSON"):
+        with pytest.raises(InputError, match="not valid JSON"):
             load_json(text, "j")
 
 
@@ -136,5 +136,5 @@ def test_cursor_walks_members_and_skips_the_rest() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a"', '{"a": 1 "b": 2}', '{"a": 1,', "{1: 2}", '{"a": {"b": }}'])
 def test_cursor_refuses_broken_json(text: str) -> None:
-    with pytest.raises(InputError, match="not sound JSON"):
+    with pytest.raises(InputError, match="not valid JSON"):
         list(JsonCursor(text, "j").names())

@@ -58,8 +58,8 @@ def test_a_job_runs_from_its_start_and_waits_from_its_submission(tmp_path: Path)
         ("submt=a", "did you mean submit"),
         ("submit", "write submit=NAME"),
         ("submit=", "write submit=NAME"),
-        ("submit=a,submit=b", "named once"),
-        ("submit=a,end=a", "named once"),
+        ("submit=a,submit=b", "name each column once"),
+        ("submit=a,end=a", "name each column once"),
     ],
 )
 def test_columns_that_are_none_of_ours(tmp_path: Path, columns: str, says: str) -> None:

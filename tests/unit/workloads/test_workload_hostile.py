@@ -105,7 +105,7 @@ def test_millions_of_bad_rows_stay_bounded(tmp_path: Path) -> None:
         ("submit,druation", "did you mean duration?"),
         ("submit,druation", "did you mean druation?"),
         ("Submit,duration", "did you mean submit?"),
-        ("submit,duration,cores,cores", "stands there 2 times"),
+        ("submit,duration,cores,cores", "appears 2 times"),
         ("submit,duration,", "unknown column ''"),
         ("submit,duration,colour", "unknown column 'colour'"),
     ],
@@ -128,8 +128,8 @@ def test_extra_columns_are_ignored_on_request(tmp_path: Path) -> None:
         ("b,0,1,1,2,btch,x,q,0\n", "did you mean batch?"),
         ("b,0,1,1,2,batch,x,q\x00,0\n", "line 3, byte 20: a NUL byte"),
         ('b,0,1,1,2,batch,"x,q,0\n', "line 3: 7 fields"),
-        ("a,0,1,1,2,batch,x,q,0\n", "stands on line 2 too"),
-        ("b,0,1,1,2,batch,x,q,0\n\n\nb,1,1,1,2,batch,x,q,0\n", "line 6, column id: 'b' (stands on line 3 too"),
+        ("a,0,1,1,2,batch,x,q,0\n", "is also on line 2"),
+        ("b,0,1,1,2,batch,x,q,0\n\n\nb,1,1,1,2,batch,x,q,0\n", "line 6, column id: 'b' (is also on line 3"),
         (f"{'i' * 5000},0,1,1,2,batch,x,q,0\n", "at most 4,096 bytes"),
         (f"b,0,1,1,2,batch,{'i' * 5000},q,0\n", "at most 4,096 bytes"),
     ],
@@ -290,7 +290,7 @@ def test_many_different_labels(tmp_path: Path) -> None:
         ({"submit": [0, 1], "duration": [True, False]}, "column duration holds bool"),
         ({"submit": [0, 1], "druation": [1, 1]}, "did you mean duration?"),
         ({"submit": [0, 1], "duration": [1, 1], "kind": ["batch", "other"]}, "row 2, column kind"),
-        ({"submit": [0, 1], "duration": [1, 1], "id": ["a", "a"]}, "row 2, column id: 'a' (stands in row 1 too"),
+        ({"submit": [0, 1], "duration": [1, 1], "id": ["a", "a"]}, "row 2, column id: 'a' (is also in row 1"),
         ({"submit": [0, 1], "duration": [1, 1], "id": [7, 7]}, "row 2, column id"),
         ({"submit": [], "duration": []}, "no rows"),
     ],
@@ -355,7 +355,7 @@ def test_series_values_gaps_and_keys(tmp_path: Path) -> None:
     got = series(path, series_value="percent", series_cores="4", batch_share="0.5")
     assert got.cores.tolist() == [2, 4, 4, 1, 0]
     assert got.batch_cores.tolist() == [1, 2, 2, 0.5, 0]
-    assert got.provenance.repaired == {"missing steps: the value before held": 1}
+    assert got.provenance.repaired == {"missing steps: filled with the value before": 1}
     assert (got.start, got.step_seconds) == (1577836800.0, 300)
     requests = series(path, series_value="requests", requests_per_core_second="0.5")
     assert requests.cores[0] == pytest.approx(50 / 300 / 0.5)
@@ -369,9 +369,7 @@ def test_series_values_are_checked(tmp_path: Path, text: str) -> None:
 
 
 def test_series_times_are_checked(tmp_path: Path) -> None:
-    assert "line 4: a time that stands there before" in str(
-        refusal(write(tmp_path, stamps("00:00,1", "05:00,1", "00:00,2")))
-    )
+    assert "line 4: a duplicate time" in str(refusal(write(tmp_path, stamps("00:00,1", "05:00,1", "00:00,2"))))
     got = series(write(tmp_path, stamps("05:00,2", "00:00,1", "10:00,3")))
     assert got.cores.tolist() == [1, 2, 3]
     assert sum(got.provenance.repaired.values()) == 1
@@ -387,7 +385,7 @@ def test_series_column_names_say_what_they_are(tmp_path: Path) -> None:
     assert "--set series_cores=4" in str(refusal(path).hint)
     with pytest.raises(UsageError, match="column is named percent"):
         series(path, series_value="cores")
-    assert "what the values of 'vlue' are" in str(refusal(write(tmp_path, "timestamp,vlue\n0,1\n")))
+    assert "the unit of 'vlue' is unknown" in str(refusal(write(tmp_path, "timestamp,vlue\n0,1\n")))
     assert "unknown column 'vlue'" in str(refusal(write(tmp_path, "timestamp,cores,vlue\n0,1,2\n")))
 
 

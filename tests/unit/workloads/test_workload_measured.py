@@ -107,11 +107,11 @@ def test_machines_whose_samples_are_at_other_seconds_keep_their_use(tmp_path: Pa
     [
         (google(nextPageToken="x"), "is a part of an answer (nextPageToken)"),
         (google("instance/cpu/usage_time", "CUMULATIVE"), "since the machine began"),
-        (google("instance/memory/percent_used", unit="%"), "is no use of CPUs, by its name"),
-        (google("instance/network/received_bytes_count"), "is no use of CPUs, by its name"),
-        (json.dumps(azure_answer("web-1", "Available Memory Bytes", "Bytes")), "nothing says what the values"),
+        (google("instance/memory/percent_used", unit="%"), "is not CPU use, by its name"),
+        (google("instance/network/received_bytes_count"), "is not CPU use, by its name"),
+        (json.dumps(azure_answer("web-1", "Available Memory Bytes", "Bytes")), "the unit of"),
         (json.dumps({"values": [azure_answer("web-1")] * 2}), "is there before"),
-        (wide().replace("web-2", "web-1"), "stands there 2 times"),
+        (wide().replace("web-2", "web-1"), "appears 2 times"),
         (wide().replace("web-2", "web-1 memory"), "is no machine's use of CPUs"),
         (wide().replace("web-2", "Total"), "is no machine's use of CPUs"),
         ("Time,Memory usage\n" + f"{iso(0)},5%\n{iso(1)},6%\n", "is no machine's use of CPUs"),
@@ -121,7 +121,7 @@ def test_machines_whose_samples_are_at_other_seconds_keep_their_use(tmp_path: Pa
         (
             '{"Label": "MemoryUtilization", "Datapoints": [{"Timestamp": "2026-11-01T00:00:00Z", "Average": 5, '
             '"Unit": "Percent"}, {"Timestamp": "2026-11-01T00:05:00Z", "Average": 5, "Unit": "Percent"}]}',
-            "is no use of CPUs, by its name",
+            "is not CPU use, by its name",
         ),
     ],
 )

@@ -219,7 +219,7 @@ class SpecificReservation(_RequestBody):
     instance_properties: ReservedProperties
 
 
-class Reservation(_RequestBody):
+class ReservationBody(_RequestBody):
     """Capacity to hold ready."""
 
     name: Name

@@ -9,14 +9,14 @@ from typing import Protocol
 from hcloud.fake.gcp.wire.refusals import RefusalError
 
 
-class Document(Protocol):
+class FilteredObject(Protocol):
     """What filters look at: something that knows its members by name."""
 
     def get(self, name: str, /) -> object:
         """A member; None where there is none."""
 
 
-Test = Callable[[Document], bool]
+Test = Callable[[FilteredObject], bool]
 _TOKEN = re.compile(
     r"""\s*(?:(?P<open>\()|(?P<close>\))|(?P<word>AND|OR)(?![\w.-])|"""
     r"""(?P<field>[A-Za-z_][\w.-]*)\s*(?P<sign>!=|=|:|\beq\b|\bne\b)\s*(?P<value>"[^"]*"|'[^']*'|[^\s()]+))"""
@@ -89,7 +89,7 @@ class _Parser:
 def _comparison(name: str, sign: str, value: str) -> Test:
     first, *path = name.split(".")
 
-    def test(document: Document) -> bool:
+    def test(document: FilteredObject) -> bool:
         found = _value(document.get(first), path)
         if sign == ":":
             return found is not None and (value == "*" or value in found)

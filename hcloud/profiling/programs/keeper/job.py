@@ -21,7 +21,7 @@ class Spare:
         self.pid, self.groups, self.orders = pid, groups, orders
 
 
-class Job:
+class KeptAttempt:
     """An attempt that runs, or of which something still runs."""
 
     __slots__ = (
@@ -53,16 +53,16 @@ class Job:
         return self.began + time.monotonic() - self._begun
 
 
-def _by_group(pid: int, job: Job) -> bool:
+def _by_group(pid: int, job: KeptAttempt) -> bool:
     return any(is_in(pid, group) for group in job.groups)
 
 
-def _by_mark(pid: int, job: Job) -> bool:
+def _by_mark(pid: int, job: KeptAttempt) -> bool:
     words = text(f"/proc/{pid}/environ").split("\0")
     return any(word.startswith(f"{MARK}=") and word.endswith(f"/{job.name}") for word in words)
 
 
-def _by_session(pid: int, job: Job) -> bool:
+def _by_session(pid: int, job: KeptAttempt) -> bool:
     with contextlib.suppress(OSError):
         return os.getsid(pid) == job.pid
     return False

@@ -26,7 +26,7 @@ from hcloud.profiling.programs.keeper.groups import (
     usable,
     yield_to_others,
 )
-from hcloud.profiling.programs.keeper.job import SIGNS, Job, Spare
+from hcloud.profiling.programs.keeper.job import SIGNS, KeptAttempt, Spare
 from hcloud.profiling.programs.keeper.processes import (
     children,
     give_way,
@@ -57,8 +57,8 @@ class Keeper:
         self.number = 0
         self.doubts: dict[int, int] = {}
         self.spares: list[Spare] = []
-        self.jobs: dict[int, Job] = {}
-        self.ending: list[Job] = []
+        self.jobs: dict[int, KeptAttempt] = {}
+        self.ending: list[KeptAttempt] = []
         self.empty_groups: list[str] = []
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -169,7 +169,7 @@ class Keeper:
         assert isinstance(memory, int)
         try:
             waiting = self.spares.pop(0) if self.spares else self.spare()
-            job = Job(name, began, memory, waiting)
+            job = KeptAttempt(name, began, memory, waiting)
             limit(waiting.groups, cores, memory)
             if order.get("yields") is True:
                 yield_to_others(waiting.groups)
@@ -275,7 +275,7 @@ class Keeper:
         self.ending = [job for job in ended if self.is_left(job, strays) or not self.finish(job)]
         return len(self.ending) < len(ended)
 
-    def is_left(self, job: Job, strays: list[int]) -> bool:
+    def is_left(self, job: KeptAttempt, strays: list[int]) -> bool:
         """Whether anything of a job whose main process ended is left; it is killed."""
         own = [pid for pid in strays if (pid, started_at(pid)) in job.strays or self.owner(pid, job)]
         job.strays |= {(pid, started_at(pid)) for pid in own}  # one that is about to end shows no sign of it any more
@@ -298,7 +298,7 @@ class Keeper:
         own = {*self.jobs, *(spare.pid for spare in self.spares)}
         return [pid for pid in children(self.pid) if pid not in own and started_at(pid) is not None]
 
-    def owner(self, pid: int, job: Job) -> bool:
+    def owner(self, pid: int, job: KeptAttempt) -> bool:
         """Whether a stray child belongs to this job that ended. One that shed every sign of it belongs to all jobs that
         ran when it started, and so to the last of them that ends."""
         running = [*self.jobs.values(), *self.ending]
@@ -308,7 +308,7 @@ class Keeper:
         start = started_at(pid) or 0
         return job.start <= start and not any(other.start <= start for other in self.jobs.values())
 
-    def finish(self, job: Job) -> bool:
+    def finish(self, job: KeptAttempt) -> bool:
         """Tell how it ended; False where that could not be done yet."""
         memory = int(job.out_of_memory or ran_out_of_memory(job.groups))
         told = f"{job.name}.{job.code}.{_ms(job.began)}.{_ms(job.ended())}.{memory}"

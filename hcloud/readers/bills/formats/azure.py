@@ -12,7 +12,7 @@ from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bills.formats.words import details_in, hours_in
-from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, Stream, Texts
+from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
 from hcloud.readers.bills.money import product
 
 _MACHINES = "virtual machines"
@@ -94,7 +94,7 @@ def _system(texts: Texts, details: dict[str, str]) -> str:
     return next((system for word, system in _IMAGES if word in said), "linux")
 
 
-def _holding(texts: Texts) -> Holding | None:
+def _holding(texts: Texts) -> NamedCommitment | None:
     model = texts["model"].replace(" ", "").lower()
     if texts["reservation"] or model == "reservation":
         option = PurchaseOption.RESERVATION
@@ -103,7 +103,7 @@ def _holding(texts: Texts) -> Holding | None:
     else:
         return None
     name = texts["reservation"] or texts["benefit"]
-    return Holding(name, Provider.AZURE, option, term_years=_MONTHS.get(texts["term"]))
+    return NamedCommitment(name, Provider.AZURE, option, term_years=_MONTHS.get(texts["term"]))
 
 
 def _with_list_cost(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.readers.bills.formats.amazon import CAPACITY, PAYMENTS, YEARS, Ran, ran, region_of
-from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, Stream, Texts, moment_or_none
+from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts, moment_or_none
 
 _COMPUTE = frozenset({"AmazonEC2", "AmazonECS", "AmazonEKS", "AWSLambda", "ComputeSavingsPlans"})
 _RI_CLASS = {"standard": PurchaseOption.RESERVED, "convertible": PurchaseOption.CONVERTIBLE}
@@ -56,7 +56,7 @@ def _usage(use: Ran | str | None) -> BillLine:
     return BillLine(kind, use.kind, use.stream, per=use.per)
 
 
-def _covered(use: Ran | str | None, holding: Holding, paid_by: str) -> BillLine:
+def _covered(use: Ran | str | None, holding: NamedCommitment, paid_by: str) -> BillLine:
     line = BillLine(LineKind.COVERED, option=holding.option, paid_by=paid_by, holding=holding, use=(paid_by,))
     if not isinstance(use, Ran):
         return replace(line, said=use or "")
@@ -79,10 +79,10 @@ def _plan_fee(texts: Texts) -> BillLine:
     return BillLine(LineKind.RECURRING, holding=plan, fee=("sp_total",), use=("sp_used",))
 
 
-def _plan(texts: Texts) -> Holding:
+def _plan(texts: Texts) -> NamedCommitment:
     option = _PLANS.get(texts["sp_type"], PurchaseOption.SAVINGS_PLAN)
     narrow = option is PurchaseOption.INSTANCE_SAVINGS_PLAN
-    return Holding(
+    return NamedCommitment(
         texts["sp"],
         Provider.AWS,
         option,
@@ -105,10 +105,10 @@ def _reserved_fee(texts: Texts, use: Ran | str | None) -> BillLine:
     )
 
 
-def _reserved(texts: Texts, use: Ran | str | None) -> Holding:
+def _reserved(texts: Texts, use: Ran | str | None) -> NamedCommitment:
     kind: UsageKind | None = use.kind if isinstance(use, Ran) else None
     is_fee = texts["type"] == "RIFee"
-    return Holding(
+    return NamedCommitment(
         texts["ri"],
         Provider.AWS,
         _RI_CLASS.get(texts["class"].lower(), PurchaseOption.RESERVED),

@@ -16,13 +16,8 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
 from hcloud.readers.bills.formats.google import use_of_google
 from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in
-from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, Stream, Texts
+from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
 
-_PROVIDERS = (
-    (re.compile(r"(?i)aws|amazon"), Provider.AWS),
-    (re.compile(r"(?i)microsoft|azure"), Provider.AZURE),
-    (re.compile(r"(?i)google|gcp"), Provider.GCP),
-)
 _AWS_TYPE = re.compile(r"\b[a-z][a-z0-9-]{1,12}\.(?:\d*x?large|medium|small|micro|nano|metal(?:-\w+)?)\b")
 _AWS_MACHINE = re.compile(r"(?i)\b(?:linux|windows|rhel|suse|ubuntu)\b(?!.*\bMbps\b)")
 _SERVERLESS = re.compile(r"AWS (?:Fargate - (?P<fargate>vCPU|Memory)|Lambda - Total Compute)\b(?!.*Spot)")
@@ -31,18 +26,6 @@ _SYSTEMS = (
     ("ubuntu pro", "ubuntu-pro"), ("linux", "linux"),
 )  # fmt: skip
 _DETAILS = ("InstanceType", "OperatingSystem", "ServiceType", "ImageType", "x_InstanceType")
-_MACHINES = {
-    Provider.AWS: re.compile(r"(?i)elastic compute cloud|ec2"),
-    Provider.AZURE: re.compile(r"(?i)virtual machines?"),
-    Provider.GCP: re.compile(r"(?i)compute engine"),
-}
-_OPTIONS = {
-    Provider.AWS: (("compute", PurchaseOption.COMPUTE_SAVINGS_PLAN), ("ec2", PurchaseOption.INSTANCE_SAVINGS_PLAN),
-                   ("reserv", PurchaseOption.RESERVED), ("saving", PurchaseOption.SAVINGS_PLAN)),
-    Provider.AZURE: (("reserv", PurchaseOption.RESERVATION), ("saving", PurchaseOption.SAVINGS_PLAN)),
-    Provider.GCP: (("spend", PurchaseOption.FLEXIBLE_COMMITTED_USE), ("flex", PurchaseOption.FLEXIBLE_COMMITTED_USE),
-                   ("", PurchaseOption.COMMITTED_USE)),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +118,7 @@ def _as_google(texts: Texts) -> Texts:
 
 def _is_machine(texts: Texts, provider: Provider) -> bool:
     """Whether a line of hours is of machines, not of addresses, gateways or bandwidth that is sold by the hour."""
-    if texts["service_category"] != "Compute" or not _MACHINES[provider].search(texts["service"]):
+    if texts["service_category"] != "Compute" or not CLOUDS[provider].seller.machines.search(texts["service"]):
         return False
     return provider is not Provider.AWS or _AWS_MACHINE.search(texts["description"]) is not None
 
@@ -175,7 +158,7 @@ def _machine(texts: Texts, provider: Provider) -> _Machine | str | None:
     if not name and provider is Provider.AZURE and texts["resource_type"].lower() not in _AZURE_MACHINES:
         return None
     if not name:
-        return "lines of machines whose instance type the bill does not say"
+        return "lines of machines whose instance type is not in the bill"
     if not CLOUDS[provider].names.pattern.fullmatch(name):
         return f"lines of an instance type that is not known ({name})"
     said = " ".join((details.get("OperatingSystem") or details.get("ImageType") or "", description, texts["meter"]))
@@ -193,19 +176,19 @@ def _purchase(texts: Texts, provider: Provider | None) -> BillLine:
     return BillLine(LineKind.UPFRONT if texts["frequency"] == "One-Time" else LineKind.RECURRING)
 
 
-def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) -> Holding | None:
+def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) -> NamedCommitment | None:
     """The commitment that a line names; of covered use one without a name too, of the widest option if no other."""
     if provider is None or not (texts["commitment"] or covered):
         return None
     said = f"{texts['commitment_type']} {texts['commitment_name']}".lower()
-    option = next((option for word, option in _OPTIONS[provider] if word in said), None)
+    option = next((option for word, option in CLOUDS[provider].seller.commitments if word in said), None)
     if option is None and covered:
         option = PurchaseOption.SAVINGS_PLAN
-    return None if option is None else Holding(texts["commitment"], provider, option)
+    return None if option is None else NamedCommitment(texts["commitment"], provider, option)
 
 
 def _provider(name: str) -> Provider | None:
-    return next((provider for pattern, provider in _PROVIDERS if pattern.search(name)), None)
+    return next((cloud.name for cloud in CLOUDS.values() if cloud.seller.known_as.search(name)), None)
 
 
 def _label(names: frozenset[str]) -> str:

@@ -20,7 +20,7 @@ from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bills.formats.words import details_in
-from hcloud.readers.bills.lines import BillFormat, BillLine, Holding, PlaceError, Stream, Texts
+from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, PlaceError, Stream, Texts
 
 _SPEC, _CORES = "compute.googleapis.com/machine_spec", "compute.googleapis.com/cores"
 _SKU = re.compile(
@@ -110,7 +110,7 @@ def _fee(texts: Texts) -> BillLine:
     option = PurchaseOption.FLEXIBLE_COMMITTED_USE if flexible else PurchaseOption.COMMITTED_USE
     series = re.search(r"Commitment v\d: (\w+)", texts["sku"])
     family = series[1].lower() if series and not flexible else ""
-    held = Holding(
+    held = NamedCommitment(
         texts["subscription"] or f"{texts['sku']} ({texts['account']})",
         Provider.GCP,
         option,

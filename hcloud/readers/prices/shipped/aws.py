@@ -68,7 +68,7 @@ _UNLISTED = {
 _HOME = "us-east-1"
 
 
-class _Price(NamedTuple):
+class _AwsPrice(NamedTuple):
     """Dollars an hour, or a fraction, with its origin."""
 
     amount: Decimal
@@ -97,9 +97,9 @@ class _Aws(NamedTuple):
     """Everything read, by family and region."""
 
     families: dict[str, _Family]
-    list_prices: dict[_Place, dict[str, _Price]]
+    list_prices: dict[_Place, dict[str, _AwsPrice]]
     fractions: dict[_Place, _Fractions]
-    spot: dict[_Place, _Price]
+    spot: dict[_Place, _AwsPrice]
     surcharges: Surcharges
 
 
@@ -156,9 +156,9 @@ def _families(tables: PriceTables, wanted: TableFilter) -> dict[str, _Family]:
 
 def _list_prices(
     tables: PriceTables, wanted: TableFilter, families: dict[str, _Family]
-) -> dict[_Place, dict[str, _Price]]:
+) -> dict[_Place, dict[str, _AwsPrice]]:
     """List prices by size; the first row of a family and region must be its reference size."""
-    found: dict[_Place, dict[str, _Price]] = {}
+    found: dict[_Place, dict[str, _AwsPrice]] = {}
     for row in tables.rows("aws/on_demand.csv", _PRICES, ("family", "region", "size")):
         name, region, size = row.text("family"), row.text("region"), row.text("size")
         if not (wanted.family(name) and wanted.region(region)):
@@ -169,7 +169,7 @@ def _list_prices(
         elif place not in found and size != family.reference:
             row.refuse("size", size, f"first the reference size {family.reference} of the family")
         else:
-            found.setdefault(place, {})[size] = _Price(row.positive("usd_per_hour"), row.origin())
+            found.setdefault(place, {})[size] = _AwsPrice(row.positive("usd_per_hour"), row.origin())
     return found
 
 
@@ -205,12 +205,12 @@ def _sold(read: _Aws, name: str, region: str) -> _Fractions:
     return sold
 
 
-def _spot(tables: PriceTables, wanted: TableFilter) -> dict[_Place, _Price]:
+def _spot(tables: PriceTables, wanted: TableFilter) -> dict[_Place, _AwsPrice]:
     found = {}
     for row in tables.rows("aws/spot.csv", _SPOT, ("family", "region")):
         name, region = row.text("family"), row.text("region")
         if wanted.family(name) and wanted.region(region):
-            found[name, region] = _Price(row.share("share"), row.origin())
+            found[name, region] = _AwsPrice(row.share("share"), row.origin())
     return found
 
 
@@ -231,20 +231,20 @@ def _offers(read: _Aws, block: OfferGroup, which: tuple[str, str], fractions: _F
     prices, shape, reference = read.list_prices[place], family.types[size], family.types[family.reference]
     surcharge = None if block.os == "linux" else read.surcharges.find(block.os, name, size)
     # Reserved prices follow the size exactly; only on-demand has rounded small sizes and dearer metal ones.
-    linear = _Price(prices[family.reference].amount * shape.units / reference.units, prices[family.reference].origin)
+    linear = _AwsPrice(prices[family.reference].amount * shape.units / reference.units, prices[family.reference].origin)
     listed = prices.get(size, linear)
     yield plain_offer(block, PurchaseOption.ON_DEMAND, *_with_surcharge(listed, surcharge, shape))
     if place in read.spot:
         share = read.spot[place]
-        spot = _Price(listed.amount * share.amount, join_origins(listed.origin, share.origin))
+        spot = _AwsPrice(listed.amount * share.amount, join_origins(listed.origin, share.origin))
         yield plain_offer(block, PurchaseOption.SPOT, *_with_surcharge(spot, surcharge, shape))
     for term, fraction in fractions.items():
-        price = _Price(linear.amount * fraction.amount, join_origins(linear.origin, fraction.origin))
+        price = _AwsPrice(linear.amount * fraction.amount, join_origins(linear.origin, fraction.origin))
         yield committed_offer(block, term, *_with_surcharge(price, surcharge, shape))
 
 
-def _with_surcharge(price: _Price, surcharge: Surcharge | None, shape: InstanceType) -> _Price:
+def _with_surcharge(price: _AwsPrice, surcharge: Surcharge | None, shape: InstanceType) -> _AwsPrice:
     if surcharge is None:
         return price
     origin = join_origins(price.origin, surcharge.origin, "Linux price plus the surcharge of the operating system")
-    return _Price(price.amount + surcharge.for_instance(shape.vcpus), origin)
+    return _AwsPrice(price.amount + surcharge.for_instance(shape.vcpus), origin)

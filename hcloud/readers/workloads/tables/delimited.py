@@ -214,7 +214,7 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     findings = Findings(source.name)
     allowed = [c.name for c in known]
     for name in sorted({n for n in names if names.count(n) > 1}):
-        findings.add("line 1", f"column {shown(name)} stands there {names.count(name)} times", "once")
+        findings.add("line 1", f"column {shown(name)} appears {names.count(name)} times", "once")
     jobs = "submit" in allowed
     usual = job_columns(names) if jobs else meant(names, SERIES)
     back = {theirs: mine for mine, theirs in usual.items()}

@@ -82,7 +82,7 @@ def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Ha
         for at in np.flatnonzero(np.isin(identity_hashes(pa.array(names, pa.string())), twice)).tolist():
             if names[at] in first:
                 where = f"line {lines[at]}, column {column.in_file}"
-                findings.add(where, shown(names[at]), f"stands on line {first[names[at]]} too; each must be unique")
+                findings.add(where, shown(names[at]), f"is also on line {first[names[at]]}; each must be unique")
             else:
                 first[names[at]] = lines[at]
     if findings.problems:

@@ -84,7 +84,7 @@ class Burst:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class ArrivalPattern:
     """When jobs come: ``gap`` seconds apart (with a normal ``spread``), and in a burst beside; with ``bell`` as many in
     the same time, most of them in its middle; with a gap of None at random, so often that the usual load comes of the
     usual lengths, so many ``together``, which are tasks of one application."""
@@ -123,7 +123,7 @@ class ClusterRecipe:
     name: str
     cluster: str
     groups: tuple[AppGroup, ...]
-    arrivals: Arrivals
+    arrivals: ArrivalPattern
     load: float
     steady: bool = True
     limits: tuple[float, float] = (0.0, float("inf"))

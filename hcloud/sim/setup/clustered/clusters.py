@@ -35,8 +35,6 @@ from hcloud.sim.setup.streams import stream
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
     from hcloud.policy.records import Ints, Reals
-
-CLUSTER_SCENARIOS = tuple(RECIPES)
 MOST_LOAD = 1.5
 _PREFERENCE = 0.15
 """Ours: types differ by so much, for each application in another order. With one order for all, and servers three times

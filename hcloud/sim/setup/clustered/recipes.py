@@ -11,7 +11,7 @@ from hcloud.sim.setup.clustered.cluster_jobs import (
     CPU,
     MEMORY,
     AppGroup,
-    Arrivals,
+    ArrivalPattern,
     Burst,
     ClusterRecipe,
     Filler,
@@ -37,7 +37,9 @@ _POOL, _ONE_EACH = (29 / 426, 22 / 426, 350 / 426, 25 / 426), (0.25, 0.25, 0.25,
 _MINUTES = (120.0, 14_400.0)
 
 
-def _local(name: str, arrivals: Arrivals, load: float, *, threads: bool = False, phases: bool = False) -> ClusterRecipe:
+def _local(
+    name: str, arrivals: ArrivalPattern, load: float, *, threads: bool = False, phases: bool = False
+) -> ClusterRecipe:
     """178 jobs for 178 cores: one core each. Ours: where more are needed than there are, threads hold up to four and
     mixes one or two."""
     groups = _paragon(_POOL, threads=threads, mixes=(1, 2) if threads else (1,))
@@ -47,7 +49,7 @@ def _local(name: str, arrivals: Arrivals, load: float, *, threads: bool = False,
     )  # fmt: skip
 
 
-def _ec2(name: str, arrivals: Arrivals, load: float) -> ClusterRecipe:
+def _ec2(name: str, arrivals: ArrivalPattern, load: float) -> ClusterRecipe:
     """2,500 jobs of one vCPU cannot need half of 7,355. Ours: a mix of four holds four, threads one to four."""
     groups = _paragon(_ONE_EACH, threads=True, mixes=(4,))
     return ClusterRecipe(
@@ -61,7 +63,7 @@ def _tasks(name: str, cluster: str, jobs: int, lengths: Lengths) -> ClusterRecip
         AppGroup("compute", 10, 0.5, CPU, lengths=lengths),
         AppGroup("memory", 10, 0.5, (*MEMORY, "network"), lengths=lengths),
     )
-    return ClusterRecipe(name, cluster, groups, Arrivals(jobs), 0.8)
+    return ClusterRecipe(name, cluster, groups, ArrivalPattern(jobs), 0.8)
 
 
 _MEMCACHED = AppGroup(
@@ -74,7 +76,7 @@ def _beside_residents(name: str, cluster: str, jobs: int) -> ClusterRecipe:
     """Tasks of 100 ms, 20 a job, beside services on 40 % of the vCPUs. Ours: 70 % are needed in all, and the services
     are placed as the first jobs."""
     usual = _tasks(name, cluster, jobs, Lengths(0.1))
-    return replace(usual, groups=(*usual.groups, _MEMCACHED), arrivals=Arrivals(jobs, together=20), load=0.7)
+    return replace(usual, groups=(*usual.groups, _MEMCACHED), arrivals=ArrivalPattern(jobs, together=20), load=0.7)
 
 
 _FRAMEWORKS = (
@@ -105,7 +107,9 @@ _LOADS = {
 minutes."""
 
 
-def _quasar(name: str, groups: tuple[AppGroup, ...], arrivals: Arrivals, filler: Filler | None = None) -> ClusterRecipe:
+def _quasar(
+    name: str, groups: tuple[AppGroup, ...], arrivals: ArrivalPattern, filler: Filler | None = None
+) -> ClusterRecipe:
     """The first four of Quasar's scenarios (§5). Ours: lengths, vCPUs a job, and services as jobs of one server each; a
     web service is eight of them, memcached sixteen (low at 4 h, 0.3 to 1 of its peak), Cassandra eight."""
     beside = (*groups, _IDLE) if filler else groups
@@ -118,33 +122,36 @@ def _quasar(name: str, groups: tuple[AppGroup, ...], arrivals: Arrivals, filler:
 RECIPES = {
     recipe.name: recipe
     for recipe in (
-        _local("local-40", Arrivals(178, 10.0), 0.5),
-        _local("local-40-medium", Arrivals(178, 10.0, 1.0), 0.95),
-        _local("local-40-bell", Arrivals(178, 10.0, bell=True), 0.95),
-        _local("local-40-phases", Arrivals(178, 10.0), 0.95, phases=True),
-        _local("local-40-oversubscribed", Arrivals(178, 1.0), 1.2, threads=True),
-        _ec2("ec2-1000", Arrivals(2500, 1.0), 0.5),
-        _ec2("ec2-1000-high", Arrivals(5000, 1.0), 0.95),
-        _ec2("ec2-1000-oversubscribed", Arrivals(7500, 1.0, burst=Burst(3750, 1000, 100.0)), 1.2),
+        _local("local-40", ArrivalPattern(178, 10.0), 0.5),
+        _local("local-40-medium", ArrivalPattern(178, 10.0, 1.0), 0.95),
+        _local("local-40-bell", ArrivalPattern(178, 10.0, bell=True), 0.95),
+        _local("local-40-phases", ArrivalPattern(178, 10.0), 0.95, phases=True),
+        _local("local-40-oversubscribed", ArrivalPattern(178, 1.0), 1.2, threads=True),
+        _ec2("ec2-1000", ArrivalPattern(2500, 1.0), 0.5),
+        _ec2("ec2-1000-high", ArrivalPattern(5000, 1.0), 0.95),
+        _ec2("ec2-1000-oversubscribed", ArrivalPattern(7500, 1.0, burst=Burst(3750, 1000, 100.0)), 1.2),
         _tasks("tarcil-110", "tarcil-110", 100_000, Lengths(0.1)),
         _tasks("tarcil-110-mixed", "tarcil-110-mixed", 100_000, Lengths(0.1)),
         _tasks("tarcil-110-durations", "tarcil-110", 20_000, Lengths(between=(0.01, 600.0))),
         _beside_residents("tarcil-110-residents", "tarcil-110", 60_000),
         _beside_residents("tarcil-110-mixed-residents", "tarcil-110-mixed", 60_000),
-        ClusterRecipe("quasar-200", "quasar-200", _FRAMEWORKS, Arrivals(1200, 1.0), 0.95, steady=False),
-        _quasar("hadoop", (_HADOOP,), Arrivals(10, 7200.0)),
+        ClusterRecipe("quasar-200", "quasar-200", _FRAMEWORKS, ArrivalPattern(1200, 1.0), 0.95, steady=False),
+        _quasar("hadoop", (_HADOOP,), ArrivalPattern(10, 7200.0)),
         _quasar(
-            "frameworks", (replace(_HADOOP, apps=16, share=2 / 3), _STORM, _SPARK), Arrivals(24, 5.0), Filler(3600, 1.0)
+            "frameworks",
+            (replace(_HADOOP, apps=16, share=2 / 3), _STORM, _SPARK),
+            ArrivalPattern(24, 5.0),
+            Filler(3600, 1.0),
         ),
         *(
-            _quasar(f"web-{name}", (replace(_WEB, course=course),), Arrivals(8, 0.0), Filler(7200, 1.0))
+            _quasar(f"web-{name}", (replace(_WEB, course=course),), ArrivalPattern(8, 0.0), Filler(7200, 1.0))
             for name, course in _LOADS.items()
         ),
-        _quasar("day", (_CACHE, _STORE), Arrivals(24, 0.0), Filler(8640, 10.0)),
+        _quasar("day", (_CACHE, _STORE), ArrivalPattern(24, 0.0), Filler(8640, 10.0)),
         _tasks("tarcil-200-short", "tarcil-200", 100_000, Lengths(0.1)),
         _tasks("tarcil-200-medium", "tarcil-200", 100_000, Lengths(between=(1.0, 10.0))),
         _tasks("tarcil-200-long", "tarcil-200", 30_000, Lengths(between=(10.0, 600.0))),
-        ClusterRecipe("tarcil-400", "tarcil-400", _FRAMEWORKS, Arrivals(7200, 1.0), 0.725),
+        ClusterRecipe("tarcil-400", "tarcil-400", _FRAMEWORKS, ArrivalPattern(7200, 1.0), 0.725),
         _tasks("fleet-10000", "fleet-10000", 1_000_000, Lengths(60.0, 0.8)),
     )
 }

@@ -52,15 +52,16 @@ def ask(place: str, what: str, job: str = "", *, ahead: bool = False) -> str:
                 meant = did_you_mean(job, [*found.active, *beside.graphs, *beside.jobs])
                 hint = "hcloud operate status names the jobs; --ahead cancels one that has not come yet"
                 raise UsageError(f"job {job} is not known{meant}; nothing was cancelled", hint=hint)
-            about += " (not known yet: it is not taken when it comes)"
+            about += " (not submitted yet: it will be refused when it is)"
     path = Requests(directory / REQUESTS).put(what, job)
     until = time.monotonic() + ANSWER_SECONDS
     while path.exists() and time.monotonic() < until and works(place):
         time.sleep(LOOK_SECONDS / 10)
     if path.exists() and works(place):
         return (
-            f"{what}{about}: noted; the controller has not read it yet: it starts, or waits for the cloud or the engine"
+            f"{what}{about}: saved; the controller has not read it yet: "
+            "it is starting, or waiting for the cloud or the engine"
         )
     if path.exists():
-        return f"{what}{about}: noted; no controller works there now, the next one does it: hcloud operate run"
+        return f"{what}{about}: saved; no controller is running: 'hcloud operate run' starts one that does it"
     return f"{what}{about}: the controller has it"

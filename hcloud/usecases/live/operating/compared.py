@@ -145,7 +145,7 @@ def _as_here(strategy: Strategy, vcpus: int) -> Strategy:
 def _market(known: JournalContents, loaded: Loaded, today: date) -> _Market:
     live = known.live
     if live is None:
-        raise EvidenceError("it is no journal of live work")
+        raise EvidenceError("it is not a journal of live work")
     if live.cloud not in list(Provider):
         return _own_machine(known.setup)
     return _sold(known.setup, live, loaded, today)
@@ -197,7 +197,7 @@ def _own_machine(setup: Setup) -> _Market:
     reserved = offer(large.name, large.vcpus, PurchaseOption.RESERVED, 1)
     shop = Shop(types, setup.rules.large, reserved, BillingRule(1, 0), None)
     notes = (
-        "machines of this machine have no price: costs are hours of their vCPUs, reserved or rented",
+        "machines on this computer have no price: costs are vCPU-hours, reserved or rented",
         "SR and OdF are simulated without interference; SR reserves for the peak of these jobs as if it were known",
     )
     return _Market(VCPU_HOURS, shop, _calm(load_cloud(PAPER), setup.large.spin_up), notes)

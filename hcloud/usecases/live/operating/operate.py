@@ -83,7 +83,7 @@ class OperateRequest:
 
 
 @dataclass(slots=True)
-class Operation:
+class OpenedWork:
     """Live work that was opened: its loop, where its journal and the output of its jobs are, and whether it goes on
     with what was begun before."""
 
@@ -105,7 +105,7 @@ class Seen:
 
 
 @contextmanager
-def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Kernels]) -> Iterator[Operation]:
+def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Kernels]) -> Iterator[OpenedWork]:
     """Open live work, alone: LockedError where another controller has it.
 
     Raises InputError for a journal or a job file that cannot be read, EvidenceError for jobs that no machine holds,
@@ -118,7 +118,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     with lock.hold(OPERATE):
         known = _to_go_on_with(directory)
         if known is None and asked.jobs is asked.beside.jobs is None and asked.engine in (None, LOCAL_ENGINE):
-            raise UsageError(f"{directory}: no work goes on there", hint="hcloud operate jobs.csv begins some")
+            raise UsageError(f"{directory}: no work is running there", hint="hcloud operate jobs.csv begins some")
         if known is None or not here.is_local:  # else it is said first which cloud the work is on
             check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
         origin = _origin(here, asked.engine, known, directory)
@@ -153,7 +153,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
             with executed(here, joins=origin.engine == SLURM_ENGINE):
-                yield Operation(loop, directory, origin, known is not None)
+                yield OpenedWork(loop, directory, origin, known is not None)
         finally:
             if agents is not None:
                 agents.close()
@@ -261,7 +261,7 @@ def _origin(here: LiveGround, engine: str | None, known: JournalContents | None,
         return LiveOrigin(uuid4().hex, *where, engine or LOCAL_ENGINE, here.selection)
     origin = known.live
     if origin is None:
-        raise InputError(f"{directory / JOURNAL}: is no journal of live work", hint="put it elsewhere")
+        raise InputError(f"{directory / JOURNAL}: is not a journal of live work", hint="put it elsewhere")
     if (origin.cloud, origin.account, origin.region) != (scope.cloud, scope.account, scope.region):
         there = f"{origin.cloud} {origin.account} {origin.region}"
         raise StaleError(
@@ -281,8 +281,8 @@ def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, engi
         return made
     if policy.is_stated and replace(setup_for(here, policy), start=known.setup.start) != known.setup:
         raise UsageError(
-            f"{here.beside.resolve() / DIRECTORY}: work goes on there under another strategy, pool or list of types",
-            hint="leave these options out to go on, or end it first: hcloud operate stop",
+            f"{here.beside.resolve() / DIRECTORY}: work is running there with another strategy, pool or list of types",
+            hint="leave these options out to continue, or end it first: hcloud operate stop",
         )
     return known.setup
 
@@ -369,7 +369,7 @@ def journal_at(place: str) -> Path:
     """The journal of live work beside the state at a place; UsageError where there is none."""
     path = directory_at(place) / JOURNAL
     if not path.exists():
-        raise UsageError(f"{path.parent}: nothing was ever operated there", hint="hcloud operate jobs.csv")
+        raise UsageError(f"{path.parent}: 'hcloud operate' has never run there", hint="hcloud operate jobs.csv")
     return path
 
 

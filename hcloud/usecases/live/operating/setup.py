@@ -62,7 +62,7 @@ def setup_for(here: LiveGround, policy: Policy) -> Setup:
     if here.is_local:
         return _own_machine(here, policy)
     if policy.pool is None and live_strategy(policy.strategy or STRATEGY).follows("reserved"):
-        raise UsageError("how many servers are reserved is not said", hint="--plan plan.json, or --pool N")
+        raise UsageError("the number of reserved servers is missing", hint="--plan plan.json, or --pool N")
     market = StreamMarket(Provider(here.place.provider), here.place.region, policy.families)
     return make_setup(policy.strategy or STRATEGY, policy.pool or 0, market)
 
@@ -73,7 +73,7 @@ def _planned(here: LiveGround, policy: Policy, path: Path) -> Setup:
     operation = load_plan(path).operation
     if operation is None:
         raise InputError(
-            f"{path}: says how much to reserve and not how to run it", hint="make it with 'hcloud plan --strategy auto'"
+            f"{path}: has a reserve but no strategy to run it with", hint="make it with 'hcloud plan --strategy auto'"
         )
     if policy.strategy not in (None, operation.strategy) or policy.pool not in (None, operation.reserve):
         raise UsageError(f"{path}: is for {operation.strategy} with {operation.reserve} reserved servers")

@@ -203,7 +203,7 @@ def _several_servers(sink: Sink, draft: Draft) -> None:
     if draft.target is not None and (several & (draft.target >= 0)).any():
         many = counted(int((several & (draft.target >= 0)).sum()), "row")
         raise InputError(f"{draft.name}: {many} with both target and servers: which of them counts?",
-                         hint="leave out the other; an empty cell says nothing")  # fmt: skip
+                         hint="remove the other; an empty cell counts as unset")  # fmt: skip
     if draft.divisible is not None and (several & (draft.divisible == 0)).any():
         many = counted(int((several & (draft.divisible == 0)).sum()), "row")
         raise InputError(f"{draft.name}: {many} that run on several servers and may not be split (divisible: no)",
@@ -224,7 +224,7 @@ def _instead_of_sizes(draft: Draft) -> None:
         if both.any():
             many = counted(int(both.sum()), "row")
             raise InputError(f"{draft.name}: {many} with both target and {name}: which of them counts?",
-                             hint="leave out the other; an empty cell says nothing")  # fmt: skip
+                             hint="remove the other; an empty cell counts as unset")  # fmt: skip
     if draft.cores is not None:
         draft.cores = np.where(stated, 1.0, draft.cores)
     limits_by_code = np.array([*(t.target.limit if t.target.kind is GoalKind.DEADLINE else np.nan

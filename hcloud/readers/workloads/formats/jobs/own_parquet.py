@@ -194,7 +194,7 @@ def _report_duplicates(source: TraceFile, twice: Hashes, stored: str) -> None:
                 name = names[row].as_py()
                 if name in seen:
                     where = f"row {first + row + 1}, column {stored}"
-                    findings.add(where, shown(name), f"stands in row {seen[name]} too; each must be unique")
+                    findings.add(where, shown(name), f"is also in row {seen[name]}; each must be unique")
                 seen.setdefault(name, first + row + 1)
             first += batch.num_rows
     if findings.problems:

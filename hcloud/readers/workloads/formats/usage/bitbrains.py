@@ -12,7 +12,7 @@ from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.formats.jobs.own_parquet import opened, read_columns
 from hcloud.readers.workloads.formats.siblings import both_digests, sibling
-from hcloud.readers.workloads.formats.usage.measured import Measured, MeasuredSeries
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse
 from hcloud.readers.workloads.formats.usage.series import SeriesExtras, demand
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -48,7 +48,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     return _demand(source, digest, tables, options)
 
 
-def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> MeasuredUse:
     """Every machine by itself, as parts of its speed."""
     _, (machines, pieces) = _tables(source, options, progress)
     owner = _owners(source, machines.numbers("id"), pieces.numbers("id"))
@@ -68,7 +68,7 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
         times: Floats = own.start + grid.step * np.arange(own.count, dtype=np.float64)
         values = mean_in_use(own, begin[mine], end[mine], used[mine])
         found.append(MeasuredSeries("id", f"{name:.0f}", times, values, "fraction", machine_cores=float(cores)))
-    return Measured(source, FORMAT, found, pieces.rows)
+    return MeasuredUse(source, FORMAT, found, pieces.rows)
 
 
 def _tables(source: TraceFile, options: WorkloadOptions, progress: Progress | None) -> tuple[str, tuple[Sink, Sink]]:
@@ -135,7 +135,7 @@ def _owners(source: TraceFile, machines: Floats, pieces: Floats) -> np.typing.ND
     order = np.argsort(machines)
     known = machines[order]
     if (known[1:] == known[:-1]).any():
-        raise InputError(f"{source.name}: a task id stands there twice")
+        raise InputError(f"{source.name}: a task id appears twice")
     place = np.minimum(np.searchsorted(known, pieces), len(known) - 1)
     lost = known[place] != pieces
     if lost.any():

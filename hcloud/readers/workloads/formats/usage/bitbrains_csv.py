@@ -7,7 +7,7 @@ import numpy as np
 from hcloud.model.workload import Demand, Modelled
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.formats.jobs.jobs_table import times_read
-from hcloud.readers.workloads.formats.usage.measured import Measured, MeasuredSeries
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import Column
@@ -33,7 +33,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     return measured(source, options, progress).demand(options)
 
 
-def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> MeasuredUse:
     """The machine by itself."""
     layout = header_layout(source, _COLUMNS, ignore_extra=True, decimal=options.decimal)
     sink = (table := read_table(source, layout, options.max_rows, progress)).sink
@@ -44,6 +44,6 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     values = np.where((given > 0) & (cores > 0), used / speed, 0.0)
     memory = sink.numbers(_MEMORY)[first] / _KB_IN_GIB
     series = MeasuredSeries("rows", "", times, values, "cores", memory=memory, machine_cores=float(cores.max()))
-    found = Measured(source, FORMAT, [series], table.rows, repaired, rules=list(times_read(sink)))
+    found = MeasuredUse(source, FORMAT, [series], table.rows, repaired, rules=list(times_read(sink)))
     found.rules.append(Modelled("memory", "what the machine was given", "fixed"))
     return found

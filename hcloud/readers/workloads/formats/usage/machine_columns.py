@@ -53,7 +53,7 @@ def machine_columns(source: TraceFile, names: list[str], options: WorkloadOption
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(
-            f"{source.name}: line 1: column {shown(twice[0])} stands there {names.count(twice[0])} times",
+            f"{source.name}: line 1: column {shown(twice[0])} appears {names.count(twice[0])} times",
             hint="give each machine a name of its own: its demand would count twice",
         )
     found = called_columns(options.columns)

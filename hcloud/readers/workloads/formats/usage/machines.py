@@ -16,8 +16,8 @@ from hcloud.model.workload import Demand, Modelled
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.usage.machine_columns import GOOGLE, MachineColumns, machine_columns
-from hcloud.readers.workloads.formats.usage.measured import Measured, MeasuredSeries
-from hcloud.readers.workloads.formats.usage.samples import TIMES, Clock
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse
+from hcloud.readers.workloads.formats.usage.samples import TIMES, TimeColumn
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.columns import TICKS
@@ -48,17 +48,17 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     return measured(source, options, progress).demand(options)
 
 
-def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> MeasuredUse:
     """Every machine by itself."""
     header = header_names(source)
     columns = machine_columns(source, header.names, options)
-    table = _Table(source, header, columns, options)
+    table = _MachineTable(source, header, columns, options)
     table.read(progress)
     if table.findings.problems:
         raise _with_the_next(with_command(source, table.findings), source, options)
     if not table.rows:
         raise InputError(f"{source.name}: no rows; the file has only a header")
-    found = Measured(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
+    found = MeasuredUse(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
     found.rules += table.rules()
     return found
 
@@ -74,12 +74,12 @@ def _with_the_next(error: InputError, source: TraceFile, options: WorkloadOption
     return error
 
 
-class _Table:
+class _MachineTable:
     """A table on its way to series."""
 
     def __init__(self, source: TraceFile, header: Header, columns: MachineColumns, options: WorkloadOptions) -> None:
         self.source, self.header, self.columns, self.options = source, header, columns, options
-        self.findings, self.clock, self.rows = Findings(source.name), Clock(), 0
+        self.findings, self.clock, self.rows = Findings(source.name), TimeColumn(), 0
         self.repaired: dict[str, int] = {"byte order mark skipped": 1} if source.marked else {}
         self.machines: dict[str, _Samples] = {}
         self.percent: bool | None = None

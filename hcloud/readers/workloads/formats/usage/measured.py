@@ -78,7 +78,7 @@ class MeasuredSeries:
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredUse:
     """What was read of a file: its series, how many samples or rows, and what was changed or left out, counted."""
 
     source: TraceFile
@@ -182,7 +182,7 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
     in_use = "" if likely == "cores" else "if they are vCPUs in use, say --set series_value=cores; "
     command = plan_command(source, series_value=likely, **told)
     return InputError(
-        f"{source.name}: nothing says what the values of {named} are: vCPUs in use (cores), percent or a fraction "
+        f"{source.name}: the unit of {named} is unknown: vCPUs in use (cores), percent or a fraction "
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",
         hint=f"{in_use}if they are {likely}{of} (the largest is {most:g}): {command}",
     )
@@ -266,7 +266,9 @@ def _on_steps(series: MeasuredSeries, grid: TimeGrid, longest: int, repaired: di
     missing = np.diff(there) - 1
     for before, length in zip(there[:-1][missing > 0].tolist(), missing[missing > 0].tolist(), strict=True):
         held = (length + 1) * step <= longest
-        reason = "missing samples: the value before held" if held else "missing for long: counted as switched off"
+        reason = (
+            "missing samples: filled with the value before" if held else "missing for long: counted as switched off"
+        )
         repaired[reason] = repaired.get(reason, 0) + length
         if held:
             values[before + 1 : before + 1 + length] = values[before]

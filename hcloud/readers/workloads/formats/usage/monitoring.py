@@ -13,7 +13,7 @@ from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.model.workload import Demand
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.formats.usage.measured import Measured, MeasuredSeries, objects
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, MeasuredUse, objects
 from hcloud.readers.workloads.formats.usage.monitoring_clouds import of_azure, of_google
 from hcloud.readers.workloads.formats.usage.samples import sampled
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -45,7 +45,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     return measured(source, options, progress).demand(options)
 
 
-def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Measured:
+def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> MeasuredUse:
     """Every series of an answer by itself."""
     document, findings, left_out = _document(source), Findings(source.name), dict[str, int]()
     repaired = dict[str, int]()
@@ -58,7 +58,7 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     if options.series_value == "auto":
         _refuse_others(source.name, found)
     rows = sum(len(series.times) for series in found)
-    return Measured(source, FORMAT, found, rows, repaired, left_out)
+    return MeasuredUse(source, FORMAT, found, rows, repaired, left_out)
 
 
 def _document(source: TraceFile) -> Mapping[str, Any]:
@@ -142,7 +142,7 @@ def _refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
             named = _COUNTER.search(series.name)
             metric = "METRIC" if named is None else named[1]
             raise InputError(
-                f"{file}: {series.named} only ever rises: it counts since the machine began",
+                f"{file}: {series.named} never falls: it is a counter since the machine started",
                 hint=f"ask for its rate, which is in vCPUs: rate({metric}[5m])",
             )
 
@@ -150,7 +150,7 @@ def _refuse_counters(file: str, found: Sequence[MeasuredSeries]) -> None:
 def _refuse_others(file: str, found: Sequence[MeasuredSeries]) -> None:
     other = next((series for series in found if not series.unit and _is_other(series.name)), None)
     if other is not None:
-        raise InputError(f"{file}: {other.named} is no use of CPUs, by its name", hint=_ASK)
+        raise InputError(f"{file}: {other.named} is not CPU use, by its name", hint=_ASK)
 
 
 def _count(reasons: dict[str, int], reason: str, count: int) -> None:

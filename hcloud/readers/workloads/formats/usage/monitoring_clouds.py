@@ -8,7 +8,7 @@ from typing import Any
 
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, objects
-from hcloud.readers.workloads.formats.usage.samples import Clock, sampled
+from hcloud.readers.workloads.formats.usage.samples import TimeColumn, sampled
 
 _BURST = 16.0
 """Ours: a machine with a shared core reports up to so much of the part that is its own."""
@@ -48,7 +48,9 @@ def _per_second(
     for at, (point, value) in enumerate(zip(points, values, strict=True), 1):
         interval = _of(point, "interval")
         try:
-            length = Clock().seconds(str(interval.get("endTime"))) - Clock().seconds(str(interval.get("startTime")))
+            length = TimeColumn().seconds(str(interval.get("endTime"))) - TimeColumn().seconds(
+                str(interval.get("startTime"))
+            )
             rates.append(float(value) / length)
         except (TypeError, ValueError, ZeroDivisionError):
             findings.add(f"{where}, sample {at}", "no value over a time", "startTime before endTime, and doubleValue")

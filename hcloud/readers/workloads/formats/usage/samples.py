@@ -18,7 +18,7 @@ _SCRIPT = re.compile(r"\w{3} (\w{3} \d\d \d{4} \d\d:\d\d:\d\d) GMT([+-]\d{4})( \
 """As JavaScript writes a date, and so Google's Metrics Explorer."""
 
 
-class Clock:
+class TimeColumn:
     """Reads the times of one column; the first settles their notation, and whether they have a zone."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ def sampled(
     where: str, name: str, pairs: Sequence[Sequence[Any]], findings: Findings, *, unit: str = ""
 ) -> MeasuredSeries:
     """A series with its samples in order; one that cannot be is noted."""
-    times, values, clock = list[float](), list[float](), Clock()
+    times, values, clock = list[float](), list[float](), TimeColumn()
     for at, (time, value) in enumerate(pairs):
         try:
             times.append(clock.seconds("" if isinstance(time, bool) else str(time)))

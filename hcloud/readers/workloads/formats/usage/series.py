@@ -70,7 +70,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     _refuse_rows(
         source, layout, np.flatnonzero(np.isnan(values).any(axis=0)), "an empty cell, which must hold a number"
     )
-    _refuse_rows(source, layout, _repeated(times), "a time that stands there before; each may once")
+    _refuse_rows(source, layout, _repeated(times), "a duplicate time")
     later = int(np.count_nonzero(times[1:] < times[:-1]))
     if later:
         repaired["unsorted: rows earlier than the row before; sorted by time"] = later
@@ -134,7 +134,7 @@ def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOpti
     """How many vCPUs a machine in full use has; InputError where nobody says: the demand would be any multiple."""
     if options.series_cores is None:
         raise InputError(
-            f"{source.name}: nothing says how many vCPUs a machine has: the values are {PARTS[value]} of one ({why})",
+            f"{source.name}: the number of vCPUs of a machine is unknown: the values are {PARTS[value]} of one ({why})",
             hint=f"for machines of {EXAMPLE_CORES} vCPUs: {plan_command(source, series_cores=EXAMPLE_CORES)}",
         )
     whole = "100 %" if value == "percent" else "a value of 1"
@@ -172,7 +172,7 @@ def regular(
     grid = TimeGrid(float(times[0]), step, count)
     held = int(np.maximum(np.round(gaps / step) - 1, 0).sum())
     if held:
-        repaired["missing steps: the value before held"] = held
+        repaired["missing steps: filled with the value before"] = held
     irregular = int(np.count_nonzero(np.abs(gaps / step - np.round(gaps / step)) > 1e-9))
     if irregular:
         repaired["timestamps off the regular step: time-weighted"] = irregular
