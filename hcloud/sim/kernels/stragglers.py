@@ -15,6 +15,7 @@ from hcloud.sim.kernels.world import SimulatedWorld, Task
 
 _ALIKE = 1.001
 """Paces no further apart than this are the same."""
+_SUSPECTED, _AGAIN = 1, 2
 
 
 def compare_pieces(w: SimulatedWorld, number: int, now: float) -> None:
@@ -44,7 +45,7 @@ def compare_pieces(w: SimulatedWorld, number: int, now: float) -> None:
 
 def _may_lag(w: SimulatedWorld, number: int) -> bool:
     task = w.tasks[number]
-    return bool(task.running == 1 and task.service == 0 and w.watches[number].copied == 0)
+    return bool(task.running == 1 and task.service == 0 and w.watches[number].copied < _AGAIN)
 
 
 def _score(task: Task) -> float:
@@ -71,7 +72,8 @@ def _lags(w: SimulatedWorld, number: int) -> bool:
 
 def _suspect(w: SimulatedWorld, number: int, now: float) -> None:
     """A piece lags: where two microbenchmarks confirm that (the rivals ask for none) it gets a second run."""
-    w.tally.lagged += 1
+    w.tally.lagged += 1 if w.watches[number].copied == 0 else 0
+    w.watches[number].copied = _SUSPECTED
     if w.control.rules.straggling == RECLASSIFIED:
         performance = performance_now(w.tasks[number])
         if not is_confirmed(performance, measure_anew(w, number, performance, now)):
@@ -89,7 +91,7 @@ def _begin_again(w: SimulatedWorld, number: int, now: float) -> None:
     for i in range(RESOURCES):
         other.vector[i], other.tolerates[i] = task.vector[i], task.tolerates[i]
         twin.vector[i], twin.tolerates[i] = job.vector[i], job.tolerates[i]
-    w.watches[number].copied = 1
+    w.watches[number].copied = _AGAIN
     w.tally.present += 1
     note(w, (ARRIVAL, copy, -1, 0, number + 1), 0.0)
     arrive_as_copy(c, copy, number, now)

@@ -155,7 +155,7 @@ class TaskWatch(Sighting):
     many times in ``vain``; it moves for ``away`` seconds. A phase of
     it is ``open`` until somebody finds it: 1, or 2 once the job is below its target for it. Its pieces are compared
     next at ``compare``; a piece has the row of its ``twin`` (plus one, 0: none; a twin that of its piece, negative) for
-    a second run, and was ``copied`` (1) before."""
+    a second run, and was ``copied`` (2) or suspected (1) before."""
 
     next: int
     last: int
