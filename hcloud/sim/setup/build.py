@@ -13,6 +13,7 @@ from hcloud.control.opening import COMMANDS, new_control
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.arrivals import at_once
 from hcloud.control.state import FULL_SPEED, Job, RentableKind
+from hcloud.control.tables import URGENT
 from hcloud.model.catalog import Offer
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.cloud import CloudModel, Quantiles, SizeModel
@@ -250,6 +251,7 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Tab
     column(made, "expected")[:] = -1.0 if tasks.expected is None else tasks.expected
     column(made, "slack")[:] = -1.0 if tasks.slack is None else tasks.slack
     column(made, "again")[:] = 1 - tasks.service
+    column(made, "urgent")[:] = 0 if tasks.urgent is None else tasks.urgent * URGENT
     for field in ("ask", "memory", "vector", "tolerates", "coin"):
         column(made, field)[:] = getattr(tasks, field)
     for field in ("server", "next", "before", "behind", "chosen"):

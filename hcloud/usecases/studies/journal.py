@@ -209,6 +209,8 @@ class JournalReader:
             made = replace(made, expected=float(t.expected[row]))
         if t.spare is not None and t.spare[row]:
             made = replace(made, spare=True)
+        if t.urgent is not None and t.urgent[row]:
+            made = replace(made, urgent=True)
         if t.slack is not None:
             made = replace(made, slack=float(t.slack[row]))
         if t.borne is not None:
