@@ -29,7 +29,7 @@ from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control
 from hcloud.control.waits.admitting import admit, dispatch
 from hcloud.control.waits.mixing import note_end
 from hcloud.control.waits.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
-from hcloud.control.watched import begin_watch
+from hcloud.control.watched import begin_watch, displace_for_queued, displace_or_wait
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,
@@ -148,6 +148,8 @@ def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, fl
     if verdict[0] == RESERVED:
         sit_down(c, number, server, c.jobs[number].ask)
         command(c, PLACE, number, server, verdict)
+    elif verdict[0] == QUEUE and c.rules.evict > 0 and c.desk.lenders > 0:
+        displace_or_wait(c, number, verdict, now)
     elif verdict[0] == QUEUE:
         wait_in_queue(c, number, verdict)
     else:
@@ -243,6 +245,10 @@ def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -
     dynamic = c.rules.mapping == MAP_DYNAMIC
     if not dynamic or utilisation(c) < c.rules.hard:
         server = _place_for_queued(c, number, freed)
+        if server < 0 and ahead < 0 and c.rules.evict > 0 and c.desk.lenders > 0:
+            vacated = c.desk.vacated
+            displace_for_queued(c, number, now)
+            server = _place_for_queued(c, number, -1) if c.desk.vacated > vacated else -1
         if server >= 0:
             learn_wait(c, c.jobs[number], number, now)
             remove(c, number, ahead, now)

@@ -25,6 +25,7 @@ from hcloud.control.losses import cancel, grow, lose, shut
 from hcloud.control.searching.candidates import propose
 from hcloud.control.state import Control
 from hcloud.control.watching.adjusting import adjust
+from hcloud.control.watching.copying import arrive_as_copy
 from hcloud.policy.codes import SCALE
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints
@@ -46,7 +47,8 @@ from hcloud.policy.records import Ints
     SHUT,
     GROW,
     PROPOSE,
-) = range(16)
+    COPY,
+) = range(17)
 """Of what a controller is told, each named as the kernel that does it."""
 
 
@@ -68,10 +70,8 @@ def handle(
         tick(c, now)
     elif what == OVERDUE:
         overdue(c, who, now)
-    elif what == SUFFER and c.rules.watching > 0:
-        adjust(c, who, (figure, about[1] / SCALE), now)
-    elif what == SUFFER:
-        suffer(c, who, figure, now)
+    elif what in (SUFFER, COPY):
+        _look_after(c, what, about, figures)
     elif what == RECLASSIFY:
         reclassify(c, who, nature, figure, now)
     elif what == CANCEL:
@@ -80,6 +80,17 @@ def handle(
         propose(c, who)
     else:
         _handle_server(c, what, about, figures)
+
+
+def _look_after(c: Control, what: int, about: tuple[int, int, int], figures: tuple[float, float]) -> None:
+    """A job runs badly, or lags behind the others of which it is one."""
+    who, (figure, now) = about[0], figures
+    if what == COPY:
+        arrive_as_copy(c, who, about[1], now)
+    elif c.rules.watching > 0:
+        adjust(c, who, (figure, about[1] / SCALE), now)
+    else:
+        suffer(c, who, figure, now)
 
 
 def _handle_server(c: Control, what: int, about: tuple[int, int, int], figures: tuple[float, float]) -> None:

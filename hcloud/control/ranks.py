@@ -69,4 +69,6 @@ _SAMPLE_RANKS = {During.COMPLETION: FINISH, During.READY: READY, During.WATCH: L
 
 def rank_of(event: Event) -> int:
     """Where an event stands among those of its time."""
+    if isinstance(event, Arrival) and event.copy_of is not None:
+        return CHECK  # it came of a look at those that run
     return _SAMPLE_RANKS[event.during] if isinstance(event, Sample) else _RANKS[type(event)]

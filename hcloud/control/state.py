@@ -267,9 +267,10 @@ class Desk:
     candidates, how many choices were ``audited``. Who decides (-1: with full knowledge), when, with a copy of the
     servers of which age, how often all that it chose was ``refused`` before, and whether it ``lost`` all to others just
     now; how many changes of room were noted, how often a candidate was taken by another in the meantime
-    (``conflicts``), and all of a sample (``resampled``); for how many ``pieces`` a sample is drawn (0: for one job),
-    how many candidates were ``drawn_anew`` for pieces; how many candidates were ``proposed`` for the job that is
-    decided on; how often units were ``released``, of how many reserved ``platforms``; how many tickets were given to
+    (``conflicts``), how many that are best effort came (``lenders``), and all of a sample (``resampled``); for how
+    many ``pieces`` a sample is drawn (0: for one job), how many candidates were ``drawn_anew`` for pieces; how many
+    candidates were ``proposed`` for the job that is decided on; how often units were ``released``, of how many reserved
+    ``platforms``; how many tickets were given to
     jobs that wait at servers, and the next free entry there. Then the state of the draws and the ``salt`` of those by
     hash, how many servers each roster lists, those that were ``asked`` before a job waits there, by how many points
     each condition of a filter is relaxed, and which resource it is about; and servers with room by bands of what is
@@ -313,6 +314,7 @@ class Desk:
     found: int
     changes: int
     conflicts: int
+    lenders: int
     resampled: int
     pieces: int
     drawn_anew: int

@@ -20,7 +20,7 @@ _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
 _OF_SETUP = ("rules", "speeds", "desk")
 """What no image holds: the setup has the first two, and the desk is held by its row."""
-_URGENT = 1 << 33
+URGENT = 1 << 33
 """More than any two priorities are apart."""
 _NOWHERE = (-1, 0, 0.0)
 """Of a job that came: its server, what it has there, since when."""
@@ -156,7 +156,7 @@ class ControlTables:
             *_UNTRIED,
             -1.0 if event.expected is None else event.expected,
             self._slack(event),
-            event.priority + int(event.urgent) * _URGENT,
+            event.priority + int(event.urgent) * URGENT,
             *_UNCLASSED,
             *_ON_ITS_OWN,
         )

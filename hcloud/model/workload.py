@@ -121,8 +121,9 @@ class Jobs:
     ``bears`` [job, resource] are the vectors that single jobs state, before those of their applications; -1: none.
     ``target`` is the index into ``targets`` of jobs that state what they are to achieve instead of a size (-1: none).
     ``requires`` is what each requires of a machine, as index into ``requirements`` (-1: nothing); ``servers`` is on how
-    many servers each runs at once, an equal part on each. ``courses`` say of applications how the need of their jobs
-    changes while they run: from which share of the work each needs how many times as much; nobody is told.
+    many servers each runs at once, an equal part on each; ``urgent`` (1) ones go before others that wait. ``courses``
+    say of applications how the need of their jobs changes while they run: from which share of the work each needs how
+    many times as much; nobody is told.
     """
 
     submit: Floats
@@ -152,6 +153,7 @@ class Jobs:
     requires: Codes | None = None
     requirements: tuple[str, ...] = ()
     servers: Codes | None = None
+    urgent: Kinds | None = None
     courses: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -255,7 +257,7 @@ def job_name(known: bytes | None, row: int) -> str:
     return f"{row}" if known is None else known.decode() or f"row {row}"
 
 
-SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears", "target", "requires", "servers")
+SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears", "target", "requires", "servers", "urgent")
 """The columns that a trace may lack."""
 JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit

@@ -27,7 +27,8 @@ the reserved pool, spot capacity, nowhere."""
     AT_SERVERS,
     TOO_MANY,
     WITH_OTHERS,
-) = range(22)
+    DISPLACES,
+) = range(23)
 """Why it goes there."""
 
 CLASSED = 64

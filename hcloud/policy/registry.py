@@ -11,8 +11,9 @@ from hcloud.policy.placing import placements, searching
 from hcloud.policy.rule import MECHANISMS, RULES, Known, Rule
 from hcloud.policy.rules import Rules
 from hcloud.policy.sizes import information, requests, sizing
+from hcloud.policy.stragglers import WAYS
 
-__all__ = ["MECHANISMS", "RULES", "compose", "rents_whole_servers", "rule_of", "sizing_of"]
+__all__ = ["MECHANISMS", "RULES", "compose", "copies_pieces", "rents_whole_servers", "rule_of", "sizing_of"]
 _MODULES = (
     information,
     sizing,
@@ -40,6 +41,11 @@ def sizing_of(strategy: Strategy) -> requests.SizingRule | None:
     rule = rule_of(strategy, "sizing")
     assert isinstance(rule, requests.SizingRule)
     return rule
+
+
+def copies_pieces(strategy: Strategy) -> bool:
+    """Whether pieces of jobs that lag behind the others are begun a second time."""
+    return getattr(rule_of(strategy, "monitoring"), "stragglers", WAYS[0]) != WAYS[0]
 
 
 def rents_whole_servers(strategy: Strategy) -> bool:

@@ -3,8 +3,9 @@ watched for phases, and kept at their targets (Paragon §3.4; Quasar §4)."""
 
 from __future__ import annotations
 
-from hcloud.policy.rule import DAY, SECONDS, Rule, count, number, share, switch
+from hcloud.policy.rule import DAY, SECONDS, Known, Rule, choice, count, number, share, switch
 from hcloud.policy.rules import Rules
+from hcloud.policy.stragglers import WAYS
 
 
 class EnlargeThenReschedule(Rule, of="monitoring", name="enlarge-then-reschedule", monitor=1):
@@ -38,6 +39,11 @@ class Reclassify(Rule, of="monitoring", name="reclassify", monitor=1, watching=R
     shard_seconds: float = number(SECONDS, 0, DAY, "shard_seconds")
     sampling_period: float = number(SECONDS, 1, DAY, "sample_every")
     sampled_share: float = share("share of running jobs", "sampled_share")
+    stragglers: str = choice(*WAYS, feeds="straggling")
+    straggler_seconds: float = number(SECONDS, 0.1, DAY, "straggle_period")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        return {**super().numbers(known), "straggling": WAYS.index(self.stragglers)}
 
 
 class AdjustToTarget(Reclassify, of="monitoring", name="adjust-to-target", monitor=1, watching=ADJUST, add=1):

@@ -131,6 +131,8 @@ class Rules(NamedTuple):
     shrink: int = 0
     learn: int = 0
     learn_from: float = 0.0
+    straggling: int = 0
+    straggle_period: float = NEVER_SECONDS
 
     @property
     def is_gated(self) -> bool:

@@ -38,7 +38,7 @@ class RunOutcome:
 
     def of_tasks(self, field: str) -> Reals | Ints:
         """One field of all jobs, in the order of their decisions; whole numbers of 64 bits, however they are kept."""
-        made = column(self.world.tasks, field)
+        made = column(self.world.tasks, field)[: len(self.tasks)]  # then come second runs of pieces of jobs
         return made.astype(np.int64) if made.dtype.kind == "i" else made
 
     def of_rentals(self, field: str) -> Reals | Ints:

@@ -22,6 +22,8 @@ def check_arrival(tables: ControlTables, event: Arrival) -> None:
     """Raise EventError for a job of an unknown platform, or that is no piece of those before it."""
     if event.platform >= len(tables.control.speeds):
         raise EventError(f"platform {event.platform}: speeds of types are known of {len(tables.control.speeds)}")
+    if event.copy_of is not None:
+        _check_copied(tables, event.copy_of)
     if event.after is None:
         return
     if event.pieces <= 1:
@@ -37,6 +39,15 @@ def check_arrival(tables: ControlTables, event: Arrival) -> None:
         raise EventError(f"after {event.after}: all {event.pieces} pieces have come")
     if not linked and are_linked(tables.control.rules):
         raise EventError(f"after {event.after}: is no piece that waits for others to come")
+
+
+def _check_copied(tables: ControlTables, job: str) -> None:
+    if not tables.control.rules.watching:
+        raise EventError(f"copy_of {job}: the strategy watches no jobs")
+    if job not in tables.rows:
+        raise EventError(f"copy_of {job}: has not come or has ended before")
+    if tables.server[tables.rows[job]] < 0:
+        raise EventError(f"copy_of {job}: is in the queue; it has not begun")
 
 
 def join_others(tables: ControlTables, setup: Setup, event: Arrival, row: int) -> bool:

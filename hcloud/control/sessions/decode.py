@@ -100,6 +100,7 @@ _OF_JOBS: dict[int, Reason] = {
     ),
     codes.TOO_MANY: Reason("too-many", "", lambda s, o, f: "the reserve never holds all of its pieces at once"),
     codes.WITH_OTHERS: Reason("with-others", "", lambda s, o, f: "the other pieces of its job wait for it"),
+    codes.DISPLACES: Reason("best-effort-yields", "", lambda s, o, f: "best effort leaves a reserved server to it"),
     codes.NO_SPOT: Reason("no-spot-capacity", SECONDS, _no_spot_capacity),
     codes.POOL_GROWN: Reason("pool-grown", "", lambda s, o, f: "the reserve has one server more"),
 }

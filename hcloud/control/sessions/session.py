@@ -206,7 +206,8 @@ class ControlSession:
             desk.agent, desk.refused = event.agent, event.refused
             desk.copy_age = 0.0 if event.ranked else event.copy_age
             put_forward(self.tables, self.instances, event.ranked)
-        return self._call(handle.ARRIVE, row, event.at, more=event.pieces)
+        what, of = handle.ARRIVE if event.copy_of is None else handle.COPY, self.tables.rows.get(event.copy_of or "", 0)
+        return self._call(what, row, event.at, more=event.pieces, also=(of, 0))
 
     def _known(self, event: Arrival) -> Known:
         """What a job causes and tolerates, as far as that is known."""

@@ -11,10 +11,12 @@ from hcloud.control.mapped import map_job, utilisation
 from hcloud.control.pieces import is_piece
 from hcloud.control.searching.local import serve
 from hcloud.control.searching.renting import command, sit_down
+from hcloud.control.searching.search import excess
 from hcloud.control.servers.tenancy import free_cores, is_shared, resize, unseat, weight_on
-from hcloud.control.state import OWN, Control, Server
+from hcloud.control.state import OWN, Control, Job, Server
 from hcloud.control.waits.mixing import note_end
-from hcloud.control.waits.queue import append, await_opening, cause_of, notice
+from hcloud.control.waits.queue import notice
+from hcloud.control.watched import evict, lent
 from hcloud.policy.adjusting import (
     EVICT,
     GROW,
@@ -34,11 +36,8 @@ from hcloud.policy.codes import (
     MAKES_ROOM,
     MOVE,
     PLACE,
-    POOL_FULL,
     QUEUE,
     RESERVED,
-    WAIT,
-    YIELDS,
 )
 from hcloud.policy.codes import SHRINK as LESS
 from hcloud.policy.placing.placement import RESOURCES
@@ -90,9 +89,10 @@ def _position(c: Control, number: int, elsewhere: int) -> Position:
     server = c.servers[job.server]
     may_change = server.paid == OWN or is_shared(c, server)
     free = free_cores(c, job.server) if may_change and not _has_to_wait(c) else 0
-    lent = _lent(c, number) if server.paid == OWN and not c.watched[number].spare else 0
+    may_evict = server.paid == OWN and not c.watched[number].spare
+    on_loan = lent(c, job.server, number)[0] if may_evict else 0
     floor = c.watched[number].sized if may_change else job.cores
-    return Position(job.cores, floor, free, lent, elsewhere, c.kinds[c.rules.large].cores, 0, 1)
+    return Position(job.cores, floor, free, on_loan, elsewhere, c.kinds[c.rules.large].cores, 0, 1)
 
 
 def _has_to_wait(c: Control) -> bool:
@@ -100,18 +100,9 @@ def _has_to_wait(c: Control) -> bool:
     return c.rules.queue_first == 1 and c.desk.queued > 0
 
 
-def _lent(c: Control, number: int) -> int:
-    """Thousandths of a vCPU that best effort has on a job's server."""
-    total, tenant = 0, c.servers[c.jobs[number].server].first
-    while tenant >= 0:
-        total += c.jobs[tenant].cores if c.watched[tenant].spare and tenant != number else 0
-        tenant = c.jobs[tenant].next
-    return total
-
-
 def _offered_elsewhere(c: Control, number: int, rate: float, now: float) -> int:
     """What another server would give a job that is below its target, where a move there pays; 0 where none does. Its
-    rate would change by its size, and by what it is taken to suffer here: it would not there."""
+    rate would change by its size, by the type, and by what it is taken to suffer here and there."""
     job, mine = c.jobs[number], c.watched[number]
     if not c.rules.migrate or is_piece(job) or not job.movable:
         return 0
@@ -119,22 +110,36 @@ def _offered_elsewhere(c: Control, number: int, rate: float, now: float) -> int:
     wanted = max(needed(c.rules, job.cores, rate), job.cores + c.rules.grain)
     may_grow = c.rules.watching == ADJUST and not _has_to_wait(c)
     job.ask = max(min(wanted, most), asked) if may_grow else asked
-    offered, unharmed = job.ask, rate * (1.0 + _excess(c, number) / _HUNDRED)
-    there = min(1.0, unharmed * job.ask / job.cores)
-    _, verdict = map_job(c, number, now, job.server)
+    offered, unharmed = job.ask, rate * (1.0 + _excess(c, number) / _HUNDRED) * job.ask / job.cores
+    target, verdict = map_job(c, number, now, job.server)
     job.ask = asked
+    reserved = verdict[0] == RESERVED
+    there = min(1.0, unharmed * _change_of_rate(c, job, target)) if reserved else min(1.0, unharmed)
     ran = now - mine.came
     left = job.expected - ran if job.expected > ran else max(ran, _FEW_SECONDS)
     seconds = migration_seconds(c.rules, job.memory, not job.again)
     return offered if verdict[0] != QUEUE and pays(rate, there, left, seconds) else 0
 
 
+def _change_of_rate(c: Control, job: Job, target: int) -> float:
+    """By what an unharmed job's rate is multiplied on a reserved server: how fast its type is known to be for the job,
+    over that of the job's own server, and what the tenants there do to it."""
+    here, there = c.servers[job.server].kind, c.servers[target].kind
+    faster = c.speeds[job.platform, there] / c.speeds[job.platform, here] if c.rules.informed else 1.0
+    return faster / (1.0 + _excess_on(c, job, target, 0) / _HUNDRED)
+
+
 def _excess(c: Control, number: int) -> int:
     """By how many points the others on a job's server press harder than it is known to tolerate, summed over the
     resources."""
     job = c.jobs[number]
-    server = c.servers[job.server]
-    weight, capacity, total = weight_on(c, server, job.cores), c.kinds[server.kind].cores, 0
+    return _excess_on(c, job, job.server, weight_on(c, c.servers[job.server], job.cores))
+
+
+def _excess_on(c: Control, job: Job, place: int, weight: int) -> int:
+    """The same of any server, of whose tenants the job itself has a ``weight``."""
+    server = c.servers[place]
+    capacity, total = c.kinds[server.kind].cores, 0
     for i in range(RESOURCES):
         total += max(server.pressure[i] - job.vector[i] * weight - job.tolerates[i] * capacity, 0)
     return total // capacity
@@ -153,33 +158,8 @@ def _give(c: Control, number: int, cores: int, performance: float) -> None:
 def _evict_for(c: Control, number: int, cores: int, performance: float, now: float) -> None:
     """The same after best effort has left the server, the youngest first."""
     place, missing = c.jobs[number].server, cores - c.jobs[number].cores
-    while free_cores(c, place) < missing:
-        youngest, tenant = -1, c.servers[place].first
-        while tenant >= 0:
-            later = youngest < 0 or c.jobs[tenant].seated > c.jobs[youngest].seated
-            youngest = tenant if c.watched[tenant].spare and tenant != number and later else youngest
-            tenant = c.jobs[tenant].next
-        if youngest < 0:
-            break
-        _stop(c, youngest, now)
+    evict(c, place, (missing, 0), number, now)
     _give(c, number, c.jobs[number].cores + min(missing, free_cores(c, place)), performance)
-
-
-def _stop(c: Control, number: int, now: float) -> None:
-    """Best effort yields: it goes back into the queue."""
-    job, place = c.jobs[number], c.jobs[number].server
-    command(c, MOVE, number, place, (0, YIELDS, 0.0))
-    if c.rules.classes > 0:
-        note_end(c, job, place, now)
-    unseat(c, number)
-    c.desk.used -= job.cores
-    c.desk.left += 1.0
-    c.desk.stayed += now - job.seated
-    job.asked = now
-    job.cause, job.pace = cause_of(c, job, 1)
-    await_opening(job)
-    append(c, number)
-    command(c, WAIT, number, -1, (QUEUE, POOL_FULL, 0.0))
 
 
 def _take_back(c: Control, number: int, cores: int, rate: float, now: float) -> None:
@@ -207,10 +187,14 @@ def _goes(c: Control, number: int, cores: int, performance: float, now: float) -
 
 def _transfer(c: Control, number: int, why: tuple[int, float], now: float) -> bool:
     """Move a job to a server that has room for it, which it takes before those who wait get what it leaves; False where
-    none has."""
-    job, place = c.jobs[number], c.jobs[number].server
+    none has. A neighbour that makes room goes where nobody is harmed: else it would be sent on from there."""
+    job, place, strict = c.jobs[number], c.jobs[number].server, c.desk.strict
     own, cores = c.servers[place].paid == OWN, job.cores
+    c.desk.strict = 1 if why[0] == MAKES_ROOM else strict
     target, verdict = map_job(c, number, now, place)
+    c.desk.strict = strict
+    if why[0] == MAKES_ROOM and verdict[0] == RESERVED and excess(c, c.servers[target], job, job.ask) > 0:
+        return False  # a placement that knows nothing of harm chose it
     if verdict[0] != RESERVED or not own:
         return verdict[0] != QUEUE and move(c, number, why, now)
     command(c, MOVE, number, place, (0, why[0], why[1]))

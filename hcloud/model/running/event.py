@@ -54,7 +54,8 @@ class Arrival:
     already; None: it follows from how long it runs). An ``urgent`` one goes before others that wait, then those with a
     higher ``priority``, then those that came before. It is one of so
     many ``pieces`` of a job of several servers, and comes ``after`` that piece (None: the first); nothing is decided
-    before the last has come. A ``spare`` one is best effort: where jobs are watched it yields to others."""
+    before the last has come. A ``spare`` one is best effort: where jobs are watched it yields to others. One that is a
+    ``copy_of`` another does the same work once more, on another server than that one's."""
 
     at: float
     job: str
@@ -80,6 +81,7 @@ class Arrival:
     urgent: bool = False
     priority: int = 0
     spare: bool = False
+    copy_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

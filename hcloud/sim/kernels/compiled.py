@@ -19,6 +19,7 @@ SET = KernelSet(
     "policy.retention",
     "policy.repair",
     "policy.adjusting",
+    "policy.stragglers",
     "policy.waiting.queueing",
     "policy.placing.placement",
     "policy.placing.colocation",
@@ -42,18 +43,19 @@ SET = KernelSet(
     "control.waits.tenants",
     "control.waits.mixing",
     "control.waits.lines",
-    "control.watched",
     "control.waits.queue",
     "control.searching.renting",
     "control.waits.admitting",
     "control.searching.together",
     "control.searching.local",
     "control.admission",
+    "control.watched",
     "control.mapped",
     "control.groups",
     "control.controller",
     "control.losses",
     "control.watching.adjusting",
+    "control.watching.copying",
     "control.handle",
     "control.batch",
     "sim.kernels.heap",
@@ -61,10 +63,11 @@ SET = KernelSet(
     "sim.kernels.watches",
     "sim.kernels.progress",
     "sim.kernels.agents",
-    "sim.kernels.gangs",
     "sim.kernels.moving",
+    "sim.kernels.gangs",
     "sim.kernels.obeying",
     "sim.kernels.phases",
+    "sim.kernels.stragglers",
     "sim.kernels.faults",
     "sim.kernels.engine",
 )
@@ -83,7 +86,8 @@ OUT_OF_LINE = frozenset(
         "rated",
         "expect_look",
         "expect_phase",
-        "_measure",
+        "measure_anew",
+        "_suspect",
         "_tell",
         "next_step",
         "_sweep",
@@ -154,7 +158,10 @@ GATES = frozenset(
         f"sim.kernels.{name}"
         for name in ("watches.begin_watching", "watches.rated", "watches.stopped", "moving.leave_for", "moving.set_off")
     }
-    | {"sim.kernels.phases.happen", "sim.kernels.phases.look_after"}
+    | {"sim.kernels.phases.happen", "sim.kernels.phases.look_after", "sim.kernels.stragglers.compare_pieces"}
+    | {f"sim.kernels.moving.{name}" for name in ("expect_stragglers", "drop_copy", "overtake")}
+    | {"control.watching.copying.arrive_as_copy", "control.watched.displace_or_wait"}
+    | {"control.watched.displace_for_queued"}
 )
 """What others call of several queues, and of jobs that are watched or have phases. Only the engine of such a run is
 compiled with that, when it is first wanted: it takes half as long again. In all others gates do nothing, and are never

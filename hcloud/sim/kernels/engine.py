@@ -28,15 +28,18 @@ from hcloud.sim.kernels.faults import cancel_job, fail_launch, is_over, lose_ser
 from hcloud.sim.kernels.gangs import begin_together, has_come, is_first_done, rest, stop_piece, wake
 from hcloud.sim.kernels.heap import pop, push
 from hcloud.sim.kernels.interference import part, quality_of
+from hcloud.sim.kernels.moving import drop_copy, is_copy, overtake
 from hcloud.sim.kernels.obeying import advance, leave_for_good, look_again, note, obey
 from hcloud.sim.kernels.phases import happen, look_after
 from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
+from hcloud.sim.kernels.stragglers import compare_pieces
 from hcloud.sim.kernels.watches import stopped
 from hcloud.sim.kernels.world import (
     CRASHED,
     DECIDED,
     QUALITY,
     RANK,
+    STRAGGLERS,
     TAKEN_OVER,
     SimulatedWorld,
 )
@@ -174,6 +177,8 @@ def _handle_unseen(w: SimulatedWorld, kind: int, about: tuple[int, int], now: fl
         crash(w, about[0], now)
     elif kind == TAKEN_OVER:
         take_over(w, about[0], now)
+    elif kind == STRAGGLERS:
+        compare_pieces(w, about[0], now)
     else:
         happen(w, kind, about, now)
 
@@ -216,6 +221,11 @@ def _finish(w: SimulatedWorld, number: int, now: float) -> None:
             push(w, due, FINISH, number, 0)
             return
     advance(w, now)
+    if is_copy(w, number):
+        overtake(w, number, now)
+        return
+    if w.control.rules.straggling > 0:
+        drop_copy(w, number, now)
     if is_first_done(w, number):
         rest(w, number, now)
         return

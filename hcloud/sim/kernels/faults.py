@@ -9,8 +9,9 @@ from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED
 from hcloud.policy.codes import LAUNCH_FAILED, LOST
 from hcloud.sim.kernels.agents import withdraw
 from hcloud.sim.kernels.gangs import give_up_together, stop_piece
-from hcloud.sim.kernels.heap import push
+from hcloud.sim.kernels.heap import has_more, push
 from hcloud.sim.kernels.interference import at_quantile, part
+from hcloud.sim.kernels.moving import drop_copy, is_copy
 from hcloud.sim.kernels.obeying import advance, leave_for_good, note, obey
 from hcloud.sim.kernels.progress import halt, review
 from hcloud.sim.kernels.world import SimulatedWorld
@@ -79,8 +80,10 @@ def cancel_job(w: SimulatedWorld, number: int, now: float) -> None:
         halt(w, number, now)
     if place >= 0:
         part(w, number, place)
-    w.tally.cancelled += 1
+    w.tally.cancelled += 0 if is_copy(w, number) else 1
     leave_for_good(w, number)
+    if w.control.rules.straggling > 0:
+        drop_copy(w, number, now)
     if task.agent >= 0:  # the controller has not heard of it
         withdraw(w, number)
         return
@@ -93,7 +96,7 @@ def cancel_job(w: SimulatedWorld, number: int, now: float) -> None:
 
 def is_over(w: SimulatedWorld) -> bool:
     """Whether all jobs have come and gone, and nothing is rented any more: only reserved machines may still be lost."""
-    if w.tally.next_job < len(w.tasks) or w.tally.present > 0:
+    if has_more(w) or w.tally.present > 0:
         return False
     for kind in range(w.active.shape[1]):
         if w.active[RENTED, kind] > 0 or w.active[INTERRUPTIBLE, kind] > 0:

@@ -7,6 +7,7 @@ from hcloud.control.pieces import is_piece, next_piece
 from hcloud.control.ranks import CANCEL
 from hcloud.control.state import UP
 from hcloud.sim.kernels.heap import push
+from hcloud.sim.kernels.moving import drop_copy, expect_stragglers
 from hcloud.sim.kernels.progress import begin, halt
 from hcloud.sim.kernels.world import SimulatedWorld
 
@@ -30,13 +31,16 @@ def begin_together(w: SimulatedWorld, number: int, now: float) -> None:
         other = next_piece(c, other)
         if other == number:
             break
+    first = number
     while True:
         if w.tasks[other].awaits == 1:
             w.tasks[other].awaits = 0
             begin(w, other, c.jobs[other].server, now)
-        other = next_piece(c, other)
+        other, first = next_piece(c, other), min(first, other)
         if other == number:
-            return
+            break
+    if c.rules.straggling > 0 and w.tasks[first].service == 0:
+        expect_stragglers(w, first, now)
 
 
 def is_first_done(w: SimulatedWorld, number: int) -> bool:
@@ -73,6 +77,8 @@ def stop_piece(w: SimulatedWorld, number: int, now: float) -> None:
     task = w.tasks[number]
     if task.running:
         halt(w, number, now)
+    if w.control.rules.straggling > 0:
+        drop_copy(w, number, now)
     task.left, task.rests, task.awaits = task.work, 0, 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hcloud.sim.kernels.world import RANK, Event, SimulatedWorld
 
 
@@ -19,6 +21,12 @@ def push(w: SimulatedWorld, time: float, kind: int, number: int, tag: int) -> No
         write(w.events[at], above.time, above.rank, above.tag)
         at = (at - 1) >> 1
     write(w.events[at], time, rank, tag)
+
+
+def has_more(w: SimulatedWorld) -> bool:
+    """Whether more jobs are to come; second runs of pieces of jobs, whose rows are the last, do not come by
+    themselves."""
+    return bool(w.tally.next_job < len(w.tasks) and w.tasks[w.tally.next_job].decide < math.inf)
 
 
 def write(event: Event, time: float, rank: int, tag: int) -> None:

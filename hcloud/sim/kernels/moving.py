@@ -1,11 +1,14 @@
-"""Jobs that move while they run take some time for it."""
+"""Jobs that move while they run take some time for it. Pieces of jobs that lag behind the others run a second time
+elsewhere: each has a row for that, and the first run to end counts."""
 
 from __future__ import annotations
 
+from hcloud.control.ranks import CANCEL, FINISH
 from hcloud.policy.adjusting import migration_seconds
 from hcloud.policy.codes import MAKES_ROOM, YIELDS
 from hcloud.sim.kernels.heap import push
-from hcloud.sim.kernels.world import RESUME, SimulatedWorld
+from hcloud.sim.kernels.progress import settle
+from hcloud.sim.kernels.world import RESUME, STRAGGLERS, SimulatedWorld
 
 
 def leave_for(w: SimulatedWorld, number: int, reason: int) -> None:
@@ -24,3 +27,36 @@ def leave_for(w: SimulatedWorld, number: int, reason: int) -> None:
 def set_off(w: SimulatedWorld, number: int, now: float) -> None:
     """A job has a place on another server: it goes on there when all of it has moved."""
     push(w, now + w.watches[number].away, RESUME, number, w.tasks[number].version)
+
+
+def expect_stragglers(w: SimulatedWorld, number: int, now: float) -> None:
+    """Look at the pieces of a job after a while; ``number`` is the one that the look is known by."""
+    watch = w.watches[number]
+    watch.compare = now + w.control.rules.straggle_period
+    push(w, watch.compare, STRAGGLERS, number, 0)
+
+
+def is_copy(w: SimulatedWorld, number: int) -> bool:
+    """Whether a row is that of a second run."""
+    return bool(w.control.rules.straggling > 0 and w.watches[number].twin < 0)
+
+
+def drop_copy(w: SimulatedWorld, number: int, now: float) -> None:
+    """A piece ended, or begins anew: its second run is of no use."""
+    copy = w.watches[number].twin - 1
+    if copy >= 0 and w.tasks[copy].over == 0:
+        push(w, now, CANCEL, copy, 0)
+
+
+def overtake(w: SimulatedWorld, copy: int, now: float) -> None:
+    """A second run is done: so is the piece, if it still ran, and the seconds that this saved are counted."""
+    number = -w.watches[copy].twin - 1
+    task = w.tasks[number]
+    w.tasks[copy].due = -1.0
+    push(w, now, CANCEL, copy, 0)
+    if task.running == 1:
+        settle(task, now)
+        w.tally.overtook += 1
+        w.tally.gained += max(task.left, 0.0) / task.rate
+        task.left, task.due = 0.0, now
+        push(w, now, FINISH, number, 0)

@@ -13,7 +13,7 @@ from hcloud.policy.adjusting import due_at, refold
 from hcloud.policy.codes import SCALE
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints
-from hcloud.sim.kernels.heap import push
+from hcloud.sim.kernels.heap import has_more, push
 from hcloud.sim.kernels.interference import join, part
 from hcloud.sim.kernels.obeying import advance, note, obey
 from hcloud.sim.kernels.progress import DONE, begin, performance_now, review, settle
@@ -77,7 +77,7 @@ def look_after(w: SimulatedWorld, number: int, version: int, now: float) -> None
     watch.vain += 1
     performance, rate = performance_now(task), int(watch.rate * SCALE)
     if performance < rules.monitor_level:
-        _measure(w, number, performance, now)
+        measure_anew(w, number, performance, now)
     _tell(w, number, (performance, rate), now)
     if task.running:
         expect_look(w, number, now)
@@ -92,7 +92,7 @@ def _tell(w: SimulatedWorld, number: int, measured: tuple[float, int], now: floa
     obey(w, now)
 
 
-def _measure(w: SimulatedWorld, number: int, performance: float, now: float) -> int:
+def measure_anew(w: SimulatedWorld, number: int, performance: float, now: float) -> int:
     """Measure a job anew in the two resources that are most pressed on its server: whether it is of another kind than
     it was taken for. Nobody looks at what jobs are like where they are not profiled."""
     if w.control.rules.informed == 0:
@@ -147,9 +147,9 @@ def _sweep(w: SimulatedWorld, now: float) -> None:
         if task.running and not spare and now - task.began >= rules.sample_every and chance < rules.sampled_share:
             settle(task, now)
             performance = performance_now(task)
-            if _measure(w, number, performance, now):
+            if measure_anew(w, number, performance, now):
                 _tell(w, number, (performance, int(w.watches[number].rate * SCALE)), now)
-    if tally.present > 0 or tally.next_job < len(w.tasks):
+    if tally.present > 0 or has_more(w):
         push(w, now + rules.sample_every, SWEEP, 0, 0)
 
 

@@ -17,10 +17,11 @@ of events of :mod:`hcloud.control.ranks`."""
 
 DECIDED, CRASHED, TAKEN_OVER = range(15, 18)
 """An agent has decided on a job, has crashed, another takes over: in no journal. A job's arrival there is the first."""
-PHASE, RESUME, SWEEP = range(20, 23)
-"""A job is to change, has moved and goes on, some of those that run are measured: in no journal either."""
+PHASE, RESUME, SWEEP, STRAGGLERS = range(20, 24)
+"""A job is to change, has moved and goes on, some of those that run are measured, the pieces of one are compared: in no
+journal either."""
 
-COMMAND = 23
+COMMAND = 24
 """What is added to a command's code in a journal."""
 
 RANK = 1 << 40
@@ -152,7 +153,9 @@ class TaskWatch(Sighting):
     thousandths of a vCPU) what it needed of what it had ``since`` then, and ``used`` so many of these seconds before;
     it is looked after at ``due`` (infinite: not), was ``looked`` after then, and so
     many times in ``vain``; it moves for ``away`` seconds. A phase of
-    it is ``open`` until somebody finds it: 1, or 2 once the job is below its target for it."""
+    it is ``open`` until somebody finds it: 1, or 2 once the job is below its target for it. Its pieces are compared
+    next at ``compare``; a piece has the row of its ``twin`` (plus one, 0: none; a twin that of its piece, negative) for
+    a second run, and was ``copied`` (2) or suspected (1) before."""
 
     next: int
     last: int
@@ -166,6 +169,9 @@ class TaskWatch(Sighting):
     away: float
     open: int
     vain: int
+    compare: float
+    twin: int
+    copied: int
 
 
 class SimulatedAgent:
@@ -251,7 +257,8 @@ class Tally:
     ``measured`` anew, ``phases`` that began, those that ``hurt``, were ``found`` before they did or ``late``, vectors
     that were taken to have changed and had not (``alarms``), jobs that got less (``shrunk``), best effort that
     ``yielded``, neighbours that were moved (``isolated``), rounds in which some were measured (``sweeps``); and what
-    one was measured to be like (``nature``)."""
+    one was measured to be like (``nature``). Pieces that ``lagged`` behind the others of their job, those that were
+    begun again (``copies``), second runs that ended first (``overtook``) and the seconds that these ``gained``."""
 
     now: float
     since: float
@@ -290,6 +297,10 @@ class Tally:
     yielded: int
     isolated: int
     sweeps: int
+    lagged: int
+    copies: int
+    overtook: int
+    gained: float
     scratch: Annotated[Ints, RESOURCES]
     nature: Annotated[Ints, 2 * RESOURCES]
 

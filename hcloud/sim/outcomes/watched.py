@@ -19,7 +19,9 @@ class WatchMeasures:
     of its server (``enlarged``) or less (``shrunk``), ``moved``, moved to make room (``isolated``), or yielded as best
     effort; ``phases`` that began, those that brought a job below its target (``hurt``), those that were ``found``
     before they did (or did not) and those found ``late``; and ``alarms``: a job was taken to be of another kind, and
-    was in no phase that nobody had found: what was known of it was wrong. ``watched``: whether anybody looked."""
+    was in no phase that nobody had found: what was known of it was wrong. Pieces of jobs that ``lagged`` behind the
+    others, those begun ``again`` elsewhere, second runs that ended first (``overtook``) and the seconds by which they
+    did (``gained``). ``watched``: whether anybody looked."""
 
     allocated: float
     used: float
@@ -37,6 +39,10 @@ class WatchMeasures:
     late: int
     alarms: int
     watched: bool
+    lagged: int
+    again: int
+    overtook: int
+    gained: float
 
     @property
     def used_share(self) -> float:
@@ -51,9 +57,9 @@ def watch_measures(outcome: RunOutcome, performance: Reals) -> WatchMeasures:
     tally, usage = world.tally, outcome.of_tasks("usage")
     used = np.minimum(usage, outcome.of_tasks("need") * outcome.of_tasks("ran"))
     if len(world.watches):
-        used = column(world.watches, "used")
+        used = column(world.watches, "used")[: len(used)]
     return WatchMeasures(
-        allocated=float(usage.sum()) / _MILLI_HOURS,
+        allocated=float(column(world.tasks, "usage").sum()) / _MILLI_HOURS,
         used=float(used.sum()) / _MILLI_HOURS,
         mean=float(told.mean()) if len(told) else float("nan"),
         p5=float(np.quantile(told, 0.05)) if len(told) else float("nan"),
@@ -69,4 +75,8 @@ def watch_measures(outcome: RunOutcome, performance: Reals) -> WatchMeasures:
         late=int(tally.late),
         alarms=int(tally.alarms),
         watched=bool(world.control.rules.watching),
+        lagged=int(tally.lagged),
+        again=int(tally.copies),
+        overtook=int(tally.overtook),
+        gained=float(tally.gained),
     )

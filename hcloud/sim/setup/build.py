@@ -13,6 +13,7 @@ from hcloud.control.opening import COMMANDS, new_control
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.arrivals import at_once
 from hcloud.control.state import FULL_SPEED, Job, RentableKind
+from hcloud.control.tables import URGENT
 from hcloud.model.catalog import Offer
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.cloud import CloudModel, Quantiles, SizeModel
@@ -20,7 +21,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.policy.codes import SCALE
 from hcloud.policy.quality import HALF, complement, encode, leading
 from hcloud.policy.records import Bytes, Ints, Reals, Table, column, record, table
-from hcloud.policy.registry import compose, rents_whole_servers
+from hcloud.policy.registry import compose, copies_pieces, rents_whole_servers
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
 from hcloud.sim.kernels.heap import push
@@ -29,7 +30,7 @@ from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST
-from hcloud.sim.setup.watched import phase_table, watch_table
+from hcloud.sim.setup.watched import phase_table, watch_table, with_copies
 
 _SPARE = 1024
 _MOST_DRAWS = 1 << 18
@@ -90,8 +91,10 @@ def usual_capacity(tasks: int, pool: int, *, journal: bool) -> world.Capacity:
 def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.SimulatedWorld:
     """The world of a run before its first event."""
     kinds = rental_kinds(setting)
-    jobs = job_table(setting, tasks, kinds)
-    rules = compose(setting.strategy, setting.shop.large, (column(jobs, "high") // (HALF // SCALE)).tolist())
+    rows, copied = (tasks, np.zeros(0, np.int64)) if not copies_pieces(setting.strategy) else with_copies(tasks)
+    jobs = job_table(setting, rows, kinds)
+    known = (column(jobs, "high")[: len(tasks)] // (HALF // SCALE)).tolist()
+    rules = compose(setting.strategy, setting.shop.large, known)
     speeds = np.ones((1, len(kinds))) if setting.speeds is None else setting.speeds
     rules = rules._replace(audit=int(setting.audit))
     link_pieces(jobs, tasks, rules)
@@ -107,16 +110,17 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         agents_table(rules),
         stream(setting.seed, "agents").random(_MOST_CHANCES),
         draws(setting, len(tasks)),
-        task_table(tasks, setting),
+        task_table(rows, setting),
         *world.new_record(capacity, len(kinds)),
         series,
         np.zeros((setting.samples, setting.servers)),
         phase_table(tasks),
-        watch_table(tasks, watched=rules.watching > 0),
+        watch_table(rows, copied, watched=rules.watching > 0),
     )
     made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
     if rules.watching:
-        column(control.watched, "spare")[:] = 0 if tasks.spare is None else tasks.spare
+        column(control.watched, "spare")[:] = 0 if rows.spare is None else rows.spare
+        column(made.tasks, "over")[len(tasks) :] = 1  # until it begins
     if rules.sampled_share and len(tasks):
         push(made, float(tasks.decide[0]) + rules.sample_every, world.SWEEP, 0, 0)
     open_reserve(made, ((lot.kind, lot.servers) for lot in setting.lots))
@@ -247,6 +251,7 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Tab
     column(made, "expected")[:] = -1.0 if tasks.expected is None else tasks.expected
     column(made, "slack")[:] = -1.0 if tasks.slack is None else tasks.slack
     column(made, "again")[:] = 1 - tasks.service
+    column(made, "urgent")[:] = 0 if tasks.urgent is None else tasks.urgent * URGENT
     for field in ("ask", "memory", "vector", "tolerates", "coin"):
         column(made, field)[:] = getattr(tasks, field)
     for field in ("server", "next", "before", "behind", "chosen"):

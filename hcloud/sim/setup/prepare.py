@@ -42,7 +42,7 @@ class Tasks:
     in the speeds of types, where these differ by job; ``expected`` is how many seconds each is thought to run, and
     ``slack`` how long it may wait without missing its promise, where something is decided by that; ``pieces`` is on
     how many servers the job of each runs at once (None: all on one); ``phases`` is how some change while they run, and
-    ``spare`` which are best effort (None: none).
+    ``spare`` which are best effort (None: none); ``urgent`` ones go before others that wait (None: none).
     """
 
     submit: Reals
@@ -65,6 +65,7 @@ class Tasks:
     pieces: Ints | None = None
     phases: PhaseRows | None = None
     spare: Ints | None = None
+    urgent: Ints | None = None
 
     @property
     def tolerates(self) -> Bytes:
@@ -128,6 +129,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         slack=None if slack is None else slack[order],
         pieces=None if jobs.servers is None else jobs.servers[chosen].astype(np.int64),
         spare=spare_jobs(jobs)[chosen] if jobs.target is not None else None,
+        urgent=None if jobs.urgent is None else jobs.urgent[chosen].astype(np.int64),
     )  # fmt: skip
     drawn_ones = drawn_phases(len(made), made.pieces, model, seed)
     return _alike(replace(made, phases=with_courses(drawn_ones, jobs, made.job)))

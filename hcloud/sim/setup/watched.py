@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
-from hcloud.policy.records import Table, column, table
+from hcloud.policy.records import Ints, Table, column, table
 from hcloud.sim.kernels.world import Phase, TaskWatch
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.vectors import MOST
+
+_BY_TASK = (
+    *("submit", "decide", "work", "service", "need", "ask", "memory", "vector", "truth", "coin", "job"),
+    *("platform", "expected", "slack", "pieces", "spare", "urgent"),
+)
+"""What of tasks has a row for each."""
 
 
 def phase_table(tasks: Tasks) -> Table[Phase]:
@@ -25,7 +34,21 @@ def phase_table(tasks: Tasks) -> Table[Phase]:
     return made
 
 
-def watch_table(tasks: Tasks, *, watched: bool) -> Table[TaskWatch]:
+def with_copies(tasks: Tasks) -> tuple[Tasks, Ints]:
+    """The tasks, behind them a row for a second run of each piece of a batch job on several servers, and which pieces
+    those are. They never come by themselves."""
+    rows = np.flatnonzero((tasks.pieces > 1) & (tasks.service == 0)) if tasks.pieces is not None else np.zeros(0, int)
+    at = np.r_[np.arange(len(tasks)), rows]
+    taken: dict[str, Any] = {name: value[at] for name in _BY_TASK if (value := getattr(tasks, name)) is not None}
+    for name in ("submit", "decide"):
+        taken[name][len(tasks) :] = np.inf
+    if tasks.pieces is not None:
+        taken["pieces"][len(tasks) :] = 1
+    apart = None if tasks.borne is None else (tasks.borne[0][at], tasks.borne[1][at])
+    return replace(tasks, **taken, borne=apart), rows
+
+
+def watch_table(tasks: Tasks, copied: Ints, *, watched: bool) -> Table[TaskWatch]:
     """A row for each task where any has phases or is watched; else none."""
     made = table(TaskWatch, len(tasks) if watched or tasks.phases is not None else 0)
     if tasks.phases is not None:
@@ -33,5 +56,8 @@ def watch_table(tasks: Tasks, *, watched: bool) -> Table[TaskWatch]:
         column(made, "next")[:], column(made, "last")[:] = ends[:-1], ends[1:]
     for field in ("below", "above", "turns", "due"):
         column(made, field)[:] = np.inf
+    if len(copied):
+        column(made, "twin")[copied] = np.arange(len(tasks) - len(copied), len(tasks)) + 1
+        column(made, "twin")[len(tasks) - len(copied) :] = -copied - 1
     column(made, "looked")[:] = -np.inf
     return made

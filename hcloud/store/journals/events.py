@@ -239,8 +239,9 @@ def _read_arrival(document: Document) -> Arrival:
     pieces = _whole(document, "pieces", 1, MOST_SERVERS) if "pieces" in document else 1
     after = _named(document["after"], "after") if "after" in document else None
     by, ranked, several = (agent, copy_age, platform), _ranked(document), (pieces, after)
-    last = priority, _flag(document, "spare", usual=False)
-    return Arrival(*known, *by, ranked, *natures, refused, expected, *several, slack, urgent, *last)
+    copy_of = _named(document["copy_of"], "copy_of") if "copy_of" in document else None
+    spare = _flag(document, "spare", usual=False)
+    return Arrival(*known, *by, ranked, *natures, refused, expected, *several, slack, urgent, priority, spare, copy_of)
 
 
 def _ranked(document: Document) -> tuple[int, ...]:
@@ -270,6 +271,7 @@ def _write_arrival(event: Arrival) -> Document:
         **({"urgent": True} if event.urgent else {}),
         **({"priority": event.priority} if event.priority else {}),
         **({"spare": True} if event.spare else {}),
+        **({} if event.copy_of is None else {"copy_of": event.copy_of}),
         **({"pieces": event.pieces} if event.pieces > 1 else {}),
         **({} if event.after is None else {"after": event.after}),
         **_stated(tolerates=event.tolerates, true_tolerates=event.true_tolerates),

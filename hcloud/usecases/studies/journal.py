@@ -39,7 +39,7 @@ from hcloud.policy.adjusting import refold
 from hcloud.policy.codes import LAUNCH, SCALE
 from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup, TypeFacts
 from hcloud.policy.quality import complement
-from hcloud.policy.records import Ints, Table
+from hcloud.policy.records import Ints, Table, column
 from hcloud.policy.registry import rents_whole_servers
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
@@ -129,7 +129,7 @@ class JournalReader:
 
     def __init__(self, outcome: RunOutcome, setup: Setup) -> None:
         self._setup, self._tasks = setup, outcome.tasks
-        self._names, self._tails = job_names(outcome), tails_by_task(outcome).tolist()
+        self._names, self._tails = _with_copies(outcome, job_names(outcome)), tails_by_task(outcome).tolist()
         fields = [outcome.of_lines(name).tolist() for name in ("code", "a", "b", "c", "d", "time", "value")]
         self._lines: list[Line] = list(zip(*fields, strict=True))
         self._numbers = {slot: slot for slot in range(len(setup.reserve))}
@@ -178,9 +178,7 @@ class JournalReader:
         if code == ranks.CHECK:
             rate = packed[0] / SCALE if self._setup.rules.watching else None
             return BelowQos(time, self._names[who], performance, rate)
-        nature = self._natures.setdefault(
-            who, np.r_[self._tasks.vector[who], self._tasks.tolerates[who]].astype(np.int64)
-        )
+        nature = self._nature(who)
         (one, *first), (two, *second) = ((n // 10_000, n // 100 % 100, n % 100) for n in packed)
         refold(self._setup.rules, nature, (one, two), (first[0], first[1], second[0], second[1]))
         known = tuple(nature.tolist())
@@ -196,6 +194,8 @@ class JournalReader:
         return (Interruption if code == ranks.INTERRUPT else Lost)(time, number)
 
     def _arrival(self, row: int, time: float, line: Line) -> Arrival:
+        if line[4]:
+            return self._second(line[4] - 1, row, line)
         t = self._tasks
         vector = tuple(t.vector[row].tolist())
         asked = int(t.ask[row]), int(t.memory[row])
@@ -209,6 +209,8 @@ class JournalReader:
             made = replace(made, expected=float(t.expected[row]))
         if t.spare is not None and t.spare[row]:
             made = replace(made, spare=True)
+        if t.urgent is not None and t.urgent[row]:
+            made = replace(made, urgent=True)
         if t.slack is not None:
             made = replace(made, slack=float(t.slack[row]))
         if t.borne is not None:
@@ -218,6 +220,19 @@ class JournalReader:
             before = row > 0 and t.job[row - 1] == t.job[row]
             made = replace(made, pieces=int(t.pieces[row]), after=self._names[row - 1] if before else None)
         return made if agent is None else replace(made, agent=agent, copy_age=line[6], refused=line[3])
+
+    def _second(self, original: int, row: int, line: Line) -> Arrival:
+        """A job comes as a second run of a piece of another one: as that did, and as it is known by now."""
+        first = self._arrival(original, line[5], (*line[:4], 0, *line[5:]))
+        nature = self._nature(original).copy()
+        self._natures[row], known = nature, tuple(nature.tolist())
+        made = replace(first, job=self._names[row], submitted=None, pieces=1, after=None, copy_of=first.job)
+        return replace(made, vector=known[:ENTRIES], tolerates=known[ENTRIES:])
+
+    def _nature(self, row: int) -> Ints:
+        """What is known of a job: what it causes, then what it tolerates."""
+        t = self._tasks
+        return self._natures.setdefault(row, np.r_[t.vector[row], t.tolerates[row]].astype(np.int64))
 
     def _sample(self, at: int) -> Sample:
         """A probe stands right before the arrival or the end, or right after the start, that it was made for."""
@@ -235,6 +250,12 @@ def job_names(outcome: RunOutcome) -> list[str]:
     rows = outcome.tasks.job
     names = _named_apart([outcome.tasks.name(task) for task in range(len(rows))], rows)
     return names if len(set(names)) == len(names) else _named_apart([str(row) for row in rows.tolist()], rows)
+
+
+def _with_copies(outcome: RunOutcome, names: list[str]) -> list[str]:
+    """The names of jobs, and those of second runs of their pieces."""
+    second = column(outcome.world.watches, "twin")[len(names) :].tolist()
+    return [*names, *(f"{names[-copy - 1]}+" for copy in second)]
 
 
 def _named_apart(names: list[str], rows: Ints) -> list[str]:

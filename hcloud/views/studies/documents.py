@@ -139,6 +139,10 @@ class _Watched(Part):
     found_before_they_hurt: Annotated[Count, From("found")]
     found_after_they_hurt: Annotated[Count, From("late")]
     taken_for_a_phase_in_error: Annotated[Count, From("alarms")]
+    stragglers: Annotated[Count, From("lagged")]
+    begun_again: Annotated[Count, From("again")]
+    ended_first: Annotated[Count, From("overtook")]
+    seconds_gained: Annotated[Number, From("gained")]
 
 
 def _is_told(watching: WatchMeasures | None) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulating import changed, excerpt, setting_of, tasks_in
+from simulating import changed, excerpt, jobs_of, setting_of, tasks_in
 
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.state import OWN, UP, Control
@@ -22,7 +23,7 @@ from hcloud.policy.waiting.classes import LEVELS, class_of, find_edges, leaving_
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
 from hcloud.sim.run import run
-from hcloud.usecases.studies.journal import JournalReader, setup_of_run
+from hcloud.usecases.studies.journal import JournalReader, journal_entries, setup_of_run
 
 SERVERS = 4
 
@@ -189,3 +190,14 @@ def test_who_cannot_get_a_server_in_time_leaves_at_once_and_who_surely_does_stay
 def test_what_cannot_work_with_it_is_refused(strategy: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         load_strategy(strategy)
+
+
+@pytest.mark.parametrize("strategy", ["SR", "SR+paragon+multi-class"])
+def test_urgent_jobs_of_a_trace_go_before_others_that_wait(strategy: str) -> None:
+    """One server, full; of those that wait the last to come is urgent."""
+    setting = setting_of(changed(load_strategy(strategy), "queueing", overtaking=False), 1)
+    jobs = jobs_of([(0.0, 100.0, 16.0, 4.0, 0), *((float(i), 50.0, 16.0, 4.0, 0) for i in range(1, 4))])
+    tasks = tasks_in(setting, replace(jobs, urgent=np.array([0, 0, 0, 1], np.int8)))
+    outcome = run(setting, tasks, journal=True)
+    assert np.argsort(outcome.of_tasks("began")).tolist()[1] == 3  # the first found an empty server
+    assert list(journal_entries(outcome, setup_of_run(outcome)))  # a session decides the same

@@ -22,7 +22,7 @@ from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.phases import PhaseRows
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.variation import parse_axis, varied_cloud
-from hcloud.usecases.studies.journal import JournalReader, setup_of_run
+from hcloud.usecases.studies.journal import JournalReader, journal_entries, setup_of_run
 
 PHASED = "cloud.phases.share=0.5"
 ADJUSTED = "SR+adjust-to-target"
@@ -187,3 +187,33 @@ def test_each_step_can_be_switched_off() -> None:
     assert found["grow"][0] == found["shrink"][1] == found["migrate"][2] == found["isolate"][3] == 0
     assert min(found[""][:3]) > 0
     assert found["written_back"] != found[""]
+
+
+def test_best_effort_yields_to_a_job_that_came_and_comes_after_all_others() -> None:
+    best, jobs = [(0.0, 500.0, 8.0, 4.0, 0), (1.0, 500.0, 8.0, 4.0, 0)], [(11.0, 50.0, 16.0, 4.0, 0)] * 2
+    rows = [*best, (10.0, 50.0, 4.0, 4.0, 0), *jobs]
+    setting, tasks = alone(rows, pool=1)
+    tasks = replace(tasks, spare=np.array([1, 1, 0, 0, 0])[tasks.job])
+    outcome = run(setting, tasks, journal=True)
+    placed = [d.job for d in decisions(outcome) if d.action is DecisionAction.PLACE]
+    assert placed[:5] == ["0", "1", "2", "3", "4"]
+    assert set(placed[5:]) == {"0", "1"}
+    told = decisions(outcome)
+    assert next(d.job for d in told if d.reason == "yields") == "1"  # the younger one is enough for the first
+    assert next(d.reason for d in told if d.job == "2") == "best-effort-yields"
+    assert list(journal_entries(outcome, setup_of_run(outcome)))  # and a session decides the same
+    kept = replace(setting, strategy=changed(setting.strategy, "monitoring", evict=False))
+    waits = run(kept, tasks, journal=True)
+    assert next(d.action for d in decisions(waits) if d.job == "2") is DecisionAction.QUEUE
+
+
+def test_nobody_is_sent_to_and_fro_where_no_place_is_better() -> None:
+    """Each of four servers has two jobs that bear nothing of each other: nobody gains by a move, wherever it is."""
+    rows = [(float(i), 3000.0, 4.0, 4.0, 0) for i in range(8)]
+    for placement in ("no-interference", "paragon", "least-loaded"):
+        setting = ground(f"SR+{placement}+reactive", 4)
+        tasks = tasks_in(setting, jobs_of(rows))
+        causes, tolerates = np.full_like(tasks.truth, 60), np.full_like(tasks.truth, 10)
+        outcome = run(setting, replace(tasks, truth=causes, vector=causes.copy(), borne=(tolerates, tolerates)))
+        assert outcome.world.tally.measured > 8
+        assert outcome.world.tally.moved <= 8

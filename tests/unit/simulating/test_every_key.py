@@ -100,6 +100,8 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "monitoring reclassify": ("HM+sampled", CROWDED_HYBRID, *PHASED),
     "monitoring adjust-to-target": ADJUSTED,
 }
+HARSH = "cloud.batch.sensitivity=100"
+"""Who is pressed is several times as slow."""
 BY_KEY: dict[str, tuple[str, ...]] = {
     **{f"information.{over}sized_{what}": REQUESTED for over in ("over", "under") for what in ("share", "factor")},
     "reserved.instance_vcpus": ("SR", "reserved.rounding=down"),  # servers are no larger than the type: it rounds
@@ -130,6 +132,7 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "monitoring.isolate": ("SR+sampled", CROWDED, *PHASED),
     "monitoring.queue_first": ("SR+adjust-to-target", CROWDED, *PHASED),
     "monitoring.evict": ("SR+adjust-to-target", BEST_EFFORT, CROWDED, *PHASED),
+    **{f"monitoring.straggler{of}": ("SR+adjust-to-target", ON_SEVERAL, CROWDED, HARSH) for of in ("s", "_seconds")},
     "monitoring.settling_seconds": ("SR+requested+adjust-to-target", *PHASED, "monitoring.above_samples=3"),
 }
 """The strategy, with changes, in which a key is read: by its rule, or by the key itself; HM everywhere else."""
@@ -268,6 +271,8 @@ OTHERWISE = {
     "monitoring.shrink": "false",
     "monitoring.written_back": "false",
     "monitoring.written_back_from": "1",
+    "monitoring.stragglers": "hadoop",
+    "monitoring.straggler_seconds": "3",
 }
 """Another value for every key of a strategy."""
 

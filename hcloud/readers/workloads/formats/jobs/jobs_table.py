@@ -41,6 +41,7 @@ SCHEMA = (
     Column("tolerates", "label", required=False, points=True),
     Column("requires", "label", required=False, requires=True),
     Column("servers", low=1.0, high=limits.SERVERS, whole=True, required=False, told=SERVERS),
+    Column("urgent", "label", required=False, choices=("no", "yes")),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -110,6 +111,7 @@ class Draft:
     requires: Codes | None = None
     requirements: tuple[str, ...] = ()
     servers: Codes | None = None
+    urgent: Kinds | None = None
     start: Floats | None = None
     target: Codes | None = None
     targets: tuple[TargetedSize, ...] = ()
@@ -148,6 +150,7 @@ class Draft:
             "bears",
             "requires",
             "servers",
+            "urgent",
             "start",
             "target",
         ):
@@ -188,6 +191,9 @@ def _more_stated(sink: Sink, draft: Draft) -> None:
     draft.causes, draft.bears = _points(sink, "causes"), _points(sink, "tolerates")
     if sink.has("requires"):
         draft.requires, draft.requirements = sink.codes("requires"), sink.labels("requires")
+    if sink.has("urgent"):
+        hurry = [int(label == "yes") for label in sink.labels("urgent")]
+        draft.urgent = np.array([*hurry, 0], np.int8)[sink.codes("urgent")]
     if sink.has("servers"):
         _several_servers(sink, draft)
     if draft.causes is not None and draft.bears is None:
@@ -271,6 +277,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears, target=draft.target,
         targets=draft.targets,
         requires=draft.requires, requirements=draft.requirements, servers=draft.servers,
+        urgent=draft.urgent,
     )  # fmt: skip
 
 
