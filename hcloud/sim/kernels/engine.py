@@ -228,11 +228,16 @@ def _finish(w: SimulatedWorld, number: int, now: float) -> None:
         drop_copy(w, number, now)
     if is_first_done(w, number):
         rest(w, number, now)
-        return
+    else:
+        _end_pieces(w, number, now)
+
+
+def _end_pieces(w: SimulatedWorld, number: int, now: float) -> None:
+    """The last piece of a job is done: its other pieces, which rested, end with it."""
     pieces, following = pieces_of(w.control, number), number
     if pieces > 1:
         following = next_piece(w.control, number)
-    for at in range(pieces):  # those that rested, then the one that is done last
+    for at in range(pieces):  # the one that is done last comes last
         piece = following
         if at < pieces - 1:
             following = next_piece(w.control, piece)
