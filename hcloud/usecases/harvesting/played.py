@@ -45,7 +45,7 @@ MOST_WORK = 60_000_000
 """Ours: server-ticks of a round; where a trace is longer, servers are looked at less often."""
 
 
-class _Left(NamedTuple):
+class _PlayedJobs(NamedTuple):
     """Of each job whether it ever asks for idle hours; whether it leaves them since no class has room for it (or it is
     not done in the end), or moves; when it comes to the strategy, and the part of it that does."""
 
@@ -78,7 +78,7 @@ def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle) -> t
     largest = float(study.shop.types[study.shop.large].shape.vcpus)
     room = largest - float(kept_cores(np.array([largest]), policy)[0]) / VCPU
     asks, none = may_ask(jobs, room, can_split(jobs)), np.zeros(len(jobs), np.bool_)
-    left = _Left(asks, none, none, jobs.submit.astype(np.float64), np.ones(len(jobs)))
+    left = _PlayedJobs(asks, none, none, jobs.submit.astype(np.float64), np.ones(len(jobs)))
     if pool is None or not asks.any() or asks.all():
         return simulate_once(study, strategy, pool=pool), _nobody(jobs, left, policy)
     batch = _batch(study, asks, idle)
@@ -102,7 +102,7 @@ def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle) -> t
     return outcome, found
 
 
-def _run(study: Study, left: _Left, strategy: Strategy, pool: int) -> tuple[RunOutcome, float]:
+def _run(study: Study, left: _PlayedJobs, strategy: Strategy, pool: int) -> tuple[RunOutcome, float]:
     """A run of all that idle hours do not carry, and the second of the trace at which it begins."""
     rest = np.flatnonzero(left.on_machines)
     some, part = study.jobs.at(rest), left.part[rest]
@@ -173,7 +173,7 @@ def _played(servers: IdlePool, batch: _Batch, rows: Rows, begins: float) -> Idle
     return world
 
 
-def _who_left(world: IdleWorld, left: _Left, asking: Rows, begins: float) -> _Left:
+def _who_left(world: IdleWorld, left: _PlayedJobs, asking: Rows, begins: float) -> _PlayedJobs:
     """The same as a round finds it. Who moved comes to the strategy when it did, all others as they came."""
     work, rows, submit, part = world.work, asking[world.work.dag], left.submit.copy(), np.ones(len(left.part))
     submit[rows] = np.maximum(work.submit, 0.0) + begins
@@ -183,10 +183,10 @@ def _who_left(world: IdleWorld, left: _Left, asking: Rows, begins: float) -> _Le
     no_class[rows[~moves & ((work.labels == 0) | (work.ended < 0))]] = True
     submit[rows[moves]] = begins + work.moves[moves] - world.rules.spin_up
     part[rows[moves]] = (work.moved / work.tasks[work.dag])[moves]
-    return _Left(left.asks, no_class, moved, submit, part)
+    return _PlayedJobs(left.asks, no_class, moved, submit, part)
 
 
-def _told(world: IdleWorld, batch: _Batch, asking: Rows, left: _Left) -> PlayedBatch:
+def _told(world: IdleWorld, batch: _Batch, asking: Rows, left: _PlayedJobs) -> PlayedBatch:
     jobs, policy = batch.jobs, replace(batch.policy, tick=world.rules.tick)
     work, rows = world.work, asking[world.work.dag]
     done = (work.ended >= 0) & (work.moved == 0) & (work.labels > 0)
@@ -203,7 +203,7 @@ def _told(world: IdleWorld, batch: _Batch, asking: Rows, left: _Left) -> PlayedB
     )
 
 
-def _nobody(jobs: Jobs, left: _Left, policy: HarvestPolicy) -> PlayedBatch:
+def _nobody(jobs: Jobs, left: _PlayedJobs, policy: HarvestPolicy) -> PlayedBatch:
     """Nothing is reserved, or nobody asks for idle hours any more."""
     slipped = (left.submit - jobs.submit)[left.moved]
     no_class, moved = (int(flags.sum()) for flags in (left.no_class, left.moved))

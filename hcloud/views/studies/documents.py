@@ -149,7 +149,7 @@ def _is_told(watching: WatchMeasures | None) -> bool:
     return watching is not None and (watching.watched or watching.phases > 0)
 
 
-class _IdleHours(Part):
+class _IdleHoursOfRun(Part):
     batch_jobs: Annotated[Count, From("jobs")]
     ended: Count
     vcpu_hours: Number
@@ -190,7 +190,7 @@ class _Run(Part):
         _Admitted | None, From(lambda of: of.admitted if of.admitted and of.admitted.classes else ABSENT)
     ] = None
     watching: Annotated[_Watched | None, From(lambda of: of.watching if _is_told(of.watching) else ABSENT)] = None
-    idle_hours: Annotated[_IdleHours | None, From(lambda of: of.idle or ABSENT)] = None
+    idle_hours: Annotated[_IdleHoursOfRun | None, From(lambda of: of.idle or ABSENT)] = None
     faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS
     hours: Annotated[Number, From("cost.hours")]
     reserved_cost: Annotated[_Dollars, From("cost.reserved")]
