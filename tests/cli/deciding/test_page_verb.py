@@ -66,10 +66,10 @@ def test_its_pictures_are_drawn_into_a_folder(plan: Path, kind: str) -> None:
     ("words", "said"),
     [
         (["--out", "page.txt"], r"end in \.html"),
-        (["--out", "nowhere/page.html"], "there is no folder nowhere"),
+        (["--out", "nowhere/page.html"], "folder nowhere does not exist"),
         (["--out", "link.html"], "symbolic link"),
         (["--pictures", "plan.json"], "is no folder"),
-        (["--pictures", "a/b"], "there is no folder a"),
+        (["--pictures", "a/b"], "folder a does not exist"),
         (["--pictures", "linked"], "symbolic link"),
         (["--pictures", "out", "--picture-format", "gif"], "must be png or svg"),
     ],

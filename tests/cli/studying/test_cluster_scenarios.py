@@ -60,7 +60,7 @@ def test_loads_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ("simulate trace.csv --load 0.5", "its jobs run as long as they ran"),
         ("simulate scenario:local-40 --pool 3 --provider aws", "--provider, --pool: scenario:local-40 has its own"),
         ("simulate scenario:local-40 --window 1h", "--window: scenario:local-40 has its own"),
-        ("simulate scenario:local-40 -s HM", "40 servers of a study, not for sale: HM cannot rent more"),
+        ("simulate scenario:local-40 -s HM", "a cluster of 40 servers of a study: HM cannot rent more"),
         ("simulate scenario:local-40 -s SR --load 0.5,0.8 --journal j.jsonl", "--journal is of one run"),
         ("sweep scenario:local-40 --strategy SR --vary pool=2", "scenario:local-40 has its own servers"),
     ],
@@ -135,7 +135,7 @@ def test_a_sweep_on_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     assert "own servers, X5670 reserved" in told.out
     assert "aws own servers" not in told.out
     assert run([*words, "--strategy", "HM"]) == 64
-    assert "40 servers of a study, not for sale: HM cannot rent more" in " ".join(capsys.readouterr().err.split())
+    assert "a cluster of 40 servers of a study: HM cannot rent more" in " ".join(capsys.readouterr().err.split())
 
 
 def test_other_verbs_take_the_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,7 +52,7 @@ def test_an_account_is_named_by_the_configuration_or_the_environment(monkeypatch
         settings = CloudSettings(name, "somewhere", endpoint=LOCAL)
         monkeypatch.delenv(variable, raising=False)
         monkeypatch.delenv("CLOUDSDK_CORE_PROJECT", raising=False)
-        with pytest.raises(UsageError, match=r"no (project|subscription) is named"):
+        with pytest.raises(UsageError, match=r"no (project|subscription) is configured"):
             connect(name, settings)
         monkeypatch.setenv(variable, "mine")
         assert isinstance(connect(name, settings), GoogleCloud | AzureCloud)

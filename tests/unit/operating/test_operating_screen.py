@@ -64,7 +64,7 @@ def test_every_machine_is_one_row_at_any_width(tmp_path: Path, width: int) -> No
     for said in (
         "quality of service:",
         "2 jobs passed by",
-        "trouble with cloud",
+        "problem with cloud",
         "$0.50/h",
         "machines more",
         "quality 0.",
