@@ -120,7 +120,7 @@ class LiveJournalFile:
     def append(self, lines: Iterable[Entry | Note]) -> None:
         """Add lines; returns when they will outlast a crash. Raises HcloudError where they will not: then none of them
         is there, and the same may be tried again. The end of a pass has the checksum of all before it."""
-        data = b""
+        data = bytearray()  # a pass may bring ten thousand jobs: bytes would be copied for each line
         for line in lines:
             is_end = isinstance(line, PassNoted)
             data += entry_line(PassNoted(line.at, checksum(crc32(data, self._sum))) if is_end else line).encode()
@@ -130,7 +130,7 @@ class LiveJournalFile:
         """Add whole lines as they are."""
         self._append(text.encode())
 
-    def _append(self, data: bytes) -> None:
+    def _append(self, data: bytes | bytearray) -> None:
         self._check()
         try:
             if self._file.write(data) != len(data):
