@@ -164,7 +164,7 @@ def read_journal(path: Path) -> JournalContents:
         if lines and isinstance(lines[-1], PassNoted):
             if lines[-1].sum not in (None, checksum(sum_before)):
                 first = noted[0] + 2 if noted[0] else 1
-                said = "one of them was changed, or is missing: the checksum does not fit"
+                said = "a line was changed or is missing: the checksum does not match"
                 raise InputError(f"{path}: lines {first} to {number} are damaged: {said}")
             noted = (len(lines), whole + len(raw))
         whole, sum_before = whole + len(raw), crc32(raw, sum_before)
@@ -216,9 +216,9 @@ def _before(path: Path, taken: SnapshotTaken) -> Before:
     try:
         data = beside.read_bytes()
     except OSError as error:
-        raise InputError(f"{beside}: {error.strerror}: {path} continues from it", hint="bring it back") from None
+        raise InputError(f"{beside}: {error.strerror}: {path} continues from it", hint="restore this file") from None
     if sha256(data).hexdigest() != taken.digest:
-        raise InputError(f"{beside}: was changed: {path} continues from it", hint="bring back a copy")
+        raise InputError(f"{beside}: was changed: {path} continues from it", hint="restore a copy of this file")
     session, _, fold = data.partition(b"\n")
     return Before(session, _image_form().validate_json(fold))
 

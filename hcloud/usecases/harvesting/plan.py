@@ -104,7 +104,10 @@ def batch_of(workload: Workload, types: UseTypes, opened: OpenedUse, loaded: Loa
     left_out = {why: count for why, count in left_out.items() if count}
     if not len(kept):
         said = "; ".join(f"{count:,} left out: {why}" for why, count in left_out.items())
-        raise EvidenceError(f"{workload.provenance.name}: has no batch job that can use idle capacity ({said})")
+        hint = "--divisible all, if the jobs can be split" if TOO_LARGE in left_out else ""
+        raise EvidenceError(
+            f"{workload.provenance.name}: has no batch job that can use idle capacity ({said})", hint=hint
+        )
     jobs, window = workload.at(kept), window_of(workload)
     seconds = expected_seconds(jobs)
     known = np.where(np.isnan(seconds), np.nanmedian(seconds) if not np.isnan(seconds).all() else 0.0, seconds)

@@ -108,7 +108,7 @@ def notes(found: HarvestPlan) -> Iterator[str]:
     )
     if found.money.pays_from is not None:
         yield (
-            f"A commitment breaks even at a use of {found.money.pays_from:.0%} on ({found.money.where}): idle hours"
+            f"A commitment on {found.money.where} breaks even at {found.money.pays_from:.0%} utilisation: idle hours"
             " that run batch count as use."
         )
     if sum(batch.jobs):

@@ -37,7 +37,7 @@ CENTS, FINE = 2, 4
 _UNITS = {DOLLARS: "dollars", VCPU_HOURS: "hours of vCPUs"}
 _COLUMNS = ("#", "machine", "state", "jobs", "quality", "$/h")
 _FULL = ("no space left", "the disk took only a part")
-_WHEN_FULL = "; the disk is full: nothing new begins until there is room, what runs goes on"
+_WHEN_FULL = "; the disk is full: no new job starts until there is space, running jobs continue"
 _TO = {
     DecisionAction.PLACE: "to",
     DecisionAction.LAUNCH: "to a new",

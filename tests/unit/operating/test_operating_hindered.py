@@ -175,7 +175,7 @@ def test_what_comes_and_goes_is_told_once_in_a_while(tmp_path: Path) -> None:
     assert loop.new_troubles() == told, "it had been gone"
     line = trouble_line(*told[0])
     assert "the disk is full" in line
-    assert "what runs goes on" in line
+    assert "running jobs continue" in line
 
 
 def missing(lines: list[bytes], number: int) -> list[bytes]:

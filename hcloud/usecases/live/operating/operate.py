@@ -223,7 +223,7 @@ def _read(path: Path) -> JournalContents:
             if not hint and (live := read_header(path)[1]) is not None:
                 cloud = live.selection or live.cloud
                 gc = f"hcloud gc --cloud {cloud} --lineage {live.lineage} --delete"
-                hint = f"its machines go on: bring back a copy of the file, or end them with '{gc}'"
+                hint = f"its machines keep running: restore a copy of the file, or terminate them with '{gc}'"
         raise InputError(str(error), hint=hint) from error
 
 
@@ -248,8 +248,8 @@ def fold_of(known: JournalContents) -> Fold:
     try:
         fold.take(known.lines)
     except KeyError as error:
-        where = f"at {fold.last!r} it tells of {error}"
-        raise InputError(f"the journal is damaged: {where}, and no line before says that it came") from error
+        where = f"a line at {fold.last!r} names {error}"
+        raise InputError(f"the journal is damaged: {where}, and no earlier line reports its arrival") from error
     return fold
 
 
