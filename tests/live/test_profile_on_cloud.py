@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from hcloud.cli import main
 from hcloud.errors import DeniedByGuardError, DeniedError, EvidenceError, HcloudError, PartialError
@@ -194,13 +195,6 @@ def test_A4_an_interrupt_ends_the_machine(aws: FakeAws) -> None:
     assert run.returncode == 130, said
     assert len(aws.ledger.machines) == 1
     assert not aws.ledger.live(aws.clock.now())
-
-
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
 
 
 # it is ended on every way out

@@ -20,7 +20,7 @@ from hcloud.profiling.programs.keeper import files, probe
 _RUN = (
     "import sys; sys.path.append({root!r}); from hcloud.profiling.programs.keeper.{module} import main; main({given})"
 )
-_PATIENCE = 15.0  # ours: a probe takes a second where nothing is wrong
+_PATIENCE = 30.0  # ours: a probe takes a second where nothing is wrong
 _LOOK_EVERY = 0.05
 _ANY_CORES, _ANY_MEMORY_MIB = 1_000_000, 1 << 20  # ours: what the machine itself is limited to counts
 

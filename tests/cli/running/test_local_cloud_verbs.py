@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from hcloud.cli import main
 from hcloud.profiling.local.machines import ProcessHost
@@ -42,7 +42,7 @@ def test_a_machine_of_this_machine_lives_and_ends(host: ProcessHost, capsys: pyt
     assert json.loads(capsys.readouterr().out)
     for pid in host.processes()[name]:
         orphans.kill(pid)
-    until_gone(host)
+    until(lambda: not host.alive())
     assert main.run(["drift"]) in (0, 2)
     assert main.run(["plan", "--detailed-exitcode"]) == 2, "what died has to come again"
     assert main.run(["apply", "-y"]) == 0
@@ -50,13 +50,6 @@ def test_a_machine_of_this_machine_lives_and_ends(host: ProcessHost, capsys: pyt
     assert main.run(["destroy", "-y", "--ends", "1"]) == 0
     assert not host.alive()
     assert main.run(["gc"]) == 0
-
-
-def until_gone(host: ProcessHost) -> None:
-    end = time.monotonic() + 10
-    while host.alive():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_a_type_that_is_not_there_is_told(host: ProcessHost, capsys: pytest.CaptureFixture[str]) -> None:

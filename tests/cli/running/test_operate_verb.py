@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE, until
 
 from hcloud.cli import main
 from hcloud.model.running.event import UNKNOWN, Arrival, Closing
@@ -114,13 +115,10 @@ def test_a_controller_that_is_killed_is_taken_up(here: Path) -> None:
 
 
 def test_two_controllers_and_a_stop(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    jobs({"a": (0, 30), "b": (0, 30)})
+    jobs({"a": (0, 300), "b": (0, 300)})
     running = controller(*RUN)
-    until = time.monotonic() + 30
-    while ledger().total() < 2:
-        assert time.monotonic() < until
-        assert running.poll() is None, running.communicate()
-        time.sleep(0.05)
+    until(lambda: ledger().total() == 2 or running.poll() is not None)
+    assert running.poll() is None, running.communicate()
     assert main.run(["operate", *RUN]) == 5
     told = " ".join(capsys.readouterr().err.split())
     assert "is locked" in told
@@ -131,7 +129,7 @@ def test_two_controllers_and_a_stop(here: Path, capsys: pytest.CaptureFixture[st
     assert "not submitted yet" in capsys.readouterr().err
     assert main.run(["operate", "cancel", "a"]) == 0
     assert main.run(["operate", "stop"]) == 0
-    out, err = running.communicate(timeout=30)
+    out, err = running.communicate(timeout=PATIENCE)
     assert "2 cancelled" in out, (out, err)
     assert not left()
     assert ledger() == Counter({"begin a": 1, "begin b": 1})
@@ -142,10 +140,7 @@ def test_a_keeper_that_hangs_cannot_keep_machines_from_being_ended_by_force(
 ) -> None:
     jobs({"a": (0, 300)})
     running = controller(*RUN)
-    until = time.monotonic() + 30
-    while not ledger():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(ledger)
     mine = str(here / ".hcloud" / "operate" / "machines").encode()
     keepers = [int(p.parent.name) for p in Path("/proc").glob("[0-9]*/cmdline") if mine in p.read_bytes()]
     assert keepers
@@ -165,12 +160,9 @@ def test_a_keeper_that_hangs_cannot_keep_machines_from_being_ended_by_force(
 def test_leaving_and_stopping_without_a_controller(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs({"a": (0, 60)})
     running = controller(*RUN)
-    until = time.monotonic() + 30
-    while not ledger():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(ledger)
     running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=30)
+    _, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     assert "left as they are" in err
     assert left()

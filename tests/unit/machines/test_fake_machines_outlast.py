@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from hcloud.errors import UsageError
 from hcloud.fake.execute import LastingExecutor
@@ -18,13 +17,6 @@ from hcloud.profiling.local.machines import ProcessHost
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines of processes need Linux")
 OWNER = Owner("5e1f" * 8, "test", "0123456789ab")
-
-
-def _wait(what: Callable[[], object]) -> None:
-    until = time.monotonic() + 10
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def _launch(cloud: MemoryCloud, key: str) -> str:
@@ -39,7 +31,7 @@ def test_machines_go_on_under_the_next_controller_and_end_with_their_cloud(tmp_p
     try:
         with LastingExecutor(cloud.ledger, cloud.clock, host):
             first, second = _launch(cloud, "a"), _launch(cloud, "b")
-            _wait(lambda: host.alive() == {first, second})
+            until(lambda: host.alive() == {first, second})
         assert host.alive() == {first, second}
         cloud.terminate([first])  # nobody watches: whoever comes next ends it
         with LastingExecutor(cloud.ledger, cloud.clock, host):
@@ -57,8 +49,8 @@ def test_a_machine_begins_once_however_many_controllers_look(tmp_path: Path) -> 
         for _ in range(3):
             with LastingExecutor(cloud.ledger, cloud.clock, host):
                 machine = next(iter(cloud.ledger.machines), None) or _launch(cloud, "a")
-                _wait(lambda: host.alive() == {machine})  # noqa: B023
-                _wait((tmp_path / machine / "starts").exists)
+                until(lambda: host.alive() == {machine})  # noqa: B023
+                until((tmp_path / machine / "starts").exists)
         assert (tmp_path / machine / "starts").read_text() == "started\n"
     finally:
         host.end(host.alive())

@@ -6,10 +6,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from hcloud.control.ports import Size
 from hcloud.errors import (
@@ -71,13 +72,6 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 
 def order(count: int = 1, kind: str = "small", key: str = "a1" * 16, script: str = "") -> Launch:
     return Launch(key, "web", kind, "local", count, Owner(LINEAGE, "shop", "0123456789ab"), start_up=script)
-
-
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
 
 
 def test_a_machine_outlasts_whoever_started_it_and_its_script(ground: Ground) -> None:

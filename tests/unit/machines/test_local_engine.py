@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE
 
 from hcloud.control.ports import Size
 from hcloud.errors import FileError, HcloudError
@@ -66,7 +67,7 @@ class Ground:
         assert found is not None
         return found
 
-    def until(self, holds: Callable[[], object], seconds: float = 10) -> None:
+    def until(self, holds: Callable[[], object], seconds: float = PATIENCE) -> None:
         end = time.monotonic() + seconds
         while not holds():
             assert time.monotonic() < end, "it never came"

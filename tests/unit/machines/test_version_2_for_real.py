@@ -6,11 +6,10 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import until
 
 from hcloud.control.ports import Size
 from hcloud.profiling.cage import Cage, Hierarchy
@@ -48,13 +47,6 @@ def hierarchy() -> Hierarchy:
     return Hierarchy(2, {CONTROLLER: MOUNT})
 
 
-def within(what: Callable[[], bool]) -> bool:
-    until = time.monotonic() + 20
-    while not what() and time.monotonic() < until:
-        time.sleep(0.02)
-    return what()
-
-
 def test_a_machine_and_all_that_forks_from_it_is_one_group_and_ends_as_one(
     tmp_path: Path, hierarchy: Hierarchy
 ) -> None:
@@ -62,7 +54,7 @@ def test_a_machine_and_all_that_forks_from_it_is_one_group_and_ends_as_one(
     host.start(["one"], f"#!/bin/sh\n{FORKS}\n", Size(1, 1.0))
     (group,) = (tmp_path / "one" / "groups").read_text().split()
     try:
-        assert within(lambda: len(members(f"{group}/{LEAF}")) >= 5)
+        until(lambda: len(members(f"{group}/{LEAF}")) >= 5)
         assert not members(group), "in version 2 a group that limits others has no process of its own"
         with pytest.raises(OSError, match="busy") as refused:
             (Path(group) / "cgroup.procs").write_text(str(members(f"{group}/{LEAF}")[0]))
@@ -71,7 +63,7 @@ def test_a_machine_and_all_that_forks_from_it_is_one_group_and_ends_as_one(
     finally:
         host.end(["one"])
     assert not host.alive()
-    assert within(lambda: not Path(group).exists())
+    until(lambda: not Path(group).exists())
 
 
 def test_what_a_job_leaves_behind_is_in_its_group_and_nothing_else_is_ended(
@@ -83,14 +75,14 @@ def test_what_a_job_leaves_behind_is_in_its_group_and_nothing_else_is_ended(
     with subprocess.Popen(["sleep", "600"]) as other:
         script = f"echo $$ > {job}/cgroup.procs; {FORKS}"
         with subprocess.Popen(["sh", "-c", script], cwd=tmp_path) as main:
-            assert within(lambda: len(members(job)) >= 5)
+            until(lambda: len(members(job)) >= 5)
             assert all(is_in(pid, job) for pid in members(job))
             assert not removed(job), "while it has processes"
             kill_if(other.pid, lambda pid: is_in(pid, job))
             for pid in members(job):
                 kill_if(pid, lambda found: is_in(found, job))
             main.wait(20)
-        assert within(lambda: removed(job))
+        until(lambda: removed(job))
         assert removed(job), "once more does no harm"
         assert other.poll() is None
         other.kill()

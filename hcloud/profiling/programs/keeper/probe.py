@@ -16,25 +16,29 @@ _BLOCK = 16 << 20  # ours: beyond what a core has of the caches
 _SLICE = 1 << 20
 
 
-def cpu(until: float) -> int:
-    """Rounds of integer arithmetic until a moment of the steady clock."""
+def cpu(seconds: float) -> float:
+    """Rounds of integer arithmetic a second, over about so many seconds of the steady clock; one round at least, so
+    that a machine that gives next to nothing is found slow."""
     value, rounds = 1, 0
-    while time.monotonic() < until:
+    began = time.monotonic()
+    while (passed := time.monotonic() - began) < seconds or not rounds:
         for _ in range(2000):
             value = (value * 1_103_515_245 + 12_345) & 0x7FFFFFFF
         rounds += 1
-    return rounds
+    return rounds / passed
 
 
-def memory(until: float) -> int:
-    """Slices copied between two blocks until a moment of the steady clock."""
+def memory(seconds: float) -> float:
+    """Slices a second that are copied between two blocks, over about so many seconds of the steady clock; one at
+    least."""
     source, target = memoryview(bytearray(os.urandom(_SLICE)) * (_BLOCK // _SLICE)), memoryview(bytearray(_BLOCK))
     slices = 0
-    while time.monotonic() < until:
+    began = time.monotonic()
+    while (passed := time.monotonic() - began) < seconds or not slices:
         at = slices * _SLICE % _BLOCK
         target[at : at + _SLICE] = source[at : at + _SLICE]
         slices += 1
-    return slices
+    return slices / passed
 
 
 def on_all(cores: int) -> list[float]:
@@ -43,10 +47,7 @@ def on_all(cores: int) -> list[float]:
     for _ in range(cores):
         reads, writes = os.pipe()
         if not os.fork():
-            began = time.monotonic()
-            rounds = cpu(began + CPU_SECONDS) / CPU_SECONDS
-            slices = memory(time.monotonic() + MEMORY_SECONDS) / MEMORY_SECONDS
-            os.write(writes, json.dumps([rounds, slices]).encode())
+            os.write(writes, json.dumps([cpu(CPU_SECONDS), memory(MEMORY_SECONDS)]).encode())
             os._exit(0)
         os.close(writes)
         ends.append(reads)
