@@ -14,7 +14,7 @@ from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import ENTRIES, Arrival, Completion, EventError
 from hcloud.model.running.note import Note, PassNoted, SnapshotTaken
 from hcloud.store.journals.events import LONGEST_NAME, MOST, from_line
-from hcloud.store.journals.journal import LONGEST_LINE, parse_line, read_header
+from hcloud.store.journals.journal import LONGEST_LINE, PassSums, parse_line, read_header
 from hcloud.store.journals.live import parts_of
 from hcloud.store.journals.pieces import JournalPiece, journal_pieces
 
@@ -50,12 +50,20 @@ def _whole_passes(lines: Iterator[Entry | Note]) -> Iterator[Entry | Note]:
 
 def _lines(path: Path, size: int) -> Iterator[Entry | Note]:
     with path.open("rb") as file:
-        start = len(file.readline(LONGEST_LINE))
-    before = 1
-    for piece in journal_pieces(path, start, size):
-        plain = _plain(piece)
+        header = file.readline(LONGEST_LINE)
+    before, sums = 1, PassSums(path)
+    sums.add(header)
+    for piece in journal_pieces(path, len(header), size):
+        plain, added = _plain(piece), 0
         for number, entry in enumerate(plain):
-            yield entry or _parsed(path, piece, number, before)
+            line = entry or _parsed(path, piece, number, before)
+            if isinstance(line, PassNoted):
+                begins = int(piece.places[number])
+                sums.add(piece.text[added:begins])
+                sums.check(line, before + number + 1)
+                added = begins
+            yield line
+        sums.add(piece.text[added:])
         before += len(plain)
 
 

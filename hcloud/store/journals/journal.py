@@ -147,7 +147,7 @@ def read_journal(path: Path) -> JournalContents:
     if not path.is_file() or path.stat().st_size:  # of an empty one more is known below
         check_file(path, "a journal", hint="hcloud simulate and hcloud decide write one with --journal")
     whole, torn, setup, lines, live = 0, False, None, [], None
-    noted, sum_before = (0, 0), 0
+    noted, sums = (0, 0), PassSums(path)
     for number, raw in _lines(path):
         if not raw.endswith(b"\n"):
             torn = True
@@ -162,12 +162,10 @@ def read_journal(path: Path) -> JournalContents:
         except (EventError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: line {number} is damaged: {error}") from None
         if lines and isinstance(lines[-1], PassNoted):
-            if lines[-1].sum not in (None, checksum(sum_before)):
-                first = noted[0] + 2 if noted[0] else 1
-                said = "a line was changed or is missing: the checksum does not match"
-                raise InputError(f"{path}: lines {first} to {number} are damaged: {said}")
+            sums.check(lines[-1], number)
             noted = (len(lines), whole + len(raw))
-        whole, sum_before = whole + len(raw), crc32(raw, sum_before)
+        whole += len(raw)
+        sums.add(raw)
     if setup is None:
         raise _nothing_in(path)
     if live is not None and len(lines) > noted[0]:  # a crash cut a pass short
@@ -179,6 +177,24 @@ def read_journal(path: Path) -> JournalContents:
 def checksum(value: int) -> str:
     """A checksum as the end of a pass has it."""
     return f"{value:08x}"
+
+
+class PassSums:
+    """Compares the checksum at the end of each pass with the bytes of a journal before it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._sum, self._first = path, 0, 1
+
+    def add(self, text: bytes) -> None:
+        """Whole lines that come next."""
+        self._sum = crc32(text, self._sum)
+
+    def check(self, noted: PassNoted, line: int) -> None:
+        """InputError where the end of a pass, on this line, does not fit what is before it."""
+        if noted.sum not in (None, checksum(self._sum)):
+            said = "a line was changed or is missing: the checksum does not match"
+            raise InputError(f"{self._path}: lines {self._first} to {line} are damaged: {said}")
+        self._first = line + 1
 
 
 def _nothing_in(path: Path) -> InputError:

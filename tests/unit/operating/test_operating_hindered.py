@@ -23,6 +23,7 @@ from hcloud.model.running.note import Asked, NotLaunched
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
+from hcloud.store.journals.entries import entries_of
 from hcloud.store.journals.journal import read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
 from hcloud.views.live.operating import trouble_line
@@ -204,6 +205,8 @@ def test_a_line_that_is_missing_or_was_changed_is_found_with_its_place(
         world.path.write_bytes(b"".join(damage(lines, number)))
         with pytest.raises(InputError, match=r"lines? .* damaged|goes on from") as said:
             read_journal(world.path)
+        with pytest.raises(InputError, match=f"^{re.escape(str(said.value))}$"):
+            list(entries_of(world.path, 1 << 10))  # as 'simulate' reads it
         found = [int(text) for text in re.findall(r"lines (\d+) to (\d+)", str(said.value)) for text in text]
         if found:
             last = next(n for n in ends if n >= number)

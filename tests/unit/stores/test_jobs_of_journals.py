@@ -87,6 +87,11 @@ def test_pieces_of_a_job_come_back_as_one_job(tmp_path: Path) -> None:
         assert found.cores[row] == pytest.approx(made.tasks.ask[mine].sum() / 1000)
 
 
+def without_sums(path: Path) -> str:
+    """A journal that may be changed by hand."""
+    return re.sub(',"sum":"[0-9a-f]*"', "", path.read_text())
+
+
 def lived(path: Path, *events: Event) -> Path:
     live = session("OdM")
     entries: list[Event | Decision] = [entry for event in events for entry in (event, *live.handle(event))]
@@ -186,7 +191,7 @@ def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
             world.run()
         finally:
             world.close()
-        text = world.path.read_text()
+        text = without_sums(world.path)
         world.path.write_text(text.replace('"name":"small"', '"name":"m5.large"').replace('"name":"large"', large))
         assert cli(["simulate", str(world.path), "-s", "OdF", "--now", "2026-11-20"]) == 0
         said[cloud] = " ".join(capsys.readouterr().out.split())
@@ -206,7 +211,7 @@ def test_a_reserve_of_small_servers_is_what_the_jobs_take(tmp_path: Path, capsys
     world.run()
     world.close()
     for cores, servers in ((2, 4), (4, 2), (8, 1)):
-        text = world.path.read_text().replace('"name":"large","cores":8000', f'"name":"large","cores":{cores}000')
+        text = without_sums(world.path).replace('"name":"large","cores":8000', f'"name":"large","cores":{cores}000')
         (tmp_path / f"{cores}").write_text(text)
         assert cli(["simulate", str(tmp_path / f"{cores}"), "-s", "SR", "--now", "2026-11-20", "-o", "json"]) == 0
         (found,) = json.loads(capsys.readouterr().out)["strategies"]
