@@ -96,11 +96,12 @@ Sentence = Callable[[Setup, DecodedCommand, DecisionFacts], str]
 
 
 class Reason(NamedTuple):
-    """Why a job goes somewhere: the fixed word, the unit of the margin ("": nothing was compared), the sentence."""
+    """Why a job goes somewhere: the fixed word, the unit of the margin ("": nothing was compared), and the sentence:
+    text where it depends on nothing."""
 
     word: str
     unit: str
-    sentence: Sentence
+    sentence: Sentence | str
 
 
 Missed = tuple[str, float | None, str]

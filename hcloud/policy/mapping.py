@@ -118,7 +118,7 @@ class ReservedOnly(MappingRule, of="mapping", name="reserved-only", mapping=MAP_
 
     rents = False
     reasons: ClassVar = {
-        ONLY_RESERVED: Reason("only-reserved", "", lambda s, o, f: "the strategy uses the reserved pool only"),
+        ONLY_RESERVED: Reason("only-reserved", "", "the strategy uses the reserved pool only"),
     }
 
     @staticmethod

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.batch import ENDED, Batch, BatchCommand, BatchEvent, BatchState
-from hcloud.control.sessions.orders import Order
+from hcloud.control.sessions.decode import always
+from hcloud.control.sessions.instances import InstanceBook
+from hcloud.control.sessions.orders import Order, booked, place_of
 from hcloud.control.tables import ControlTables
+from hcloud.model.running.decision import Decided, DecisionAction
 from hcloud.policy import codes
-from hcloud.policy.facts import DecisionFacts
+from hcloud.policy.facts import DecisionFacts, Setup
 from hcloud.policy.records import Table, table
 
 Follow = Callable[..., Any]
@@ -52,9 +55,34 @@ class EventBatch:
         self.next, tables.vacants = int(s.next), int(s.vacant)
         return float(s.now), float(s.control)
 
-    def told(self, tables: ControlTables) -> Iterator[tuple[Order, DecisionFacts]]:
+    def decided(self, setup: Setup, book: InstanceBook, tables: ControlTables) -> list[Decided]:
+        """What was decided, in order; the ``book`` has what changed by it."""
+        commands = cast("NDArray[Any]", self._told)[: int(self._state.told)]
+        placed = bool((commands["what"] == codes.PLACE).all())
+        said = {code: always(code) for code in np.unique(commands["reason"]).tolist()} if placed else {}
+        words = {code: told for code, told in said.items() if told is not None}
+        if placed and len(words) == len(said):
+            numbers = {slot: book.number(slot) for slot in np.unique(commands["slot"]).tolist()}
+            places = {slot: (n, place_of(setup, book, codes.PLACE, n)) for slot, n in numbers.items()}
+            return list(self._placed(commands, tables, places, words))
+        return [booked(setup, book, *told) for told in self._orders(commands.tolist(), tables)]
+
+    def _placed(
+        self,
+        commands: NDArray[Any],
+        tables: ControlTables,
+        places: dict[int, tuple[int, str]],
+        said: dict[int, tuple[str, str]],
+    ) -> Iterator[Decided]:
+        """Decisions that place jobs on servers, by their slots, for reasons that need no numbers."""
+        columns = (commands[name].tolist() for name in ("at", "who", "row", "slot", "reason"))
+        for at, who, row, slot, reason in zip(*columns, strict=True):
+            name = self._names[who] if who >= 0 else tables.names[row]
+            (number, place), (word, why) = places[slot], said[reason]
+            yield at, DecisionAction.PLACE, name, number, place, word, None, "", why, None
+
+    def _orders(self, commands: list[Any], tables: ControlTables) -> Iterator[tuple[Order, DecisionFacts]]:
         """The commands that were given, in order."""
-        commands = cast("NDArray[Any]", self._told)[: int(self._state.told)].tolist()
         names = self._names
         for at, used, soft, who, row, slot, what, action, reason, margin, *job, measured, kind, paid in commands:
             name = names[who] if who >= 0 else tables.names[row] if row >= 0 else None

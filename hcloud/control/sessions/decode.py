@@ -51,11 +51,18 @@ def decided(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Decide
         name, margin, unit, why = reader(setup, order, facts)
     else:
         name, unit, sentence = reason_of(order.reason) or _OF_JOBS[order.reason]
-        margin, why = (order.margin if unit else None), sentence(setup, order, facts)
+        margin = order.margin if unit else None
+        why = sentence if isinstance(sentence, str) else sentence(setup, order, facts)
         if order.said:
             why += f"; no {order.said} is available at the moment"
     until = order.margin if order.what == codes.RETAIN else None
     return facts.at, ACTIONS[order.what], order.job, order.instance, order.place, name, margin, unit, why, until
+
+
+def always(reason: int) -> tuple[str, str] | None:
+    """The word and the sentence of a reason that depend on nothing else; None for any other."""
+    word, unit, sentence = reason_of(reason) or _OF_JOBS[reason]
+    return (word, sentence) if not unit and isinstance(sentence, str) else None
 
 
 def _spot(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
@@ -76,9 +83,7 @@ def _too_large(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> st
 _MAPPINGS = {int(r.sets["mapping"]): r for r in RULES["mapping"].values() if issubclass(r, MappingRule)}
 _OF_JOBS: dict[int, Reason] = {
     **{code: reason for rule in _MAPPINGS.values() for code, reason in rule.reasons.items()},
-    codes.POOL_FULL: Reason(
-        "pool-full", "", lambda s, o, f: "no reserved server has room for it, or jobs wait before it"
-    ),
+    codes.POOL_FULL: Reason("pool-full", "", "no reserved server has room for it, or jobs wait before it"),
     codes.RESTARTABLE: Reason("restartable", QUALITY, _spot),
     codes.TOO_LARGE: Reason("too-large", "", _too_large),
     codes.FROM_QUEUE: Reason(
@@ -94,15 +99,13 @@ _OF_JOBS: dict[int, Reason] = {
         ),
     ),
     codes.AT_SERVERS: Reason(
-        "waits-at-servers",
-        "",
-        lambda s, o, f: "the servers that suit it best have no room; the first that gets it does",
+        "waits-at-servers", "", "the servers that suit it best have no room; the first that gets it does"
     ),
-    codes.TOO_MANY: Reason("too-many", "", lambda s, o, f: "the reserve never holds all of its pieces at once"),
-    codes.WITH_OTHERS: Reason("with-others", "", lambda s, o, f: "the other pieces of its job wait for it"),
-    codes.DISPLACES: Reason("best-effort-yields", "", lambda s, o, f: "best effort leaves a reserved server to it"),
+    codes.TOO_MANY: Reason("too-many", "", "the reserve never holds all of its pieces at once"),
+    codes.WITH_OTHERS: Reason("with-others", "", "the other pieces of its job wait for it"),
+    codes.DISPLACES: Reason("best-effort-yields", "", "best effort leaves a reserved server to it"),
     codes.NO_SPOT: Reason("no-spot-capacity", SECONDS, _no_spot_capacity),
-    codes.POOL_GROWN: Reason("pool-grown", "", lambda s, o, f: "the reserve has one server more"),
+    codes.POOL_GROWN: Reason("pool-grown", "", "the reserve has one server more"),
 }
 
 _RELEASES = {

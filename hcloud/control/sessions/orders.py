@@ -38,7 +38,7 @@ def booked(setup: Setup, book: InstanceBook, order: Order, facts: DecisionFacts,
     number = book.number(slot) if slot >= 0 else None
     if what == codes.RETAIN and number is not None:
         book.keep(number, margin)
-    place = _place(setup, book, what, number)
+    place = place_of(setup, book, what, number)
     made = decided(setup, DecodedCommand(what, action, reason, margin, job, number, place, said), facts)
     if what == codes.RELEASE and number is not None:
         del book.instances[number]
@@ -52,7 +52,8 @@ def _wanted(setup: Setup, action: int, facts: DecisionFacts) -> int:
     return setup.rules.large if action == codes.LARGE and holds else facts.kind
 
 
-def _place(setup: Setup, book: InstanceBook, what: int, number: int | None) -> str:
+def place_of(setup: Setup, book: InstanceBook, what: int, number: int | None) -> str:
+    """Where a command sends a job, in words."""
     if number is None:
         return "local queue" if what == codes.WAIT else "nowhere"
     instance = book.instances[number]

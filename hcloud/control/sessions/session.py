@@ -362,7 +362,7 @@ class ControlSession:
             return []
         self.now, self._control = batch.follow(self.tables, until, self.now, self._control, self._book.deadline)
         made = [astuple(due) for due in self._due]
-        made += [booked(self.setup, self._book, *told) for told in batch.told(self.tables)]
+        made += batch.decided(self.setup, self._book, self.tables)
         self._due = []
         batch.settle(self.tables)
         return made
