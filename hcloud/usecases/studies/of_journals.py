@@ -16,7 +16,7 @@ from hcloud.usecases.workloads.sources import Flags
 
 NO_PRICES = (
     "machines on this computer have no price: types, prices and cloud are those of the HCloud study, with servers of {}"
-    " as in the journal; 'hcloud operate status --compare' counts hours of vCPUs on the machines that there were"
+    " as in the journal; 'hcloud operate status --compare' counts vCPU-hours on the machines that there were"
 )
 
 

@@ -34,7 +34,7 @@ SHOWN_MACHINES, SHOWN_QUEUE, SHOWN_SERVICES, SHOWN_DECISIONS = 12, 5, 5, 6
 SHOWN_JOBS, NAME = 2, 10
 """Jobs of a machine by name, and letters of a name: they have to fit into 60 columns."""
 CENTS, FINE = 2, 4
-_UNITS = {DOLLARS: "dollars", VCPU_HOURS: "hours of vCPUs"}
+_UNITS = {DOLLARS: "dollars", VCPU_HOURS: "vCPU-hours"}
 _COLUMNS = ("#", "machine", "state", "jobs", "quality", "$/h")
 _FULL = ("no space left", "the disk took only a part")
 _WHEN_FULL = "; the disk is full: no new job starts until there is space, running jobs continue"

@@ -282,6 +282,27 @@ def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.C
     assert main.run(["operate", "run", "jobs.csv", "--engine", "nosuch"]) == 64
 
 
+def test_a_slurmctld_out_of_reach_is_said_and_nothing_begins(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Slurm's own commands are scripts here that say what they say without one."""
+    site = ("--out", str(here / "etc"), "--folder", str(here / "folder"))
+    assert main.run(["slurm", "config", "--cloud", "local", *site]) == 0
+    (here / "bin").mkdir()
+    for name in ("scontrol", "squeue", "sinfo"):
+        (here / "bin" / name).write_text("#!/bin/sh\necho 'Unable to contact slurm controller' >&2\nexit 1\n")
+        (here / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{here / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("SLURM_CONF", str(here / "etc" / "slurm.conf"))
+    capsys.readouterr()
+    assert main.run(["operate", "--engine", "slurm", "--cloud", "local", "--pool", "1"]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Unable to contact slurm controller" in said
+    assert "check with 'scontrol ping' that slurmctld is running" in said
+    assert not (here / ".hcloud" / "operate" / "journal.jsonl").exists()
+    assert not left()
+
+
 def test_a_job_of_a_profiled_application_has_its_estimated_vector(here: Path) -> None:
     Path("hcloud.yaml").write_text(f"profiles: {{folder: {bundled('profiles')}}}\n")
     Path("jobs.csv").write_text("id,command,cores,memory,app\na,true,0.5,32Mi,sort\nb,true,0.5,32Mi,\n")

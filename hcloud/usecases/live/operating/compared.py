@@ -181,7 +181,7 @@ def _rentable(book: PriceBook, provider: Provider, region: str, name: str) -> Re
 
 def _own_machine(setup: Setup) -> _Market:
     """This machine: every vCPU costs 1 an hour, nothing disturbs anything, and machines start as they were told to."""
-    origin = Origin("this machine", date.min, "hours of vCPUs")
+    origin = Origin("this machine", date.min, "vCPU-hours")
 
     def offer(name: str, vcpus: Decimal, option: PurchaseOption, years: int) -> Offer:
         key = OfferKey(Provider.AWS, "local", name, option, years, Payment.NONE)
