@@ -62,18 +62,20 @@ def is_clean(grid: Cluster) -> bool:
     return not alive and not up
 
 
-def end(running: subprocess.Popen[str], grid: Cluster) -> str:
+def end(running: subprocess.Popen[str], grid: Cluster, code: int = 0) -> str:
     """Ask for the end; what the controller printed."""
     done = controller(grid, "drain", "--no-wait")
     said, _ = done.communicate(timeout=60)
     assert done.returncode == 0, said
     printed, _ = running.communicate(timeout=60)
-    assert running.returncode == 0, printed
+    assert running.returncode == code, printed
     return printed
 
 
 @pytest.mark.long
 def test_six_jobs_come_by_sbatch_all_end_and_nothing_is_left(grid: Cluster) -> None:
+    """A seventh, which no type holds, keeps none of them from running."""
+    large = grid.submit("true", "--mem=100000", "-t", "1")
     jobs = submit(grid, 3, 0.3)
     running = controller(grid, *RUN)
     grid.start_node("other-0")
@@ -81,9 +83,11 @@ def test_six_jobs_come_by_sbatch_all_end_and_nothing_is_left(grid: Cluster) -> N
     jobs += submit(grid, 3, 0.3)
     wait_for(lambda: ledger(grid) == all_once(jobs) or running.poll(), "not all jobs ended", 90)
     wait_for(lambda: grid.job(foreign).state == "COMPLETED", "a foreign job does not run")
-    printed = end(running, grid)
+    printed = end(running, grid, code=1)
+    assert f"job {large} refused: it asks for 1 vCPU and 97.7 GiB; no type has that" in printed
     assert ledger(grid) == all_once(jobs), printed
     wait_for(lambda: is_clean(grid), "something is left", 20)
+    assert grid.job(large).state == "PENDING"
     assert {grid.job(job).state for job in jobs} == {"COMPLETED"}
 
 

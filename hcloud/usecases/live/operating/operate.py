@@ -37,6 +37,7 @@ from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.events import coin_of, decision_document, to_line
 from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
+from hcloud.units import counted_vcpus
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, directory_at
@@ -137,7 +138,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits))
         world = open_engine(here, origin.engine, directory, jobs)
         first = _first_jobs(world.source, goes_on=known is not None)
-        _check_fits(first.orders, setup)
+        _check_fits(() if origin.engine == SLURM_ENGINE else first.orders, setup)  # there many users submit
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))
         if known is None:
             _begin_anew(directory)
@@ -187,8 +188,8 @@ def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
     bad = [o for o in orders if not any(o.cores <= t.cores and o.memory <= t.memory for t in setup.types)]
     if bad:
         most = setup.types[-1]
-        holds = f"{most.cores / 1000:g} vCPUs and {most.memory / 1024:g} GiB"
-        named = ", ".join(f"{o.id} ({o.cores / 1000:g} vCPUs, {o.memory / 1024:g} GiB)" for o in bad[:NAMED])
+        holds = f"{counted_vcpus(most.cores / 1000)} and {most.memory / 1024:g} GiB"
+        named = ", ".join(f"{o.id} ({counted_vcpus(o.cores / 1000)}, {o.memory / 1024:g} GiB)" for o in bad[:NAMED])
         more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
         raise EvidenceError(
             f"no machine holds {named}{more}: the largest type, {most.name}, has {holds}",
