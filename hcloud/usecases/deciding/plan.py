@@ -132,10 +132,12 @@ def plan_for(
     if use is not None and isinstance(workload, Jobs):
         vcpus = sum(float(o.shape.vcpus * o.speed * o.count) for o in owned if o.hours_left)
         plan = with_jobs_carried(plan, workload, demand, use, vcpus)
-    from hcloud.usecases.deciding.own_fleet import predicted, trace_of
+    from hcloud.usecases.deciding.own_fleet import predicted, short_of, trace_of
 
     prediction = predicted(plan, workload, book, loaded.config)
-    return DecidedPlan(replace(plan, trace=trace_of(loaded), prediction=prediction), decision)
+    said = () if prediction is None else tuple(short_of(plan, prediction, loaded.config.operation.qos))
+    plan = replace(plan, warnings=(*plan.warnings, *said), trace=trace_of(loaded), prediction=prediction)
+    return DecidedPlan(plan, decision)
 
 
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]
