@@ -206,7 +206,7 @@ def status(
     """Machines, queue and last decisions, read from the journal; asks no cloud."""
     from hcloud.live.clock import SystemClock
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.operating.operate import look
+    from hcloud.usecases.live.operating.looking import look
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, who_works
 
@@ -243,7 +243,7 @@ def explain(
 ) -> None:
     """Why a job ran where it did, what else was considered, and what happened to it."""
     from hcloud.usecases.deciding.explain_job import explain_job
-    from hcloud.usecases.live.operating.operate import journal_at
+    from hcloud.usecases.live.operating.looking import journal_at
     from hcloud.views.live.decision import show_story
     from hcloud.views.live.documents import StoryDocument
 
@@ -324,7 +324,8 @@ def stop(
 def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
     from hcloud.usecases.live.operating.asking import ask, works, works_no_more
-    from hcloud.usecases.live.operating.operate import OperateRequest, look, operating
+    from hcloud.usecases.live.operating.looking import look
+    from hcloud.usecases.live.operating.operate import OperateRequest, operating
     from hcloud.usecases.live.state import state_place
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import outcome_lines

@@ -18,7 +18,7 @@ from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.readers.configuration.config import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
 from hcloud.usecases.live.ground import FAKE, LiveGround
-from hcloud.usecases.live.operating.operate import rentals_of_work
+from hcloud.usecases.live.operating.looking import rentals_of_work
 from hcloud.usecases.reports.report import (
     ReportRequest,
     counterfactuals,

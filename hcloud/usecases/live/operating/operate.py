@@ -12,7 +12,6 @@ from pathlib import Path
 from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold
-from hcloud.control.operating.records import rental_of
 from hcloud.control.operating.wanted import SpendingLimits, reserve_beyond
 from hcloud.control.ports import JobSource
 from hcloud.control.sessions.session import ControlSession
@@ -25,8 +24,6 @@ from hcloud.live.operating.workers import Workers
 from hcloud.live.site import WaitLimits
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Owner
-from hcloud.model.holdings.state import LockInfo
-from hcloud.model.report import MachineRental
 from hcloud.model.running.event import UNKNOWN
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
@@ -40,7 +37,7 @@ from hcloud.store.journals.live import LiveJournalFile, segment
 from hcloud.units import counted_vcpus
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, directory_at
+from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests
 from hcloud.usecases.live.operating.agents import agents_of
 from hcloud.usecases.live.operating.engine import (
     LOCAL_ENGINE,
@@ -92,17 +89,6 @@ class OpenedWork:
     directory: Path
     origin: LiveOrigin
     goes_on: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """Live work as its journal tells it, and who works on it now (None: nobody)."""
-
-    fold: Fold
-    origin: LiveOrigin | None
-    holder: LockInfo | None
-    directory: Path
-    at: float
 
 
 @contextmanager
@@ -210,11 +196,11 @@ def _unfinished(path: Path) -> JournalContents | None:
     """The journal of work that is not finished."""
     if not path.exists() or not path.stat().st_size:
         return None
-    known = _read(path)
+    known = read_known(path)
     return None if fold_of(known).is_finished else known
 
 
-def _read(path: Path) -> JournalContents:
+def read_known(path: Path) -> JournalContents:
     """A journal. InputError, with what ends its machines, where it is damaged."""
     try:
         return read_journal(path)
@@ -364,36 +350,3 @@ def _cores_here(here: LiveGround) -> int | None:
     limits = {q.name: q.limit for q in here.cloud.quotas(local_types()[0])} if here.is_local else {}
     cores = limits.get("cores")
     return None if cores is None else int(cores * 1000)
-
-
-def journal_at(place: str) -> Path:
-    """The journal of live work beside the state at a place; UsageError where there is none."""
-    path = directory_at(place) / JOURNAL
-    if not path.exists():
-        raise UsageError(f"{path.parent}: 'hcloud operate' has never run there", hint="hcloud operate jobs.csv")
-    return path
-
-
-def look(place: str) -> Seen:
-    """Live work as its journal tells it; UsageError where there is none. Changes nothing."""
-    path = journal_at(place)
-    known = _read(path)
-    fold = fold_of(known)
-    return Seen(fold, known.live, FileLock(PrivateDirectory(path.parent)).holder(), path.parent, fold.last)
-
-
-def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
-    """Every machine that live work ever had in this account and region, by the journals beside the state."""
-    scope, found = here.cloud.scope(), dict[str, MachineRental]()
-    directory = here.beside.resolve() / DIRECTORY
-    for path in sorted(directory.glob("journal*.jsonl")):
-        known = read_journal(path)
-        where = known.live
-        if where is None or (where.cloud, where.account, where.region) != (scope.cloud, scope.account, scope.region):
-            continue
-        fold = fold_of(known)
-        standing = (rental_of(machine) for machine in fold.standing.values())
-        for rental in (*fold.rented, *standing):
-            if rental is not None and (rental.resource not in found or found[rental.resource].end is None):
-                found[rental.resource] = rental
-    return tuple(found.values())

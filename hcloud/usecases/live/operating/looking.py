@@ -1,0 +1,62 @@
+"""Live work as its journals tell it, for those that only look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.records import rental_of
+from hcloud.errors import UsageError
+from hcloud.model.holdings.state import LockInfo
+from hcloud.model.report import MachineRental
+from hcloud.store.files.lock import FileLock
+from hcloud.store.files.private_directory import PrivateDirectory
+from hcloud.store.journals.journal import LiveOrigin, read_journal
+from hcloud.usecases.live.ground import LiveGround
+from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, directory_at
+from hcloud.usecases.live.operating.operate import fold_of, read_known
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Live work as its journal tells it, and who works on it now (None: nobody)."""
+
+    fold: Fold
+    origin: LiveOrigin | None
+    holder: LockInfo | None
+    directory: Path
+    at: float
+
+
+def journal_at(place: str) -> Path:
+    """The journal of live work beside the state at a place; UsageError where there is none."""
+    path = directory_at(place) / JOURNAL
+    if not path.exists():
+        raise UsageError(f"{path.parent}: 'hcloud operate' has never run there", hint="hcloud operate jobs.csv")
+    return path
+
+
+def look(place: str) -> Seen:
+    """Live work as its journal tells it; UsageError where there is none. Changes nothing."""
+    path = journal_at(place)
+    known = read_known(path)
+    fold = fold_of(known)
+    return Seen(fold, known.live, FileLock(PrivateDirectory(path.parent)).holder(), path.parent, fold.last)
+
+
+def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:
+    """Every machine that live work ever had in this account and region, by the journals beside the state."""
+    scope, found = here.cloud.scope(), dict[str, MachineRental]()
+    directory = here.beside.resolve() / DIRECTORY
+    for path in sorted(directory.glob("journal*.jsonl")):
+        known = read_journal(path)
+        where = known.live
+        if where is None or (where.cloud, where.account, where.region) != (scope.cloud, scope.account, scope.region):
+            continue
+        fold = fold_of(known)
+        standing = (rental_of(machine) for machine in fold.standing.values())
+        for rental in (*fold.rented, *standing):
+            if rental is not None and (rental.resource not in found or found[rental.resource].end is None):
+                found[rental.resource] = rental
+    return tuple(found.values())
