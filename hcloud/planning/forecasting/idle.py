@@ -72,12 +72,32 @@ class IdleHours:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayedHours:
+    """What became of batch beside the services of a plan's reserve, tick by tick: ``vcpus`` that it carried in the mean
+    of the demand's steps, of ``wanted`` that might run there, where arithmetic counted on ``arithmetic``; of so many
+    ``jobs`` how many ended there, found no class with room, and moved to machines; tasks that were killed, and the
+    share of the work that this lost. ``why_not`` says why it was not played."""
+
+    why_not: str = ""
+    vcpus: float = 0.0
+    arithmetic: float = 0.0
+    wanted: float = 0.0
+    jobs: int = 0
+    ended: int = 0
+    no_class: int = 0
+    moved: int = 0
+    kills: int = 0
+    lost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class IdleUse:
     """What is known of idle hours at each step of a demand: the ``hours`` that batch may have, the length of each job
     of the trace that may have them (-1: none), and the ``reserve`` of vCPUs and of memory beside services.
 
     It was read from ``name``, ``days`` of so many ``tenants``; ``silent`` services and ``unmatched`` tenants have no
-    other half. Jobs are short up to the first of ``bounds`` (seconds), and long above the second.
+    other half. Jobs are short up to the first of ``bounds`` (seconds), and long above the second. Where it was
+    ``played`` only jobs count that ended there.
     """
 
     hours: IdleHours
@@ -89,6 +109,7 @@ class IdleUse:
     silent: tuple[str, ...] = ()
     unmatched: tuple[str, ...] = ()
     bounds: tuple[float, float] = (0.0, 0.0)
+    played: PlayedHours | None = None
 
 
 COLUMNS = ("services", "batch", "share", "gib", "owned", "used", "room")

@@ -37,6 +37,7 @@ from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fit
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
+from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
@@ -56,9 +57,6 @@ class DecidedPlan:
 
     plan: Plan
     decision: FleetDecision
-
-
-FindIdle = Callable[[Workload, Demand, PlanSettings, float], IdleUse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +90,12 @@ def plan_for(
     first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
     decision, operation = decide(book, demand, first, owned, given), None
     without, size = decision, _server_size(decision)
-    use = None if known.idle is None else known.idle(workload, demand, settings, size)
-    if use is not None:
+    use: IdleUse | None = None
+    if known.idle is not None:
+        asked = PlanQuestion(workload, book, demand, settings, owned, loaded.config)
+        use = known.idle(workload, demand, settings, size)
+        decision, use = decide_with_idle_hours(asked, known.idle, use, given, without)
         given = replace(given, idle=use.hours, otherwise=without)
-        decision = decide(book, demand, settings, owned, given)
     if simulated:
         from hcloud.usecases.deciding.operate import OperationBasis, operate
 
