@@ -73,6 +73,11 @@ class _PlayedJobs(NamedTuple):
         """The jobs that the strategy has to do with."""
         return ~self.asks | self.no_class | self.moved
 
+    def asked_by(self, some: Flags, submit: Floats) -> _PlayedJobs:
+        """The same where only some ask; all others come to the strategy whole, as they came."""
+        left = self.no_class & some, self.moved & some
+        return _PlayedJobs(some, *left, np.where(some, self.submit, submit), np.where(some, self.part, 1.0))
+
 
 class PlayedRun(NamedTuple):
     """A run of the strategy with all that idle hours do not carry; what became of batch in these; and which jobs ended
@@ -104,7 +109,7 @@ def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle, limi
     left = _PlayedJobs(asks, none, none, jobs.submit.astype(np.float64), np.ones(len(jobs)))
     if pool is None or not asks.any() or asks.all():
         return PlayedRun(simulate_once(study, strategy, pool=pool), nobody(jobs, left, policy), none)
-    batch, begins, setting = _batch(study, asks, idle), origin(jobs), setting_for(study, strategy, pool)
+    batch, begins, setting = _batch(jobs, asks, idle, study.seed), origin(jobs), setting_for(study, strategy, pool)
     dearest: PlayedRun | None = None
     costs, last, until = list[Decimal](), last_end(tasks), (setting.window or (0.0, math.inf))[1]
     foresee(len(tasks) * min(limits.rounds, 2))
@@ -120,7 +125,7 @@ def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle, limi
         demanding = left.asks & (needs > found.quality)
         if settled and not demanding.any():
             return PlayedRun(outcome, found, ~left.on_machines)
-        left = left._replace(asks=left.asks & ~demanding) if settled else left
+        left = left.asked_by(left.asks & ~demanding, jobs.submit) if settled else left
         outcome = run(setting, _left_for_machines(tasks, jobs, left))
         if not left.asks.any():
             nobody_asks = replace(nobody(jobs, left, policy), too_sensitive=int(asks.sum()), rounds=at + 1)
@@ -133,20 +138,35 @@ def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle, limi
     return dearest._replace(batch=replace(dearest.batch, settled=False, rounds=limits.rounds, spread=spread))
 
 
+def play_on(
+    servers: IdlePool, jobs: Jobs, asks: Flags, idle: AskIdle, limits: tuple[float, int]
+) -> tuple[PlayedBatch, Flags]:
+    """Batch on servers that have nothing but their services; and which jobs ended there. ``limits`` are the second of
+    the trace at which it begins, and the server-ticks."""
+    none = np.zeros(len(jobs), np.bool_)
+    left = _PlayedJobs(asks, none, none, jobs.submit.astype(np.float64), np.ones(len(jobs)))
+    if not asks.any():
+        return nobody(jobs, left, idle.opened.policy), none
+    batch, asking = _batch(jobs, asks, idle, 0), np.flatnonzero(asks)
+    world = _played(servers, batch, asking, limits)
+    left = _who_left(world, left, asking, (limits[0], math.inf))
+    return _told(world, batch, asking, left), ~left.on_machines
+
+
 def _left_for_machines(tasks: Tasks, jobs: Jobs, left: _PlayedJobs) -> Tasks:
     """All that idle hours do not carry; each job is what it would be without them."""
     return some_tasks(tasks, left.on_machines, left.submit - jobs.submit, left.part)
 
 
-def _batch(study: Study, asks: Flags, idle: AskIdle) -> _Batch:
+def _batch(jobs: Jobs, asks: Flags, idle: AskIdle, seed: int) -> _Batch:
     """What is known of the jobs that ask, before any is played."""
-    jobs, rows = study.jobs, np.flatnonzero(asks)
+    rows = np.flatnonzero(asks)
     mine, seconds = jobs.at(rows), np.full(len(jobs), np.nan)
     seconds[rows] = expected_seconds(mine)
     middle = float(np.nanmedian(seconds)) if not np.isnan(seconds).all() else 0.0
     known = np.where(np.isnan(seconds), middle, seconds)[rows]
     lengths = thresholds(idle.types, idle.opened.policy, known, mine.cores * mine.duration)
-    return _Batch(jobs, seconds, lengths, idle.opened.policy, study.seed)
+    return _Batch(jobs, seconds, lengths, idle.opened.policy, seed)
 
 
 def may_ask(jobs: Jobs, room: float, splits: Flags) -> Flags:
