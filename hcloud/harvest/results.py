@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from hcloud.harvest.classes import UseTypes
 from hcloud.harvest.histories import TenantHistories
 from hcloud.harvest.jobs import Thresholds
+from hcloud.harvest.played import PlayedBatch
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.room import JobSizes
 from hcloud.harvest.servers import Servers
-from hcloud.harvest.tasks.played import PlayedBatch
 from hcloud.model.workload import Modelled, Provenance
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hcloud.control.state import OWN
 from hcloud.errors import UsageError
-from hcloud.harvest.tasks.played import ServicesBeside
+from hcloud.harvest.played import ServicesBeside
 from hcloud.model.running.strategy import Strategy
 from hcloud.planning.settings import Market, PlanSettings
 from hcloud.sim.outcomes.comparison import ComparedStrategy, Simulated, StrategyComparison, with_front

@@ -17,9 +17,9 @@ import numpy as np
 
 from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import Thresholds, expected_seconds, thresholds
+from hcloud.harvest.played import PlayedBatch
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.tasks.dags import Dag, Vertex
-from hcloud.harvest.tasks.played import PlayedBatch
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.planning.forecasting.dividing import can_split
