@@ -135,7 +135,8 @@ def check_replicas(found: ReplicaPool, blocks: int) -> None:
     if found.copies > environments:
         raise EvidenceError(
             f"{file}: {counted(environments, 'environment')} with space; {found.copies} copies of a block need as many"
-            " environments that differ"
+            " environments that differ",
+            hint=f"--replicas {environments} at most, or servers of more environments" if environments > 1 else "",
         )
     if blocks * found.copies > found.blocks.sum():
         raise InputError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hcloud.harvest.classes import UseTypes
 from hcloud.harvest.histories import TenantHistories
 from hcloud.harvest.jobs import Thresholds
+from hcloud.harvest.played import PlayedBatch
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.room import JobSizes
 from hcloud.harvest.servers import Servers
@@ -122,7 +123,8 @@ class HarvestPlan:
     """What idle capacity carries of a workload of batch. ``room`` is vCPUs [length, class, hour of the day], ``used``
     the vCPUs of batch carried alike; ``there``, ``wanted`` by batch and ``carried`` are vCPU-hours a month, ``dollars``
     what at least and at most is not spent on demand in eight futures of ten; ``reserve`` is the share of each server
-    that the history asks for."""
+    that the history asks for. Only jobs count that ended in idle hours when they were ``played`` (None: a series has no
+    jobs, or too many were there); ``arithmetic`` alone would have carried as many vCPU-hours a month."""
 
     typed: TypedUse
     batch: BatchWork
@@ -135,3 +137,5 @@ class HarvestPlan:
     money: HarvestMoney
     reserve: float
     week: PoolWeek
+    arithmetic: float = 0.0
+    played: PlayedBatch | None = None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hcloud.model.holdings.change import ChangeSet
     from hcloud.model.plans.plan import Plan
     from hcloud.readers.configuration.config import Loaded
-    from hcloud.usecases.deciding.plan import FindIdle
+    from hcloud.usecases.deciding.idle_plan import FindIdle
     from hcloud.views.console import Advance, Terminal
 
 CHANGES = 2

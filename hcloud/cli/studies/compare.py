@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,12 +12,11 @@ from hcloud.cli.flags import Admissions, AsJson, JobTrace, Now, Placements, Sizi
 from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
-from hcloud.cli.studies.flags import SimulationFlags
-from hcloud.errors import EvidenceError, UsageError
+from hcloud.cli.studies.flags import IdleFlags, SimulationFlags
+from hcloud.errors import EvidenceError
 from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
-    from hcloud.usecases.harvesting.idle import AskIdle
     from hcloud.views.escaped import Written
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -40,35 +38,6 @@ class ComparisonPrinted(FormOfResult, TimeOfResult):
     output: Annotated[ComparisonFormat, typer.Option("--output", "-o", help="What to print.")] = ComparisonFormat.TABLE
     json_: AsJson = False
     now: Now = None
-
-
-@dataclass(frozen=True)
-class IdleFlags:
-    """Whether batch runs in idle hours of the reserve, and what says how idle services are."""
-
-    harvest: Annotated[
-        str | None, typer.Option(metavar="ON,OFF", help="Run batch in idle hours of the reserve: on, off or on,off.")
-    ] = None
-    util: Annotated[str | None, typer.Option(help="With --harvest: the use of services, server,time,cpu.")] = None
-    servers: Annotated[
-        Path | None,
-        typer.Option("--servers", help="With --harvest: the servers of --util and their tenants (servers.csv)."),
-    ] = None
-
-    def asked(self, *, planned: bool) -> tuple[AskIdle, tuple[str, ...]] | None:
-        """What is asked for, with the histories read; UsageError where that is not whole."""
-        if self.harvest is None and not (self.util or self.servers):
-            return None
-        if self.harvest is None or self.util is None:
-            raise UsageError("--harvest on,off and --util FILE go together", hint="--harvest on,off --util util.csv")
-        if planned:
-            raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
-        from hcloud.usecases.harvesting.compared import switches
-        from hcloud.usecases.harvesting.idle import idle_hours
-        from hcloud.usecases.harvesting.opened import UseRequest
-
-        which = switches(self.harvest)
-        return idle_hours(UseRequest(self.util, self.servers)), which
 
 
 @app.command()

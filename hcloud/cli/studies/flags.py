@@ -14,6 +14,7 @@ from hcloud.cli.flags import (
     Audit,
     CloudModel,
     Configuration,
+    Divisible,
     DropUnplaceable,
     Families,
     FirstSeed,
@@ -34,6 +35,7 @@ from hcloud.cli.flags import (
     Unprofiled,
     reader_keys,
 )
+from hcloud.errors import UsageError
 from hcloud.units import machines
 from hcloud.usecases.asked import provider_named
 
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from hcloud.planning.strategies.own_fleet import PlannedFleet
     from hcloud.sim.outcomes.comparison import StrategyComparison
     from hcloud.usecases.deciding.own_fleet import OpenedPlan
+    from hcloud.usecases.harvesting.idle import AskIdle
     from hcloud.usecases.studies.simulation import Study
     from hcloud.views.console import Terminal
 
@@ -66,6 +69,35 @@ class SimulatedWorkload(NamedTuple):
 
 
 @dataclass(frozen=True)
+class IdleFlags:
+    """Whether batch runs in idle hours of the reserve, and what says how idle services are."""
+
+    harvest: Annotated[
+        str | None, typer.Option(metavar="ON,OFF", help="Run batch in idle hours of the reserve: on, off or on,off.")
+    ] = None
+    util: Annotated[str | None, typer.Option(help="With --harvest: the use of services, server,time,cpu.")] = None
+    servers: Annotated[
+        Path | None,
+        typer.Option("--servers", help="With --harvest: the servers of --util and their tenants (servers.csv)."),
+    ] = None
+
+    def asked(self, *, planned: bool) -> tuple[AskIdle, tuple[str, ...]] | None:
+        """What is asked for, with the histories read; UsageError where that is not whole."""
+        if self.harvest is None and not (self.util or self.servers):
+            return None
+        if self.harvest is None or self.util is None:
+            raise UsageError("--harvest on,off and --util FILE go together", hint="--harvest on,off --util util.csv")
+        if planned:
+            raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
+        from hcloud.usecases.harvesting.compared import switches
+        from hcloud.usecases.harvesting.idle import idle_hours
+        from hcloud.usecases.harvesting.opened import UseRequest
+
+        which = switches(self.harvest)
+        return idle_hours(UseRequest(self.util, self.servers)), which
+
+
+@dataclass(frozen=True)
 class SimulationFlags:
     """Where a workload would run, under which prices and with what information."""
 
@@ -79,6 +111,7 @@ class SimulationFlags:
     region: OneRegion = None
     family: Families = None
     vcpus: LargeVcpus = None
+    divisible: Divisible = None
     cloud: CloudModel = None
     pool: Pool = None
     price_ratio: PriceRatio = None
@@ -160,7 +193,7 @@ class SimulationFlags:
                 ("--columns", self.columns), ("--decimal", self.decimal), ("--provider", self.provider),
                 ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus),
                 ("--profiles", self.profiles), ("--window", self.window), ("--price-ratio", self.price_ratio),
-                ("--pool", self.pool), ("--load", self.load),
+                ("--pool", self.pool), ("--load", self.load), ("--divisible", self.divisible),
             ]
         )  # fmt: skip
         found = open_planned(plan, with_cloud(load_config(self.file), self.cloud), at.date())
@@ -181,6 +214,7 @@ class SimulationFlags:
             regions=(self.region,) if self.region else (),
             families=tuple(self.family or ()),
             vcpus=self.vcpus,
+            divisible=None if self.divisible is None else self.divisible.value,
             seed=self.seed,
             profiles=self.profiles,
         )

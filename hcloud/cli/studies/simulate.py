@@ -11,7 +11,7 @@ from hcloud.cli.flags import Admissions, JobTrace, Placements, Sizings, Strategi
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
-from hcloud.cli.studies.flags import SimulationFlags, brings_servers
+from hcloud.cli.studies.flags import IdleFlags, SimulationFlags, brings_servers
 from hcloud.errors import UsageError
 from hcloud.usecases.interruptible import interruptible
 
@@ -29,6 +29,7 @@ def simulate(
     sizing: Sizings = None,
     admission: Admissions = None,
     watching: Watchings = None,
+    idle: IdleFlags,
     where: SimulationFlags,
     journal: Annotated[
         Path | None, typer.Option(help="Also write every event and decision, one per line (one strategy only).")
@@ -36,6 +37,7 @@ def simulate(
     shown: Printed,
 ) -> None:
     """Simulate each strategy on your own trace: performance, waits, use of capacity and cost."""
+    from hcloud.usecases.harvesting.compared import compare_with_idle_hours
     from hcloud.usecases.studies.loads import CompareRequest, compare_at_loads
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view
@@ -46,12 +48,18 @@ def simulate(
     if strategy or not brings_servers(workload):
         _check_journal(journal, len(strategies_named(strategy or ["all"], *parts)))
     found = where.opened(workload, at, terminal)
-    study, pool, _, loads = found
+    study, pool, fleet, loads = found
     chosen = strategies_named(strategy or found.usual, *parts)
     _check_journal(journal, len(chosen) * max(len(loads), 1))
+    request, find = CompareRequest(1, pool, loads), idle.asked(planned=fleet is not None)
+    if journal is not None and find is not None:
+        raise UsageError("--journal: is of a strategy without idle hours", hint="leave out --harvest")
     tell_first_use(terminal, len(study.jobs) * len(chosen) * max(len(loads), 1))
     with terminal.progress("simulating", 1.0) as advance:
-        comparison = interruptible(lambda: compare_at_loads(study, chosen, CompareRequest(1, pool, loads), advance))
+        if find is None:
+            comparison = interruptible(lambda: compare_at_loads(study, chosen, request, advance))
+        else:
+            comparison = interruptible(lambda: compare_with_idle_hours(study, chosen, request, find, advance))
     if journal is not None:
         from hcloud.usecases.studies.journal import journal_run
 

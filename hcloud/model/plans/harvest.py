@@ -17,8 +17,10 @@ class HarvestedHours:
     it would have taken. ``vcpus`` are reserved, ``vcpus_without`` would be without idle hours, for ``monthly_without``
     dollars a month; eight futures of ten save ``saved_p10`` to ``saved_p90`` of them. The last instance reserved
     pays from ``pays_from`` of the time on: ``own_use`` is its own, ``idle_use`` the batch that the idle hours it adds
-    carry. ``jobs`` are the jobs carried, as bits of the rows of the trace in their order (zlib, base64); they are not
-    simulated on machines.
+    carry. Arithmetic alone would count on ``arithmetic`` vCPU-hours; ``played`` are those that batch had tick by tick
+    beside the services of this reserve (None: ``not_played`` says why), in which so many jobs ended, found no class
+    with room and moved to machines; kills lost a share of the work. ``jobs`` are the jobs carried, as bits of the rows
+    of the trace in their order (zlib, base64); they are not simulated on machines.
     """
 
     history: str
@@ -47,3 +49,11 @@ class HarvestedHours:
     idle_use: Decimal | None
     carried_jobs: int
     jobs: str
+    arithmetic: Decimal = Decimal(0)
+    played: Decimal | None = None
+    played_ended: int = 0
+    played_no_class: int = 0
+    played_moved: int = 0
+    played_kills: int = 0
+    played_lost: Decimal = Decimal(0)
+    not_played: str = ""

@@ -17,7 +17,7 @@ from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.fleet import vcpus_held
 from hcloud.planning.forecasting.idle import IdleHours, IdleUse
-from hcloud.units import HOURS_PER_MONTH, cents, format_money, rate
+from hcloud.units import HOURS_PER_MONTH, cents, counted, format_money, rate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,14 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
         unmatched=use.unmatched,
         reserve_cores=_rated(use.reserve[0]),
         reserve_memory=_rated(use.reserve[1]),
-        **figures,
+        paid=figures["paid"],
+        services=figures["services"],
+        batch=figures["batch"],
+        carried=figures["carried"],
+        reserve=figures["reserve"],
+        idle=figures["idle"],
+        offered=figures["offered"],
+        wanted=figures["wanted"],
         vcpus=_rated(float(held[0])),
         vcpus_without=_rated(float(vcpus_held(plain.fleet, plain.types, plain.forecast)[0])),
         monthly_without=monthly,
@@ -63,6 +70,7 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
         carried_jobs=0,
         jobs="",
     )
+    found = _with_play(found, idle, use)
     told = (*_reasons(found, made, plain), *plan.reasons)
     *rivals, own, floor = plan.alternatives
     text, total = "the best plan where batch has machines of its own", cents(exact)
@@ -74,6 +82,25 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
         reasons=told,
         assumptions=(*plan.assumptions, *_assumptions(use)),
         warnings=(*plan.warnings, *_warnings(found)),
+    )
+
+
+def _with_play(found: HarvestedHours, idle: IdleHours, use: IdleUse) -> HarvestedHours:
+    """The same with what play found, as much more as the demand grows until then."""
+    told, now = use.played, float(use.hours.services.mean())
+    if told is None or told.why_not:
+        return replace(found, not_played="" if told is None else told.why_not)
+    month = HOURS_PER_MONTH * (float(idle.services.mean()) / now if now else 1.0)
+    return replace(
+        found,
+        wanted=_rated(told.wanted * month),
+        arithmetic=_rated(told.arithmetic * month),
+        played=_rated(told.vcpus * month),
+        played_ended=told.ended,
+        played_no_class=told.no_class,
+        played_moved=told.moved,
+        played_kills=told.kills,
+        played_lost=_rated(told.lost),
     )
 
 
@@ -129,6 +156,13 @@ def _reasons(found: HarvestedHours, made: FleetDecision, plain: FleetDecision) -
         f"idle hours of what is reserved carry {found.carried:,.0f} vCPU-hours of batch a month, {parts}: that saves"
         f" {format_money(found.saved)} a month{futures}"
     )
+    if found.played is not None:
+        yield (
+            f"arithmetic alone would count on {found.arithmetic:,.0f}; played beside this reserve,"
+            f" {counted(found.played_ended, 'job')} of batch end in idle hours, {found.played_no_class:,} find no class"
+            f" with room, {found.played_moved:,} move to machines, and {counted(found.played_kills, 'kill')} lose"
+            f" {float(found.played_lost):.1%} of the work there"
+        )
     more = found.vcpus - found.vcpus_without
     machines = _machines(abs(more), made, plain)
     if more > 0:
@@ -194,7 +228,14 @@ def _warnings(found: HarvestedHours) -> Iterator[str]:
         f"batch in idle hours has {float(1 - found.reserve_memory):.0%} of the memory of services: nothing says that"
         " they leave so much (harvest.reserve_memory)"
     )
-    if not found.carried:
+    if found.not_played:
+        yield (
+            f"idle hours were not played ({found.not_played}): the saving is arithmetic, which knows no kills:"
+            " less of it will come"
+        )
+    if found.played is not None and found.arithmetic and not found.carried:
+        yield "idle hours carry nothing: played beside the services, batch gets less there than any plan counts on"
+    elif not found.carried:
         yield (
             "idle hours carry nothing: no server has room for a whole job beside its services and the reserve of vCPUs"
             " and memory (--divisible all, if jobs can be split; --vcpus for larger servers)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +33,12 @@ class IdleHours:
     owned: Floats
     used: Floats
     room: Floats
+    _upto: Floats = field(init=False, repr=False, compare=False)
+    """[lengths that are not limited, step] of batch: a search asks for it thousands of times."""
+
+    def __post_init__(self) -> None:
+        nothing = np.zeros_like(self.services)
+        object.__setattr__(self, "_upto", np.cumsum(np.vstack([nothing, self.batch]), axis=0))
 
     def each(self, change: Callable[[Floats], Floats]) -> IdleHours:
         """The same with every column changed alike, step by step (the last axis)."""
@@ -45,14 +51,14 @@ class IdleHours:
     @property
     def cuts(self) -> tuple[tuple[Floats, Floats], ...]:
         """What is carried is the least of these: ``base + slope x vCPUs of services on reserved machines``."""
-        nothing = np.zeros_like(self.services)
-        base = np.cumsum(np.vstack([nothing, self.batch]), axis=0)
-        return tuple(zip(base, (*self.share, nothing), strict=True))
+        return tuple(zip(self._upto, (*self.share, np.zeros_like(self.services)), strict=True))
 
     def carried(self, reserved: float | Floats) -> Floats:
         """The vCPUs of batch that idle hours carry where so many vCPUs are reserved."""
         on_reserved = np.minimum(self.services, np.maximum(reserved + self.owned, 0.0))
-        found: Floats = np.minimum.reduce([base + slope * on_reserved for base, slope in self.cuts])
+        found: Floats = self._upto[-1]
+        for base, slope in zip(self._upto, self.share, strict=False):
+            found = np.minimum(found, base + slope * on_reserved)
         return found
 
     def by_length(self, reserved: float | Floats) -> Floats:
@@ -66,12 +72,32 @@ class IdleHours:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayedHours:
+    """What became of batch beside the services of a plan's reserve, tick by tick: ``vcpus`` that it carried in the mean
+    of the demand's steps, of ``wanted`` that might run there, where arithmetic counted on ``arithmetic``; of so many
+    ``jobs`` how many ended there, found no class with room, and moved to machines; tasks that were killed, and the
+    share of the work that this lost. ``why_not`` says why it was not played."""
+
+    why_not: str = ""
+    vcpus: float = 0.0
+    arithmetic: float = 0.0
+    wanted: float = 0.0
+    jobs: int = 0
+    ended: int = 0
+    no_class: int = 0
+    moved: int = 0
+    kills: int = 0
+    lost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class IdleUse:
     """What is known of idle hours at each step of a demand: the ``hours`` that batch may have, the length of each job
     of the trace that may have them (-1: none), and the ``reserve`` of vCPUs and of memory beside services.
 
     It was read from ``name``, ``days`` of so many ``tenants``; ``silent`` services and ``unmatched`` tenants have no
-    other half. Jobs are short up to the first of ``bounds`` (seconds), and long above the second.
+    other half. Jobs are short up to the first of ``bounds`` (seconds), and long above the second. Where it was
+    ``played`` only jobs count that ended there.
     """
 
     hours: IdleHours
@@ -83,6 +109,7 @@ class IdleUse:
     silent: tuple[str, ...] = ()
     unmatched: tuple[str, ...] = ()
     bounds: tuple[float, float] = (0.0, 0.0)
+    played: PlayedHours | None = None
 
 
 COLUMNS = ("services", "batch", "share", "gib", "owned", "used", "room")

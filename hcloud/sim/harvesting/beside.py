@@ -50,7 +50,7 @@ def idle_beside(outcome: RunOutcome, types: UseTypes, history: Ints, times: tupl
         mine = history[rows] == one
         held = _held(outcome, rows[mine], (server[mine], part[mine]), (count, steps, step))
         weight[:, types.label[one]] += held.sum(axis=1)
-        use -= held * (1.0 - _course(types.histories, one, at))
+        use -= held * (1.0 - course(types.histories, one, at))
     use = np.clip(use, 0.0, 1.0)
     of_class = np.where(weight.any(axis=1), weight.argmax(axis=1), len(types.classes))
     rest = of_class == len(types.classes)
@@ -90,7 +90,7 @@ def _held(outcome: RunOutcome, rows: Ints, on: tuple[Ints, Floats], shape: tuple
     return held
 
 
-def _course(histories: TenantHistories, row: int, times: Floats) -> Floats:
+def course(histories: TenantHistories, row: int, times: Floats) -> Floats:
     """What a service uses at some times: as on the same date, else on the same weekday as long as there are weeks."""
     days = histories.days // _WEEK * _WEEK or histories.days
     first = histories.start + (histories.days - days) * DAY

@@ -196,6 +196,11 @@ def begins_plainly(jobs: int, group: str = ENGINE) -> bool:
     return SET.is_little(jobs, PLAIN_JOBS, group) or (not is_made(group) and jobs <= PLAIN_MOST)
 
 
+def foresee(jobs: int, group: str = ENGINE) -> None:
+    """Count the jobs of runs that are sure to come: the first of them need not be plain Python, then."""
+    SET.spent[group] += jobs
+
+
 def goes_on_plainly(left: int, group: str = ENGINE) -> bool:
     """Whether plain Python also simulates the jobs that are left: those are few, or the engine is not compiled yet."""
     return left <= PLAIN_JOBS or not is_made(group)

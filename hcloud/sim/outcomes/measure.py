@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 
 from hcloud.control.state import OWN
-from hcloud.harvest.tasks.played import PlayedBatch
+from hcloud.harvest.played import PlayedBatch
 from hcloud.policy.records import Reals
 from hcloud.sim.outcomes.admitted import AdmissionMeasures, admission_measures
 from hcloud.sim.outcomes.given import SizingMeasures, sizing_measures
@@ -17,6 +17,7 @@ from hcloud.sim.outcomes.watched import WatchMeasures, watch_measures
 from hcloud.sim.run import CapacityCost, RunOutcome, charges, reserved_cost
 from hcloud.sim.setup.build import unplaceable
 from hcloud.sim.setup.fitting import work_share
+from hcloud.sim.setup.prepare import Tasks
 from hcloud.units import SECONDS_PER_HOUR
 
 QOS = 0.95
@@ -159,8 +160,13 @@ def exact(value: float) -> Decimal:
     return Decimal(repr(float(value)))
 
 
-def measure(outcome: RunOutcome) -> Measures:
-    """The figures of a run."""
+def last_end(tasks: Tasks) -> float:
+    """The second at which the last job would end if none waited."""
+    return float((tasks.submit + tasks.work).max(initial=0.0))
+
+
+def measure(outcome: RunOutcome, last: float | None = None) -> Measures:
+    """The figures of a run; ``last`` is that of all jobs, where some of them are not in it."""
     setting, tally = outcome.setting, outcome.world.tally
     performance = performance_by_task(outcome)
     return Measures(
@@ -170,7 +176,7 @@ def measure(outcome: RunOutcome) -> Measures:
         setting.servers,
         _service(outcome),
         _use(outcome),
-        _cost(outcome),
+        cost_of(outcome, last),
         RunFaults(*(int(n) for n in (tally.failed, tally.lost, tally.ended, tally.cancelled))),
         placement_measures(outcome, performance),
         sizing_measures(outcome, performance),
@@ -255,9 +261,9 @@ def _use(outcome: RunOutcome) -> CapacityMeasures:
     )
 
 
-def _cost(outcome: RunOutcome) -> Cost:
-    tasks = outcome.tasks
-    last = float((tasks.submit + tasks.work).max(initial=0.0))
+def cost_of(outcome: RunOutcome, last: float | None = None) -> Cost:
+    """The dollars of a run; where all jobs would end at ``last``, the reserve is paid for until then."""
+    last = last_end(outcome.tasks) if last is None else last
     since, until = outcome.setting.window or (0.0, last)
     ideal = until - since
     rented = charges(outcome)

@@ -13,8 +13,8 @@ from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.model.holdings.state import Operating
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.changes.slots import CloudRegion, left_out, left_to_others
+from hcloud.usecases.deciding.idle_plan import FindIdle
 from hcloud.usecases.deciding.make import make_plan
-from hcloud.usecases.deciding.plan import FindIdle
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.held import with_held
 from hcloud.usecases.progress import Progress, unheard

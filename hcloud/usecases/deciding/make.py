@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from hcloud.readers.configuration.config import Loaded
-from hcloud.usecases.deciding.plan import READING, Beside, DecidedPlan, FindIdle, plan_for
+from hcloud.usecases.deciding.idle_plan import FindIdle
+from hcloud.usecases.deciding.plan import READING, Beside, DecidedPlan, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.bills import is_bill_named
 from hcloud.usecases.workloads.sources import open_workload

@@ -98,13 +98,20 @@ def _too_many(jobs: int, most: int) -> str:
 
 
 def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Config) -> Study:
+    return replace(fleet_study(fleet, found, config), seed=plan.seed)
+
+
+def fleet_study(fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Config) -> Study:
+    """A fleet with the jobs that it is for, as it is simulated."""
     jobs, book = found[0].as_started, found[1]
     commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
     beside = tuple(SmallerReserve(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
     shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, fleet.others)
     cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
     scenario = config.workload.scenario
-    return Study(jobs, cloud, shop, True, plan.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside)
+    return Study(
+        jobs, cloud, shop, True, config.planning.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside
+    )
 
 
 @dataclass(frozen=True, slots=True)

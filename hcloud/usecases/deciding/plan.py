@@ -38,6 +38,7 @@ from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.deciding.falling import since_it_fell
+from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
@@ -57,9 +58,6 @@ class DecidedPlan:
 
     plan: Plan
     decision: FleetDecision
-
-
-FindIdle = Callable[[Workload, Demand, PlanSettings, float], IdleUse]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +91,12 @@ def plan_for(
     first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
     decision, operation = decide(book, demand, first, owned, given), None
     without, size = decision, _server_size(decision)
-    use = None if known.idle is None else known.idle(workload, demand, settings, size)
-    if use is not None:
+    use: IdleUse | None = None
+    if known.idle is not None:
+        asked = PlanQuestion(workload, book, demand, settings, owned, loaded.config)
+        use = known.idle(workload, demand, settings, size)
+        decision, use = decide_with_idle_hours(asked, known.idle, use, given, without)
         given = replace(given, idle=use.hours, otherwise=without)
-        decision = decide(book, demand, settings, owned, given)
     if simulated:
         from hcloud.usecases.deciding.operate import OperationBasis, operate
 
@@ -128,16 +128,21 @@ def plan_for(
     )
     plan = state(decision, around)
     if use is not None:
-        plan = with_idle_hours(plan, decision, without, use)
-    if use is not None and isinstance(workload, Jobs):
-        vcpus = sum(float(o.shape.vcpus * o.speed * o.count) for o in owned if o.hours_left)
-        plan = with_jobs_carried(plan, workload, demand, use, vcpus)
+        plan = _with_idle_hours(with_idle_hours(plan, decision, without, use), workload, demand, use, owned)
     from hcloud.usecases.deciding.own_fleet import predicted, short_of, trace_of
 
     prediction = predicted(plan, workload, book, loaded.config)
     said = () if prediction is None else tuple(short_of(plan, prediction, loaded.config.operation.qos))
     plan = replace(plan, warnings=(*plan.warnings, *said), trace=trace_of(loaded), prediction=prediction)
     return DecidedPlan(plan, decision)
+
+
+def _with_idle_hours(plan: Plan, workload: Workload, demand: Demand, use: IdleUse, owned: Sequence[Owned]) -> Plan:
+    """The plan with the jobs marked that run in idle hours; a series has none."""
+    if not isinstance(workload, Jobs):
+        return plan
+    vcpus = sum(float(o.shape.vcpus * o.speed * o.count) for o in owned if o.hours_left)
+    return with_jobs_carried(plan, workload, demand, use, vcpus)
 
 
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]

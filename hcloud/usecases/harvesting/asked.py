@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
-    from hcloud.usecases.deciding.plan import FindIdle
+    from hcloud.usecases.deciding.idle_plan import FindIdle
 
 
 @dataclass(frozen=True)
@@ -40,5 +40,6 @@ class HarvestAsked:
             return None
         from hcloud.usecases.harvesting.idle import idle_hours
         from hcloud.usecases.harvesting.opened import UseRequest
+        from hcloud.usecases.harvesting.planned import PlannedIdle
 
-        return idle_hours(UseRequest(self.util, self.servers, "auto", self.keys, self.policy))
+        return PlannedIdle(idle_hours(UseRequest(self.util, self.servers, "auto", self.keys, self.policy)))

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 
+from hcloud.control.state import OWN
 from hcloud.errors import UsageError
+from hcloud.harvest.played import ServicesBeside
 from hcloud.model.running.strategy import Strategy
 from hcloud.planning.settings import Market, PlanSettings
 from hcloud.sim.outcomes.comparison import ComparedStrategy, Simulated, StrategyComparison, with_front
-from hcloud.sim.outcomes.measure import Measures, measure
+from hcloud.sim.outcomes.measure import Measures, last_end, measure
+from hcloud.sim.run import RunOutcome
 from hcloud.units import counted, format_duration
 from hcloud.usecases.deciding.plan import planned_demand
 from hcloud.usecases.harvesting.idle import AskIdle
 from hcloud.usecases.harvesting.played import play
 from hcloud.usecases.studies.loads import CompareRequest
 from hcloud.usecases.studies.simulate import compare, kept
-from hcloud.usecases.studies.simulation import Study, setting_for, with_seed
+from hcloud.usecases.studies.simulation import Study, setting_for, simulate_once, with_seed
 
 ON, OFF = "on", "off"
 IDLE_HOURS = "idle hours"
+TAIL_KEPT = 0.01
+"""Services' tails may be longer by so much with idle hours, as a share (ours)."""
 
 
 def switches(stated: str) -> tuple[str, ...]:
@@ -37,8 +43,8 @@ def compare_with_idle_hours(
     idle: tuple[AskIdle, tuple[str, ...]],
     advance: Callable[[float], None],
 ) -> StrategyComparison:
-    """Every strategy as it is, and with batch that asks for the idle hours of its reserve first, which stays as large.
-    A strategy that reserves nothing has none.
+    """Every strategy as it is, and with batch that asks for the idle hours of its reserve first, which stays as large;
+    where that does not pay or harms services they are not used. A strategy that reserves nothing has none.
 
     UsageError for a scenario: its services have no history.
     """
@@ -48,61 +54,121 @@ def compare_with_idle_hours(
     large = study.shop.types[study.shop.large].shape.vcpus
     settings = PlanSettings(markets=(Market(vcpus=int(large)),))
     ask(study.jobs, planned_demand(study.jobs, settings), settings, float(large))  # refuses names that do not meet
-    found: StrategyComparison | None = None
     made, said = list[ComparedStrategy](), list[str]()
-    steps = len(strategies) * len(which)
-    for at, (strategy, switch) in enumerate((s, w) for s in strategies for w in which):
+    for at, strategy in enumerate(strategies):
 
         def told(done: float, before: int = at) -> None:
-            advance((before + done) / steps)
+            advance((before + done) / len(strategies))
 
-        if switch == ON:
-            made.append(_beside(study, strategy, (asked.seeds, asked.pool), ask, told))
-            said += _said(made[-1])
-            continue
-        found = compare(study, [strategy], asked.seeds, told, asked.pool)
-        made += found.strategies
-    found = found or compare(study, strategies[:1], 1, lambda _: None, asked.pool)
-    seeds = tuple(range(study.seed, study.seed + asked.seeds))
+        without, beside = _paired(study, strategy, (asked.seeds, asked.pool), ask, told)
+        made += [{OFF: without, ON: beside}[switch] for switch in which]
+        said += _said(strategy.name, beside) if ON in which else []
+    found = compare(study, (), asked.seeds)
     assumed = tuple(dict.fromkeys((*found.assumed, *said)))
-    return replace(found, jobs=len(study.jobs), seeds=seeds, strategies=tuple(with_front(made)), assumed=assumed)
+    return replace(found, strategies=tuple(with_front(made)), assumed=assumed)
 
 
-def _beside(
+def _paired(
     study: Study, strategy: Strategy, runs: tuple[int, int | None], ask: AskIdle, told: Callable[[float], None]
-) -> ComparedStrategy:
-    """A strategy over all seeds, with batch in idle hours; its reserve is that of all jobs."""
-    (seeds, pool), measured = runs, list[Measures]()
-    first: Simulated | None = None
+) -> tuple[ComparedStrategy, ComparedStrategy]:
+    """A strategy over all seeds without idle hours, and with them as far as they are used; its reserve is that of all
+    jobs, and a job is the same in both."""
+    (seeds, pool), pairs = runs, list[tuple[Measures, Measures]]()
+    firsts: tuple[Simulated, Simulated] | None = None
     for at in range(seeds):
         seeded = study if at == 0 else with_seed(study, study.seed + at)
         servers = setting_for(seeded, strategy, pool if strategy.follows("reserved") else None).servers
-        outcome, batch = play(seeded, strategy, servers or None, ask)
-        measured.append(replace(measure(outcome), idle=batch))
-        first = first or kept(outcome, measured[0])
+        without = simulate_once(seeded, strategy, pool=servers)
+        outcome, batch, _ = play(seeded, strategy, servers or None, ask)
+        services = ServicesBeside(*_services(outcome), *_services(without))
+        pairs.append(
+            (measure(without), replace(measure(outcome, last_end(without.tasks)), idle=replace(batch, beside=services)))
+        )
+        firsts = firsts or (kept(without, pairs[0][0]), kept(outcome, pairs[0][1]))
+        del outcome, without  # their tables go before the next run has its own
         told((at + 1) / seeds)
-    assert first is not None
-    name = f"{strategy.name}, {IDLE_HOURS}"
-    return ComparedStrategy(name, tuple(measured), first, dropped=study.dropped)
+    assert firsts is not None, "there is a seed"
+    off, on = tuple(one for one, _ in pairs), tuple(one for _, one in pairs)
+    kept_off = ComparedStrategy(strategy.name, off, firsts[0], dropped=study.dropped)
+    kept_on = ComparedStrategy(f"{strategy.name}, {IDLE_HOURS}", on, firsts[1], dropped=study.dropped)
+    return kept_off, _used(kept_off, kept_on)
 
 
-def _said(found: ComparedStrategy) -> list[str]:
+def _services(outcome: RunOutcome) -> tuple[int, int]:
+    """How many services ran on rented machines, and how many waited in the queue of the reserve."""
+    service = outcome.tasks.service == 1
+    rented = service & (outcome.of_tasks("began") >= 0) & (outcome.of_tasks("paid") != OWN)
+    return int(rented.sum()), int((service & (outcome.of_tasks("queued") >= 0)).sum())
+
+
+def _used(off: ComparedStrategy, on: ComparedStrategy) -> ComparedStrategy:
+    """A strategy with idle hours where they pay and harm no service, in the mean over seeds; else without, with the
+    reason: nobody would use them then."""
+    why = why_withheld(list(zip(off.runs, on.runs, strict=True)))
+    if not why:
+        return on
+    runs = tuple(
+        replace(without, idle=replace(with_idle.idle, withheld=why))
+        for without, with_idle in zip(off.runs, on.runs, strict=True)
+        if with_idle.idle is not None
+    )
+    return replace(off, name=on.name, runs=runs, first=replace(off.first, measures=runs[0]))
+
+
+def why_withheld(pairs: Sequence[tuple[Measures, Measures]]) -> str:
+    """Why batch had better not use idle hours, of runs without and with them of the same seeds; "" where it may."""
+    cost = [sum((pair[at].cost.total for pair in pairs), Decimal(0)) for at in (0, 1)]
+    if cost[1] > cost[0]:
+        return f"it costs {cost[1] / cost[0] - 1:.2%} more with them" if cost[0] else "it costs more with them"
+    beside = [pair[1].idle.beside for pair in pairs if pair[1].idle is not None and pair[1].idle.beside is not None]
+    if sum(one.queued for one in beside) > sum(one.queued_without for one in beside):
+        return "more services wait for the reserve with them"
+    for name in ("mean", "p95"):
+        tails = [sum(getattr(pair[at].service.tail, name) for pair in pairs) for at in (0, 1)]
+        if tails[1] > tails[0] * (1 + TAIL_KEPT):  # never where there is no service: both are NaN
+            return f"tails of services are {tails[1] / tails[0] - 1:.1%} longer with them ({name})"
+    return ""
+
+
+def _said(name: str, found: ComparedStrategy) -> Iterator[str]:
     """What became of batch, in the mean over seeds."""
-
     played = [run.idle for run in found.runs if run.idle is not None]
 
-    def mean(name: str) -> float:
-        return sum(float(getattr(one, name)) for one in played) / len(played)
+    def mean(figure: str) -> float:
+        return sum(float(getattr(one, figure)) for one in played) / len(played)
 
     batch = played[0]
+    if batch.withheld:
+        yield (
+            f"{found.name}: not used, so the figures are those of {name}: {batch.withheld}"
+            f" ({mean('ended'):,.0f} of {counted(batch.jobs, 'job')} of batch would run there)"
+        )
+        return
     if not any(one.ended for one in played):
-        return [f"{found.name}: no job of batch runs in idle hours"]
+        yield f"{found.name}: no job of batch runs in idle hours"
+        return
     broken = max(one.longest_broken for one in played)
-    return [
+    yield (
         f"{found.name}: {mean('ended'):,.0f} of {counted(batch.jobs, 'job')} of batch run in idle hours of what is"
         f" reserved, {mean('times_alone'):.2f} times as long as alone; {mean('kills'):,.0f} kills lose"
-        f" {mean('lost'):.1%} of their work; figures are of all other jobs",
+        f" {mean('lost'):.1%} of their work; figures are of all other jobs"
+    )
+    yield (
         f"{found.name}: no class has room for {mean('no_class'):,.0f}, {mean('moved'):,.0f} move to machines after"
         f" {format_duration(round(mean('slipped')))} in the mean, {mean('too_sensitive'):,.0f} need more than the"
-        f" quality of {mean('quality'):.3f}; batch breaks a reserve for {format_duration(round(broken))} at most",
-    ]
+        f" quality of {mean('quality'):.3f}; batch breaks a reserve for {format_duration(round(broken))} at most"
+    )
+    beside = [one.beside for one in played if one.beside is not None]
+    rented, without = (sum(getattr(one, key) for one in beside) / len(beside) for key in ("rented", "rented_without"))
+    if rented != without:
+        yield (
+            f"{found.name}: {rented:,.0f} services run on demand instead of {without:,.0f}: the strategy places the"
+            " other jobs differently"
+        )
+    unsettled = [one for one in played if not one.settled]
+    if unsettled:
+        worst = max(one.spread for one in unsettled)
+        yield (
+            f"{found.name}: which jobs leave idle hours did not settle in {unsettled[0].rounds} rounds of"
+            f" {counted(len(unsettled), 'seed')}; the dearest round counts, {worst:.1%} dearer than the cheapest"
+        )

@@ -17,9 +17,9 @@ from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.results import BatchWork, HarvestMoney, HarvestPlan, OpenedUse, PoolWeek, Spread, TypedUse
 from hcloud.harvest.room import carried, reserve_needed, room_by_hour, sizes_of
 from hcloud.model.plans.plan import Plan
-from hcloud.model.workload import Demand, JobKind, Workload
+from hcloud.model.workload import Demand, JobKind, Jobs, Workload
 from hcloud.planning.forecasting.demand import without_gpu_jobs
-from hcloud.planning.forecasting.dividing import can_split
+from hcloud.planning.forecasting.dividing import can_split, settled
 from hcloud.planning.forecasting.forecast import Forecast, whole_periods
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.risks.futures import draw_futures
@@ -27,7 +27,9 @@ from hcloud.planning.risks.rivals import ON_DEMAND
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
 from hcloud.usecases.deciding.plan import plan_for
+from hcloud.usecases.harvesting.on_pool import played_on_pool
 from hcloud.usecases.harvesting.opened import UseRequest, open_use
+from hcloud.usecases.harvesting.planned import MOST_JOBS
 from hcloud.usecases.workloads.sources import open_workload
 
 if TYPE_CHECKING:
@@ -67,10 +69,17 @@ def harvest_plan(
             hint="name the servers: --servers servers.csv, with the columns server, tenant and cores",
         )
     types = use_types(opened.histories, opened.policy, request.seed)
-    batch = batch_of(without_gpu_jobs(open_workload(loaded)), types, opened, loaded)
+    workload = without_gpu_jobs(open_workload(loaded))
+    batch = batch_of(workload, types, opened, loaded)
     idle, room = (room_by_hour(types, opened.policy, sizes) for sizes in (None, batch.sizes))
     month = HOURS_PER_MONTH / batch.hours
     used, futures = _carried(batch, room, types, loaded)
+    arithmetic, played, carries = float(used.sum()) * month, None, batch
+    if isinstance(workload, Jobs) and len(workload) <= MOST_JOBS:
+        jobs = settled(workload, loaded.config.settings().divisible)
+        played, ended = played_on_pool(jobs, types, opened)
+        carries = batch_of(workload, types, opened, loaded, ended)
+        used, futures = _carried(carries, room, types, loaded)
     mean = float(used.sum()) * month
     low, high = np.quantile(futures, (LOW, HIGH)).tolist() if len(futures) else (mean / month, mean / month)
     money = _money(batch, used.sum(axis=(0, 1)), loaded, now)
@@ -87,12 +96,17 @@ def harvest_plan(
         (_dollars(spread.low, money), _dollars(spread.high, money)),
         money,
         reserve_needed(types, opened.policy),
-        _week(batch, (idle, room), types),
+        _week(carries, (idle, room), types),
+        arithmetic,
+        played,
     )
 
 
-def batch_of(workload: Workload, types: UseTypes, opened: OpenedUse, loaded: Loaded) -> BatchWork:
-    """The jobs that may be harvested, by length and hour. EvidenceError where there are none."""
+def batch_of(
+    workload: Workload, types: UseTypes, opened: OpenedUse, loaded: Loaded, ended: NDArray[np.bool_] | None = None
+) -> BatchWork:
+    """The jobs that may be harvested, by length and hour; with what those demand that ``ended`` in idle hours, where
+    that is known. EvidenceError where there are none."""
     if isinstance(workload, Demand):
         return _batch_of_series(workload, opened.policy)
     batch = workload.kind == JobKind.BATCH
@@ -116,7 +130,7 @@ def batch_of(workload: Workload, types: UseTypes, opened: OpenedUse, loaded: Loa
     whole = demand_within(jobs, SECONDS_PER_HOUR, window)
     demand = np.zeros((len(LENGTHS), len(whole)))
     for at in range(len(LENGTHS)):
-        rows = np.flatnonzero(length == at)
+        rows = np.flatnonzero((length == at) & (True if ended is None else ended[kept]))
         if len(rows):
             demand[at] = demand_within(jobs.at(rows), SECONDS_PER_HOUR, window).cores
     counts = tuple(np.bincount(length, minlength=len(LENGTHS)).tolist())
@@ -176,6 +190,8 @@ def _carried(batch: BatchWork, room: Floats, types: UseTypes, loaded: Loaded) ->
     mean = np.zeros((*room.shape[:2], batch.hours))
     for day in range(days):
         mean += carried(batch.demand, room[:, :, day, hour], patterns) / days
+    if not batch.demand.any():
+        return mean, np.zeros(0)
     settings = loaded.config.settings()
     generator = np.random.default_rng([settings.seed, days])
     whole = batch.demand.sum(axis=0)

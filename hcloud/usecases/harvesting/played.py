@@ -2,21 +2,24 @@
 strategy where no class has room, where they are killed too often, or where they slip.
 
 The two ledgers meet in rounds. A run of the strategy says what the reserve holds; batch is played beside that; who is
-not done there joins the next run, from when he left. Rounds end when the same jobs leave, or after six.
+not done there joins the next run, from when he left. Rounds end when the same jobs leave, or after six; then the
+dearest of them counts.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import Thresholds, expected_seconds, thresholds
+from hcloud.harvest.played import PlayedBatch
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.tasks.dags import Dag, Vertex
-from hcloud.harvest.tasks.played import PlayedBatch
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.planning.forecasting.dividing import can_split
@@ -25,12 +28,15 @@ from hcloud.sim.harvesting.beside import SILENT, idle_beside
 from hcloud.sim.harvesting.run import run_ticks
 from hcloud.sim.harvesting.setup import BESIDE, VCPU, Arrivals, IdlePool, build, kept_cores
 from hcloud.sim.harvesting.world import KILLED, LONGEST, USEFUL, WASTED, IdleWorld
-from hcloud.sim.run import RunOutcome
+from hcloud.sim.kernels.compiled import foresee
+from hcloud.sim.outcomes.measure import cost_of, last_end
+from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.prepare import Tasks, origin
+from hcloud.sim.setup.resumed import some_tasks
 from hcloud.sim.setup.vectors import MOST
 from hcloud.units import SECONDS_PER_HOUR
 from hcloud.usecases.harvesting.idle import AskIdle
-from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for
+from hcloud.usecases.studies.simulation import Study, setting_for, simulate_once, tasks_for
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,9 +46,16 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Rows = NDArray[np.intp]
 
-MOST_ROUNDS = 6
-MOST_WORK = 60_000_000
-"""Ours: server-ticks of a round; where a trace is longer, servers are looked at less often."""
+
+class PlayLimits(NamedTuple):
+    """Ours: the rounds that are played, and the server-ticks of each; where a trace is longer, servers are looked at
+    less often."""
+
+    rounds: int = 6
+    work: int = 60_000_000
+
+
+USUAL = PlayLimits()
 
 
 class _PlayedJobs(NamedTuple):
@@ -60,6 +73,20 @@ class _PlayedJobs(NamedTuple):
         """The jobs that the strategy has to do with."""
         return ~self.asks | self.no_class | self.moved
 
+    def asked_by(self, some: Flags, submit: Floats) -> _PlayedJobs:
+        """The same where only some ask; all others come to the strategy whole, as they came."""
+        left = self.no_class & some, self.moved & some
+        return _PlayedJobs(some, *left, np.where(some, self.submit, submit), np.where(some, self.part, 1.0))
+
+
+class PlayedRun(NamedTuple):
+    """A run of the strategy with all that idle hours do not carry; what became of batch in these; and which jobs ended
+    there."""
+
+    outcome: RunOutcome
+    batch: PlayedBatch
+    in_idle_hours: Flags
+
 
 class _Batch(NamedTuple):
     """All jobs, how long each is expected to take, where short and long ones begin, by which numbers, and the seed."""
@@ -71,54 +98,75 @@ class _Batch(NamedTuple):
     seed: int
 
 
-def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle) -> tuple[RunOutcome, PlayedBatch]:
-    """A run of the strategy with all that idle hours do not carry, and what became of batch in these."""
+def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle, limits: PlayLimits = USUAL) -> PlayedRun:
+    """A strategy beside idle hours; where the rounds do not settle that of the dearest round."""
     jobs, policy = study.jobs, idle.opened.policy
-    needs = needed_quality(tasks_for(study, strategy), len(jobs))
+    tasks = tasks_for(study, strategy)
+    needs = needed_quality(tasks, len(jobs))
     largest = float(study.shop.types[study.shop.large].shape.vcpus)
     room = largest - float(kept_cores(np.array([largest]), policy)[0]) / VCPU
     asks, none = may_ask(jobs, room, can_split(jobs)), np.zeros(len(jobs), np.bool_)
     left = _PlayedJobs(asks, none, none, jobs.submit.astype(np.float64), np.ones(len(jobs)))
     if pool is None or not asks.any() or asks.all():
-        return simulate_once(study, strategy, pool=pool), _nobody(jobs, left, policy)
-    batch = _batch(study, asks, idle)
-    outcome, begins = _run(study, left, strategy, pool)
-    for _ in range(MOST_ROUNDS):
+        return PlayedRun(simulate_once(study, strategy, pool=pool), nobody(jobs, left, policy), none)
+    batch, begins, setting = _batch(jobs, asks, idle, study.seed), origin(jobs), setting_for(study, strategy, pool)
+    dearest: PlayedRun | None = None
+    costs, last, until = list[Decimal](), last_end(tasks), (setting.window or (0.0, math.inf))[1]
+    foresee(len(tasks) * min(limits.rounds, 2))
+    outcome = run(setting, _left_for_machines(tasks, jobs, left))
+    for at in range(limits.rounds):
         seconds = max(outcome.seconds, float(jobs.ends[left.asks].max()) - begins + DAY)
-        history = _histories(jobs, outcome.tasks, np.flatnonzero(left.on_machines), idle)
-        servers = idle_beside(outcome, idle.types, history, (begins, seconds))
+        servers = idle_beside(outcome, idle.types, _histories(jobs, outcome.tasks, idle), (begins, seconds))
         asking = np.flatnonzero(left.asks)
-        world = _played(servers, batch, asking, begins)
-        before, left = left, _who_left(world, left, asking, begins)
-        found = replace(_told(world, batch, asking, left), too_sensitive=int((asks & ~left.asks).sum()))
+        world = _played(servers, batch, asking, (begins, limits.work))
+        before, left = left, _who_left(world, left, asking, (begins, until))
+        found = replace(_told(world, batch, asking, left), too_sensitive=int((asks & ~left.asks).sum()), rounds=at + 1)
         settled = not ((before.no_class ^ left.no_class) | (before.moved ^ left.moved)).any()
         demanding = left.asks & (needs > found.quality)
         if settled and not demanding.any():
-            break
-        left = left._replace(asks=left.asks & ~demanding) if settled else left
-        outcome, begins = _run(study, left, strategy, pool)
+            return PlayedRun(outcome, found, ~left.on_machines)
+        left = left.asked_by(left.asks & ~demanding, jobs.submit) if settled else left
+        outcome = run(setting, _left_for_machines(tasks, jobs, left))
         if not left.asks.any():
-            return outcome, replace(_nobody(jobs, left, policy), too_sensitive=int(asks.sum()))
-    return outcome, found
+            nobody_asks = replace(nobody(jobs, left, policy), too_sensitive=int(asks.sum()), rounds=at + 1)
+            return PlayedRun(outcome, nobody_asks, none)
+        costs.append(cost_of(outcome, last).total)
+        if dearest is None or costs[-1] >= max(costs):
+            dearest = PlayedRun(outcome, found, ~left.on_machines)
+    assert dearest is not None, "a round is played at least"
+    spread = float(1 - min(costs) / max(costs)) if max(costs) else 0.0
+    return dearest._replace(batch=replace(dearest.batch, settled=False, rounds=limits.rounds, spread=spread))
 
 
-def _run(study: Study, left: _PlayedJobs, strategy: Strategy, pool: int) -> tuple[RunOutcome, float]:
-    """A run of all that idle hours do not carry, and the second of the trace at which it begins."""
-    rest = np.flatnonzero(left.on_machines)
-    some, part = study.jobs.at(rest), left.part[rest]
-    jobs = replace(some, submit=left.submit[rest], cores=some.cores * part, memory=some.memory * part)
-    return simulate_once(replace(study, jobs=jobs), strategy, pool=pool), origin(jobs)
+def play_on(
+    servers: IdlePool, jobs: Jobs, asks: Flags, idle: AskIdle, limits: tuple[float, int]
+) -> tuple[PlayedBatch, Flags]:
+    """Batch on servers that have nothing but their services; and which jobs ended there. ``limits`` are the second of
+    the trace at which it begins, and the server-ticks."""
+    none = np.zeros(len(jobs), np.bool_)
+    left = _PlayedJobs(asks, none, none, jobs.submit.astype(np.float64), np.ones(len(jobs)))
+    if not asks.any():
+        return nobody(jobs, left, idle.opened.policy), none
+    batch, asking = _batch(jobs, asks, idle, 0), np.flatnonzero(asks)
+    world = _played(servers, batch, asking, limits)
+    left = _who_left(world, left, asking, (limits[0], math.inf))
+    return _told(world, batch, asking, left), ~left.on_machines
 
 
-def _batch(study: Study, asks: Flags, idle: AskIdle) -> _Batch:
+def _left_for_machines(tasks: Tasks, jobs: Jobs, left: _PlayedJobs) -> Tasks:
+    """All that idle hours do not carry; each job is what it would be without them."""
+    return some_tasks(tasks, left.on_machines, left.submit - jobs.submit, left.part)
+
+
+def _batch(jobs: Jobs, asks: Flags, idle: AskIdle, seed: int) -> _Batch:
     """What is known of the jobs that ask, before any is played."""
-    jobs, rows = study.jobs, np.flatnonzero(asks)
+    rows = np.flatnonzero(asks)
     mine, seconds = jobs.at(rows), np.full(len(jobs), np.nan)
     seconds[rows] = expected_seconds(mine)
     middle = float(np.nanmedian(seconds)) if not np.isnan(seconds).all() else 0.0
     known = np.where(np.isnan(seconds), middle, seconds)[rows]
     lengths = thresholds(idle.types, idle.opened.policy, known, mine.cores * mine.duration)
-    return _Batch(jobs, seconds, lengths, idle.opened.policy, study.seed)
+    return _Batch(jobs, seconds, lengths, idle.opened.policy, seed)
 
 
 def may_ask(jobs: Jobs, room: float, splits: Flags) -> Flags:
@@ -137,10 +185,10 @@ def needed_quality(tasks: Tasks, jobs: int) -> Floats:
     return found
 
 
-def _histories(jobs: Jobs, tasks: Tasks, rows: Rows, idle: AskIdle) -> NDArray[np.int64]:
+def _histories(jobs: Jobs, tasks: Tasks, idle: AskIdle) -> NDArray[np.int64]:
     """Of each task the row of its service's history. Where no service has a name, all tenants stand for all services:
     each has a part of them, as large as it is."""
-    histories, app = idle.opened.histories, jobs.app[rows[tasks.job]]
+    histories, app = idle.opened.histories, jobs.app[tasks.job]
     services = np.flatnonzero(tasks.service == 1)
     found = np.full(len(tasks), SILENT, np.int64)
     if (app[services] >= 0).any():
@@ -153,11 +201,13 @@ def _histories(jobs: Jobs, tasks: Tasks, rows: Rows, idle: AskIdle) -> NDArray[n
     return found
 
 
-def _played(servers: IdlePool, batch: _Batch, rows: Rows, begins: float) -> IdleWorld:
-    """Some jobs beside the services of a run, until all is over."""
+def _played(servers: IdlePool, batch: _Batch, rows: Rows, limits: tuple[float, int]) -> IdleWorld:
+    """Some jobs beside the services of a run, until all is over; ``limits`` are the second of the trace at which it
+    begins and the server-ticks."""
+    begins, most = limits
     mine, seconds = batch.jobs.at(rows), batch.seconds[rows]
     until = servers.use.shape[1] * servers.step
-    least = max(batch.policy.tick, len(servers) * until // MOST_WORK)
+    least = max(batch.policy.tick, len(servers) * until // most)
     tick = next((one for one in range(least, servers.step) if servers.step % one == 0), servers.step)
     order = np.argsort(mine.submit, kind="stable")
     many = np.where(can_split(mine), np.ceil(mine.cores), 1.0)
@@ -173,14 +223,16 @@ def _played(servers: IdlePool, batch: _Batch, rows: Rows, begins: float) -> Idle
     return world
 
 
-def _who_left(world: IdleWorld, left: _PlayedJobs, asking: Rows, begins: float) -> _PlayedJobs:
-    """The same as a round finds it. Who moved comes to the strategy when it did, all others as they came."""
+def _who_left(world: IdleWorld, left: _PlayedJobs, asking: Rows, counted: tuple[float, float]) -> _PlayedJobs:
+    """The same as a round finds it. Who moved comes to the strategy when it did, all others as they came: so does who
+    moves when the run does not count any more, else its rent would not count either."""
+    begins, until = counted
     work, rows, submit, part = world.work, asking[world.work.dag], left.submit.copy(), np.ones(len(left.part))
     submit[rows] = np.maximum(work.submit, 0.0) + begins
     no_class, moved = np.zeros(len(submit), np.bool_), np.zeros(len(submit), np.bool_)
-    moves = (work.moved > 0) & (work.labels != 0)
+    moves = (work.moved > 0) & (work.labels != 0) & (work.moves - world.rules.spin_up < until)
     moved[rows[moves]] = True
-    no_class[rows[~moves & ((work.labels == 0) | (work.ended < 0))]] = True
+    no_class[rows[~moves & ((work.labels == 0) | (work.moved > 0) | (work.ended < 0))]] = True
     submit[rows[moves]] = begins + work.moves[moves] - world.rules.spin_up
     part[rows[moves]] = (work.moved / work.tasks[work.dag])[moves]
     return _PlayedJobs(left.asks, no_class, moved, submit, part)
@@ -193,7 +245,7 @@ def _told(world: IdleWorld, batch: _Batch, asking: Rows, left: _PlayedJobs) -> P
     taken, alone = work.ended[done] - work.submit[done], jobs.duration[rows[done]]
     spent = float(world.ledger[USEFUL] + world.ledger[WASTED])
     return replace(
-        _nobody(jobs, left, policy),
+        nobody(jobs, left, policy),
         ended=int(done.sum()),
         vcpu_hours=float((jobs.cores[rows[done]] * alone).sum()) / SECONDS_PER_HOUR,
         times_alone=float((taken / alone).mean()) if done.any() else 1.0,
@@ -203,7 +255,7 @@ def _told(world: IdleWorld, batch: _Batch, asking: Rows, left: _PlayedJobs) -> P
     )
 
 
-def _nobody(jobs: Jobs, left: _PlayedJobs, policy: HarvestPolicy) -> PlayedBatch:
+def nobody(jobs: Jobs, left: _PlayedJobs, policy: HarvestPolicy) -> PlayedBatch:
     """Nothing is reserved, or nobody asks for idle hours any more."""
     slipped = (left.submit - jobs.submit)[left.moved]
     no_class, moved = (int(flags.sum()) for flags in (left.no_class, left.moved))

@@ -82,6 +82,13 @@ def numbers(found: HarvestPlan) -> Iterator[str]:
         f"Batch can use {found.carried.mean:,.0f} of them ({found.carried.low:,.0f} to {found.carried.high:,.0f} in"
         f" eight futures of ten): {of_batch}."
     )
+    if (told := found.played) is not None:
+        yield (
+            f"Arithmetic alone would count on {found.arithmetic:,.0f}. Played tick by tick,"
+            f" {counted(told.ended, 'job')} end in idle hours, {told.no_class:,} find no class with room,"
+            f" {told.moved:,} are killed or delayed too much, and {counted(told.kills, 'kill')} lose {told.lost:.1%} of"
+            " the work there."
+        )
     money, (low, high) = found.money, found.dollars
     yield (
         f"{format_money(money.not_rented)} a month are not spent on demand ({format_money(low)} to"
@@ -131,5 +138,6 @@ def notes(found: HarvestPlan) -> Iterator[str]:
             " week, are not in it."
         )
     yield "Rented machines are billed whole and by the hour: a job of one minute costs a machine-hour."
-    yield "Not counted: memory (histories do not contain it) and the work that killed jobs lose."
+    kills = "" if found.played is not None else ", and the work that killed jobs lose: less will come"
+    yield f"Not counted: memory (histories do not contain it){kills}."
     yield from notes_of_types(found.typed)

@@ -51,6 +51,14 @@ class _Money(Part):
     types: Annotated[Text, From("where")]
 
 
+class _PlayedOnPool(Part):
+    ended: Count
+    no_class_had_room: Annotated[Count, From("no_class")]
+    moved: Count
+    kills: Count
+    work_lost: Annotated[Number, From("lost")]
+
+
 class HarvestPlanDocument(Document, title="hcloud harvest plan"):
     """Idle vCPUs by class and hour of the day (UTC) and what of them carries batch, in the mean; the totals are
     vCPU-hours and dollars a month, with what one future of ten falls short of and exceeds."""
@@ -61,6 +69,8 @@ class HarvestPlanDocument(Document, title="hcloud harvest plan"):
     idle_vcpu_hours: Annotated[Number, From("there")]
     batch_vcpu_hours: Annotated[Number, From("wanted")]
     carried_vcpu_hours: Annotated[_HarvestSpread, From("carried")]
+    arithmetic_vcpu_hours: Annotated[Number, From("arithmetic")]
+    played: _PlayedOnPool | None
     dollars_low: Annotated[Cents, From(lambda of: of.dollars[0])]
     dollars_high: Annotated[Cents, From(lambda of: of.dollars[1])]
     money: _Money

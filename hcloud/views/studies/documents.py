@@ -149,6 +149,13 @@ def _is_told(watching: WatchMeasures | None) -> bool:
     return watching is not None and (watching.watched or watching.phases > 0)
 
 
+class _ServicesBeside(Part):
+    on_demand: Annotated[Count, From("rented")]
+    on_demand_without: Annotated[Count, From("rented_without")]
+    queued: Count
+    queued_without: Count
+
+
 class _IdleHoursOfRun(Part):
     batch_jobs: Annotated[Count, From("jobs")]
     ended: Count
@@ -162,6 +169,11 @@ class _IdleHoursOfRun(Part):
     seconds_lost_before_moving: Annotated[Number, From("slipped")]
     reserve_broken_longest_seconds: Annotated[Number, From("longest_broken")]
     tick_seconds: Annotated[Count, From("tick")]
+    rounds: Count
+    settled: bool
+    rounds_spread: Annotated[Number, From("spread")]
+    services: Annotated[_ServicesBeside | None, From("beside")]
+    withheld: Text
 
 
 class _Run(Part):

@@ -58,6 +58,9 @@ def test_all_that_is_paid_for_is_accounted_for_and_what_is_replayed_was_planned(
     assert abs(parts - found["paid"]) < Decimal("0.001")
     assert all(found[name] >= 0 for name in ("services", "batch", "carried", "reserve", "idle"))
     assert found["carried"] <= min(found["offered"], found["wanted"])
+    assert found["carried"] <= found["played"] * Decimal("1.01"), "nothing is promised that play does not carry"
+    assert 0 < found["played"] <= found["arithmetic"] * Decimal("1.01")
+    assert found["played_ended"] >= found["carried_jobs"] > 0
     assert found["saved"] == Decimal(plain["after"]["monthly"]) - Decimal(made["after"]["monthly"]) > 0
     assert found["monthly_without"] == Decimal(plain["after"]["monthly"])
     (without,) = [a for a in made["alternatives"] if a["name"] == "without idle hours"]
@@ -168,7 +171,14 @@ def test_jobs_that_no_server_has_room_for_are_those_of_the_strategy(pool: Path, 
     rows = ["id,submit,duration,cores,memory,kind,app", f"w,{MONDAY},{DAY},16,64,service,web"]
     rows += [f"b{n},{MONDAY + 9000 * n},5400,{(11, 4)[n == 8]},8,batch,load" for n in range(9)]
     Path("large.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    words = ("compare", "large.csv", "--provider", "aws", "-s", "HM", "--seeds", "1", "--vcpus", "16", *NOW)
-    assert run([*words, "--harvest", "on", "--util", "util.csv", "--json"]) == 0
-    idle = json.loads(capsys.readouterr().out)["strategies"][0]["runs"][0]["idle_hours"]
-    assert (idle["batch_jobs"], idle["ended"] + idle["no_class_had_room"] + idle["moved"]) == (9, 1)
+    market = ("--provider", "aws", "-s", "HM", "--vcpus", "16")
+    words = ("simulate", "large.csv", *market, "--harvest", "on", "--util", "util.csv", *NOW)
+    found = []
+    for more in ((), ("--divisible", "all")):
+        assert run([*words, *more, "--json"]) == 0
+        (made,) = json.loads(capsys.readouterr().out)["strategies"]
+        found.append(made["runs"][0]["idle_hours"])
+    asked = [idle["ended"] + idle["no_class_had_room"] + idle["moved"] for idle in found]
+    assert ([idle["batch_jobs"] for idle in found], asked) == ([9, 9], [1, 9])
+    assert (made["name"], found[0]["rounds"] >= 1) == ("HM, idle hours", True)
+    assert run([*words, "--journal", "j.jsonl"]) == 64

@@ -132,6 +132,9 @@ def test_hard_never_relaxes_and_soft_says_what_it_did() -> None:
     crowded = pool(9, environment=9)
     with pytest.raises(EvidenceError, match="environments that differ"):
         check_replicas(crowded, 10)
+    with pytest.raises(EvidenceError, match="10 copies of a block need as many") as refused:
+        check_replicas(replace(pool(9), copies=10), 10)
+    assert refused.value.hint == "--replicas 5 at most, or servers of more environments"
     hard = place_blocks(crowded, "history", 50, 1)
     assert hard.refused == {"no legal server": 50}
     assert np.all(hard.sets == -1)

@@ -6,6 +6,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class ServicesBeside:
+    """Services of a run with idle hours and of the same without: those that ran on rented machines, and those that
+    waited in the queue of the reserve."""
+
+    rented: int
+    queued: int
+    rented_without: int
+    queued_without: int
+
+
+@dataclass(frozen=True, slots=True)
 class PlayedBatch:
     """Of the jobs of batch in one run: those that ended in idle hours (with the vCPU-hours of these), those that no
     class had room for, those that moved to machines, those that need more quality than idle hours have. Of those that
@@ -25,6 +36,11 @@ class PlayedBatch:
     slipped: float
     longest_broken: float
     tick: int
+    rounds: int = 0
+    settled: bool = True
+    spread: float = 0.0
+    beside: ServicesBeside | None = None
+    withheld: str = ""
 
     @property
     def quality(self) -> float:

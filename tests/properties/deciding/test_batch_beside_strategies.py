@@ -1,0 +1,136 @@
+"""Batch in idle hours beside a strategy: it never costs more than without, and harms no service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
+
+import numpy as np
+import pytest
+from harvesting import MONDAY, daily, histories
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+from simulating import jobs_of, paper_shop, setting_of, tasks_in
+
+from hcloud.harvest.classes import use_types
+from hcloud.harvest.results import OpenedUse
+from hcloud.model.workload import JobKind
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.harvest.policy import load_harvest
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.harvesting.compiled import SET
+from hcloud.sim.setup.resumed import ROWS, some_tasks
+from hcloud.usecases.harvesting.compared import OFF, ON, compare_with_idle_hours, why_withheld
+from hcloud.usecases.harvesting.idle import AskIdle
+from hcloud.usecases.harvesting.played import PlayLimits, play
+from hcloud.usecases.studies.loads import CompareRequest
+from hcloud.usecases.studies.simulation import Study
+
+DAY = 86_400
+Batch = tuple[int, int, float]
+
+
+@pytest.fixture(autouse=True)
+def _plain() -> Iterator[None]:
+    SET.spent[""] = -(10**9)
+    yield
+    SET.spent[""] = 0
+
+
+@cache
+def idle() -> AskIdle:
+    """Services that follow the day, looked at once a minute."""
+    policy = replace(load_harvest(), tick=60)
+    found = histories({"day": daily(7, mean=0.35, swing=0.3), "flat": np.full(7 * 96, 0.3)})
+    return AskIdle(OpenedUse("use", found, policy), use_types(found, policy))
+
+
+def study_of(services: int, batch: list[Batch]) -> Study:
+    """Services for six hours on half a server each, and batch: its hour in tenths, its minutes, its vCPUs."""
+    rows = [(float(MONDAY), 21_600.0, 8.0, 16.0, JobKind.SERVICE)] * services
+    rows += [(float(MONDAY + 360 * at), 60.0 * long, cores, 2 * cores, JobKind.BATCH) for at, long, cores in batch]
+    jobs = jobs_of(sorted(rows))
+    return Study(jobs, load_cloud("paper"), paper_shop(), True, 7)
+
+
+BATCH = st.tuples(st.integers(0, 60), st.integers(1, 120), st.sampled_from([0.5, 1.0, 2.0, 4.0]))
+
+
+@settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@example(3, [(0, 91, 4.0)], "HC")  # moved, and then found to need more quality than there is
+@given(st.integers(1, 6), st.lists(BATCH, min_size=1, max_size=25), st.sampled_from(["HC", "HM", "HF", "SR"]))
+def test_it_is_never_dearer_and_harms_no_service(services: int, batch: list[Batch], name: str) -> None:
+    study = study_of(services, batch)
+    found = compare_with_idle_hours(
+        study, [load_strategy(name)], CompareRequest(1, 2), (idle(), (ON, OFF)), lambda _: None
+    )
+    (with_idle,), (without,) = (one.runs for one in found.strategies)
+    played = with_idle.idle
+    assert played is not None
+    assert with_idle.cost.total <= without.cost.total
+    assert with_idle.cost.reserved == without.cost.reserved
+    assert with_idle.service.tail.count == without.service.tail.count == services
+    assert with_idle.service.tail.mean <= without.service.tail.mean * 1.01
+    assert with_idle.service.tail.p95 <= without.service.tail.p95 * 1.01
+    assert played.ended + played.no_class + played.moved + played.too_sensitive == played.jobs == len(batch)
+    assert played.longest_broken <= played.tick
+    if played.withheld:
+        assert with_idle == replace(without, idle=played)
+        assert any(f"not used, so the figures are those of {name}" in said for said in found.assumed)
+    elif played.beside is not None:
+        assert played.beside.queued <= played.beside.queued_without
+
+
+def test_what_is_dearer_or_harms_services_is_withheld_with_the_reason() -> None:
+    study = study_of(4, [(at, 30, 2.0) for at in range(20)])
+    found = compare_with_idle_hours(
+        study, [load_strategy("HC")], CompareRequest(1, 2), (idle(), (ON, OFF)), lambda _: None
+    )
+    (on,), (off,) = (one.runs for one in found.strategies)
+    assert why_withheld([(off, on)]) == ""
+    cheap = replace(on, cost=replace(on.cost, rented=on.cost.rented - 5))
+    dear = replace(on, cost=replace(off.cost, rented=off.cost.rented + Decimal("0.01")))
+    assert "more with them" in why_withheld([(off, dear)])
+    assert why_withheld([(off, dear), (off, cheap)]) == "", "it is asked of all seeds together"
+    tail = replace(on.service.tail, mean=off.service.tail.mean * 1.02)
+    assert why_withheld([(off, replace(cheap, service=replace(on.service, tail=tail)))]) == (
+        "tails of services are 2.0% longer with them (mean)"
+    )
+    assert on.idle is not None
+    assert on.idle.beside is not None
+    queued = replace(on.idle, beside=replace(on.idle.beside, queued=on.idle.beside.queued_without + 1))
+    assert "more services wait" in why_withheld([(off, replace(cheap, idle=queued))])
+
+
+def test_rounds_that_do_not_settle_are_told_and_the_dearest_counts() -> None:
+    """After one round nobody can know whether the same jobs leave again."""
+    study = study_of(4, [(at // 2, 90, 4.0) for at in range(40)])
+    once = play(study, load_strategy("HM"), 2, idle(), PlayLimits(rounds=1)).batch
+    assert (once.rounds, once.settled, once.no_class + once.moved > 0) == (1, False, True)
+    found = play(study, load_strategy("HM"), 2, idle()).batch
+    assert found.settled or found.rounds == PlayLimits().rounds
+    assert 0 <= once.spread == 0 <= found.spread < 1
+
+
+def test_a_job_is_the_same_whoever_else_takes_part() -> None:
+    """What is left of a run has the draws, needs and vectors that it had among all; those later later."""
+    jobs, setting = study_of(3, [(at // 2, 30, 2.0) for at in range(20)]).jobs, setting_of("HM", 4)
+    tasks = tasks_in(setting, jobs)
+    keep = np.arange(len(jobs)) % 3 > 0
+    later, part = np.where(np.arange(len(jobs)) == 4, 1e6, 0.0), np.where(np.arange(len(jobs)) == 4, 0.5, 1.0)
+    some = some_tasks(tasks, keep, later, part)
+    before = {job: np.flatnonzero(tasks.job == job) for job in np.flatnonzero(keep).tolist()}
+    assert sorted(set(some.job.tolist())) == sorted(before)
+    assert (np.diff(some.decide) >= 0).all()
+    for job, rows in before.items():
+        mine = np.flatnonzero(some.job == job)
+        for name in ROWS:
+            if getattr(tasks, name) is not None and (
+                job != 4 or name not in {"submit", "decide", "need", "ask", "memory"}
+            ):
+                assert (getattr(some, name)[mine] == getattr(tasks, name)[rows]).all()
+    moved, was = np.flatnonzero(some.job == 4), before[4]
+    assert np.allclose(some.decide[moved], tasks.decide[was] + 1e6)
+    assert (some.need[moved] == np.maximum(np.rint(tasks.need[was] / 2), 1)).all()
