@@ -35,7 +35,7 @@ from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fitting_vcpus
 from hcloud.planning.strategies.operation import planned_reserve
-from hcloud.readers.configuration.config import Loaded, OwnedSection
+from hcloud.readers.configuration.config import Config, Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.deciding.falling import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
@@ -98,15 +98,11 @@ def plan_for(
         decision, use = decide_with_idle_hours(asked, known.idle, use, given, without)
         given = replace(given, idle=use.hours, otherwise=without)
     if simulated:
-        from hcloud.usecases.deciding.operate import OperationBasis, operate
-
-        plain = decision
         servers = tuple(_with_servers(m, workload, demand, size) for m in settings.markets)
         settings = replace(settings, mix_types=False, markets=servers)
-        decision = decide(book, demand, settings, owned)
-        operation = operate(OperationBasis(loaded.config, workload, book, decision), part_of(progress, READING, 1.0))
-        decision = _as_operated(decision, operation, (book, demand, settings, owned))
-        decision = replace(decision, rivals=plain.rivals)  # "all on demand" is one figure, with strategies or without
+        asked_for = (book, demand, settings, owned)
+        decision, operation = _operated(loaded.config, workload, asked_for, part_of(progress, READING, 1.0))
+        decision = replace(decision, rivals=without.rivals)  # "all on demand" is one figure, strategies or not
     used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
     _check_age(loaded, (now.date() - oldest).days)
@@ -146,6 +142,16 @@ def _with_idle_hours(plan: Plan, workload: Workload, demand: Demand, use: IdleUs
 
 
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]
+
+
+def _operated(config: Config, workload: Workload, asked: Asked, progress: Progress) -> tuple[FleetDecision, Operation]:
+    """What strategies make of a decision, simulated on the workload."""
+    from hcloud.usecases.deciding.operate import OperationBasis, operate
+
+    book, demand, settings, owned = asked
+    decision = decide(book, demand, settings, owned)
+    operation = operate(OperationBasis(config, workload, book, decision), progress)
+    return _as_operated(decision, operation, asked), operation
 
 
 def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) -> FleetDecision:
