@@ -57,6 +57,14 @@ def test_a_target_takes_the_servers_of_the_walk(tmp_path: Path) -> None:
     assert need == [round(given / sized.reached) for given in ask]
 
 
+def test_of_a_target_that_nobody_reaches_the_best_is_named(tmp_path: Path) -> None:
+    for qps, share in (("270", "40%"), ("900M", "less than 1%")):
+        *_, told = fit_targets(read(tmp_path, f"x,0,60,a,,qps={qps} tail_ms=10\n"), [NEED]).provenance.modelled
+        assert f"on 4 servers, the most at hand: {share} of the target; from" in told.rule
+    *_, just = fit_targets(read(tmp_path, "x,0,60,a,,qps=90 tail_ms=10\n"), [NEED]).provenance.modelled
+    assert "13 vCPUs on 4 servers; from" in just.rule
+
+
 def test_a_deadline_is_how_long_the_job_takes(tmp_path: Path) -> None:
     jobs = fit_targets(read(tmp_path, "x,0,60,a,,deadline=100s work=900\ny,1,60,a,2,\n"), [NEED])
     assert jobs.duration.tolist() == [100.0, 60.0]
