@@ -67,6 +67,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b24_live_kills --ground local --ground memory
 	$(BIN)/python -m benchmarks.b25_queues
 	$(BIN)/python -m benchmarks.b26_watching
+	$(BIN)/python -m benchmarks.b27_falls
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -65,13 +65,14 @@ class Provenance:
 class WindowRule(StrEnum):
     """Who says which part of a trace counts: the user (``asked``; ``shorter``: the whole trace, which is shorter),
     the trace itself, its jobs (``arrivals``: they come and end within it; ``standing``: most of them outlast the
-    submissions), or nobody (``whole``: all of a series)."""
+    submissions), its demand (``fallen``: earlier weeks had more of it), or nobody (``whole``: all of a series)."""
 
     ASKED = "asked"
     SHORTER = "shorter"
     TRACE = "trace"
     ARRIVALS = "arrivals"
     STANDING = "standing"
+    FALLEN = "fallen"
     WHOLE = "whole"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -215,6 +215,9 @@ ELSEWHERE = {
 
 
 WRITING = {"--out", "--journal"}
+USUAL = 80
+AT_ONE_WIDTH = {"pricing-verify", "pricing-diff"}
+"""They walk over all prices for seconds, and have the table of all verbs."""
 NOT_AS_CSV = {
     "pricing-verify": "takes seconds, and has the table of all verbs",
     "pricing-diff": "takes a second; its own CSV is looked at by tests/cli/reporting/test_pricing_cli.py",
@@ -223,13 +226,13 @@ NOT_AS_CSV = {
 
 
 def screens(directory: Path, columns: int, *, as_json: bool = False) -> dict[str, Said]:
-    """All screens in their order, each with what was said; with ``as_json`` those that can, as documents, and those
-    that can and write no file, as CSV too, which end in ``.csv``."""
+    """All screens of a width in their order, each with what was said; with ``as_json`` those that can, as documents,
+    and those that can and write no file, as CSV too, which end in ``.csv``."""
     laid_out(directory)
     found: dict[str, Said] = {}
     profiles = str(Path(__file__).resolve().parents[2] / "profiles")
     with standing_in(directory, columns):
-        for screen in SCREENS:
+        for screen in at_width(columns):
             screen.before()
             words = screen.words(found) if callable(screen.words) else screen.words
             asked = [word.replace("PROFILES", profiles) for word in words]
@@ -243,6 +246,11 @@ def screens(directory: Path, columns: int, *, as_json: bool = False) -> dict[str
             ):
                 found[f"{screen.name}.csv"] = said([*asked, "-o", "csv"], screen.given)
     return found
+
+
+def at_width(columns: int) -> Iterable[Screen]:
+    """The screens that are made at a width: at the usual one all of them."""
+    return SCREENS if columns == USUAL else (screen for screen in SCREENS if screen.name not in AT_ONE_WIDTH)
 
 
 def _steady(told: Said, directory: Path, profiles: str) -> Said:

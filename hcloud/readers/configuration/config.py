@@ -129,6 +129,9 @@ class PlanningSection(Section):
     growth_per_year: float = setting(0.0, "0.2: a fifth more demand a year [share]", gt=-1, le=10)
     headroom: float = setting(0.0, "0.1: a tenth more capacity than demand [share]", ge=0, le=10)
     warm_up: Seconds = setting(0, "dropped from the start of the workload [duration]")
+    shrunk: Share = setting(
+        0.7, "weeks before demand fell are left out where the last one is below this part of the mean (ours) [share]"
+    )
     history_1y: Seconds = setting(
         parse_duration("28d"), "a plan that buys a 1-year term on a shorter trace warns first (ours) [duration]"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -22,7 +22,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.setup.shop import SmallerReserve, shop_of
 from hcloud.store.plan_file import load_plan
-from hcloud.units import HOURS_PER_MONTH, cents
+from hcloud.units import HOURS_PER_MONTH, cents, format_money
 from hcloud.usecases.progress import Progress
 from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for
 from hcloud.usecases.workloads.sources import open_prices, open_workload
@@ -76,6 +76,21 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
         wait_p95=None if math.isnan(wait) else round(wait, 6),
         monthly=cents(found.cost.per_ideal_hour * HOURS_PER_MONTH),
     )
+
+
+def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
+    """What the simulated fleet falls short of: the share of jobs that shall keep their performance, and the cost that
+    it was to be below."""
+    if found.kept_qos is not None and found.kept_qos < qos:
+        yield (
+            f"simulated, this fleet lets {found.kept_qos:.1%} of jobs keep 95% of their performance, and {qos:.0%} are"
+            " wanted (operation.qos): 'hcloud plan --strategy auto' looks for one that does"
+        )
+    if found.monthly is not None and found.monthly > plan.now.monthly:
+        yield (
+            f"simulated, this fleet costs {format_money(found.monthly)} a month: its machines start, idle and wait for"
+            f" work. All on demand is {format_money(plan.now.monthly)} without any of that"
+        )
 
 
 def _too_many(jobs: int, most: int) -> str:

@@ -37,6 +37,7 @@ from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fit
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
+from hcloud.usecases.deciding.falling import since_it_fell
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices
@@ -80,7 +81,7 @@ def plan_for(
     allowed.
     """
     simulated, known = loaded.config.operation.strategy is not None, beside or Beside()
-    workload = without_gpu_jobs(read)
+    loaded, workload, fell = since_it_fell(loaded, without_gpu_jobs(read))
     book, notes = open_prices(loaded, now.date())
     check_regions(loaded, book)
     settings = loaded.config.settings()
@@ -119,6 +120,7 @@ def plan_for(
         assumptions=tuple(assumptions(demand, settings, decision)),
         warnings=(
             *notes,
+            *fell,
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
         ),
         operation=operation,
@@ -130,10 +132,12 @@ def plan_for(
     if use is not None and isinstance(workload, Jobs):
         vcpus = sum(float(o.shape.vcpus * o.speed * o.count) for o in owned if o.hours_left)
         plan = with_jobs_carried(plan, workload, demand, use, vcpus)
-    from hcloud.usecases.deciding.own_fleet import predicted, trace_of
+    from hcloud.usecases.deciding.own_fleet import predicted, short_of, trace_of
 
     prediction = predicted(plan, workload, book, loaded.config)
-    return DecidedPlan(replace(plan, trace=trace_of(loaded), prediction=prediction), decision)
+    said = () if prediction is None else tuple(short_of(plan, prediction, loaded.config.operation.qos))
+    plan = replace(plan, warnings=(*plan.warnings, *said), trace=trace_of(loaded), prediction=prediction)
+    return DecidedPlan(plan, decision)
 
 
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]

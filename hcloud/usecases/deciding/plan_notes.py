@@ -14,6 +14,7 @@ from hcloud.model.plans.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
+from hcloud.planning.forecasting.fall import ends_lower
 from hcloud.planning.forecasting.forecast import WEEK
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
 from hcloud.planning.forecasting.outliers import lone, outlier
@@ -254,6 +255,11 @@ def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
                 f"demand is still rising: the last day needs {last / first if first else float('inf'):.1f} times the "
                 "first; if the trace began with an empty cluster, set planning.warm_up"
             )
+    if (fell := ends_lower(cores, per_day)) is not None:
+        yield (
+            f"demand is falling: the last {fell.part} needs {fell.share:.0%} of {fell.than}; what is reserved is paid"
+            " for to the end of its term"
+        )
 
 
 def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:

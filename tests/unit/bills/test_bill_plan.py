@@ -114,6 +114,7 @@ def test_the_reserve_is_the_one_that_trying_every_number_finds() -> None:
     assert float(kind.at_book) == pytest.approx(730 * float(on_demand) * hours.mean(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_what_is_held_is_used_first_until_it_ends_and_not_bought_again() -> None:
     covered = {COMPUTE_PLAN: 20 * FLAT}
     usage = used("m5.large", 50 * FLAT, covered=covered)
@@ -131,6 +132,7 @@ def test_a_plan_used_by_half_has_room_for_twice_what_it_covered() -> None:
     assert only(planned(bill(usage, commitments=(held,)))).held_vcpus == 80
 
 
+@pytest.mark.slow
 def test_a_plan_that_covers_several_kinds_is_shared_by_what_it_covered() -> None:
     half = {COMPUTE_PLAN: 10 * FLAT}
     made = planned(
@@ -159,6 +161,7 @@ def test_what_a_plan_covered_and_stopped_leaves_its_room_to_others() -> None:
     assert "sp-1" not in alone.held_unused
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_what_it_covered_is_said() -> None:
     stopped = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 0.0)
     covered = {PurchaseOption.RESERVED: np.minimum(stopped, 20)}
@@ -181,6 +184,7 @@ def test_days_that_a_bill_has_nothing_of_are_no_days_without_machines() -> None:
     assert not any("nothing of" in warning for warning in one.warnings)
 
 
+@pytest.mark.slow
 def test_no_end_in_the_bill_means_held_until_the_configuration_says_when() -> None:
     usage = used("m5.large", 50 * FLAT, covered={COMPUTE_PLAN: 20 * FLAT})
     made = planned(bill(usage, commitments=(savings_plan("1.2"),)))
@@ -192,6 +196,7 @@ def test_no_end_in_the_bill_means_held_until_the_configuration_says_when() -> No
     assert only(planned(bill(usage, commitments=(savings_plan("1.2"),)), said)).bought_vcpus == 100
 
 
+@pytest.mark.slow
 def test_reserved_instances_count_as_the_bill_says() -> None:
     held = BilledCommitment(
         "ri-1", AWS, PurchaseOption.RESERVED, "1", "us-east-1", "m5", "m5.large", Decimal(30), Decimal(1000), None,
@@ -202,6 +207,7 @@ def test_reserved_instances_count_as_the_bill_says() -> None:
     assert [int(kind.held_vcpus), int(kind.bought_vcpus)] == [60, 140]
 
 
+@pytest.mark.slow
 def test_what_no_longer_runs_is_not_bought_for() -> None:
     gone = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 0.0)
     fell = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 20.0)
@@ -216,6 +222,7 @@ def test_what_no_longer_runs_is_not_bought_for() -> None:
     assert made.now == by_name["m5"].now + by_name["c5"].now
 
 
+@pytest.mark.slow
 def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
     lambdas = replace(
         used("m5.large", FLAT), kind=UsageKind(AWS, "1", "us-east-1", "", "", service=Service.LAMBDA), cost=Decimal(610)
@@ -227,6 +234,7 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
     }
 
 
+@pytest.mark.slow
 def test_markets_that_are_asked_for_leave_out_the_others() -> None:
     loaded = load_config(None)
     made = bill(used("m5.large", 50 * FLAT), used("c5.large", 40 * FLAT))
@@ -242,6 +250,7 @@ def test_markets_that_are_asked_for_leave_out_the_others() -> None:
         planned(made, asked(regions=("eu-west-1",)))
 
 
+@pytest.mark.slow
 def test_prices_that_are_not_those_of_the_book_are_told() -> None:
     usage = used("m5.large", 50 * FLAT)
     assert usage.list_cost is not None
@@ -250,11 +259,13 @@ def test_prices_that_are_not_those_of_the_book_are_told() -> None:
     assert not any("negotiated" in warning for warning in planned(bill(usage)).warnings)
 
 
+@pytest.mark.slow
 def test_what_the_reader_repaired_is_said_beside_what_it_leads_to() -> None:
     made = planned(replace(bill(used("m5.large", 50 * FLAT)), repaired={"hours counted as none": 3}))
     assert "hours counted as none: 3" in made.warnings
 
 
+@pytest.mark.slow
 def test_a_daily_bill_says_what_its_hours_may_cost_more() -> None:
     cores = np.repeat([10.0, 10.0], 24)
     assert most_uneven(cores, cores, 10.0) == 0.0
@@ -266,6 +277,7 @@ def test_a_daily_bill_says_what_its_hours_may_cost_more() -> None:
     assert only(planned(bill(unsure, daily=True))).at_worst > 0
 
 
+@pytest.mark.slow
 def test_the_sum_is_the_sum_of_its_kinds() -> None:
     made = planned(bill(used("m5.large", 50 * FLAT + 20 * DAY), used("c5.2xlarge", 20 * FLAT), used("r5.large", FLAT)))
     assert made.after == sum(k.after for k in made.kinds)
@@ -300,6 +312,7 @@ def test_a_bill_too_short_to_buy_from_says_so_first() -> None:
     assert not any("too short" in text for text in rest)
 
 
+@pytest.mark.slow
 def test_of_many_remarks_on_a_bill_the_screen_says_how_many_more_there_are() -> None:
     said = {f"lines of a region that is not known ({n})": n for n in range(1, 8)}
     told = said_of(planned(replace(bill(used("m5.large", 10 * FLAT)), said=said)))
@@ -307,6 +320,7 @@ def test_of_many_remarks_on_a_bill_the_screen_says_how_many_more_there_are() -> 
     assert any(text == "3 more remarks on lines of the bill: hcloud workload show acme" for text in told)
 
 
+@pytest.mark.slow
 def test_the_days_on_which_what_is_held_ends_are_on_the_screen() -> None:
     ends = [datetime(2027, month, 1, tzinfo=UTC) for month in range(1, 9)]
     held = tuple(replace(savings_plan("0.1", end), id=f"sp-{end.month}") for end in [*ends, ends[0]])

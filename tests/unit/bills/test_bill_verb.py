@@ -20,6 +20,7 @@ CASES = Path(__file__).parents[2] / "cases" / "bills"
 REPORT = CASES / "cur_legacy.csv"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["40", "100"])
 def test_show_says_what_was_read_what_ran_and_what_covers_it(
     width: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -50,6 +51,7 @@ def test_every_example_file_is_in_the_table() -> None:
     assert shown == {path.name for path in CASES.iterdir()} - {"google_detailed.csv"}
 
 
+@pytest.mark.slow
 def test_the_document_adds_up_and_follows_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["workload", "show", str(REPORT), "-o", "json"]) == 0
     document = json.loads(capsys.readouterr().out)

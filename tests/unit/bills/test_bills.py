@@ -403,6 +403,7 @@ def as_parquet(name: str, folder: Path, change: Callable[[pa.Table], pa.Table] =
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in COSTS if name != "cur_2.csv"])
 def test_parquet_says_the_same_as_csv(name: str, tmp_path: Path) -> None:
     stored, text = read_bill(as_parquet(name, tmp_path)), read_bill(CASES / name)

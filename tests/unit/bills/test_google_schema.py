@@ -117,6 +117,7 @@ def sent() -> Iterator[list[tuple[str, Any]]]:
         yield fake.bodies
 
 
+@pytest.mark.slow
 def test_every_body_that_is_sent_is_one_of_googles(sent: list[tuple[str, Any]]) -> None:
     assert {operation for operation, _ in sent} == set(BODIES)
     for operation, body in sent:

@@ -80,6 +80,7 @@ def _open_enums(types: ModuleType, models: ModuleType) -> None:
             setattr(types, name, found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "order",
     [
@@ -98,6 +99,7 @@ def test_the_request_for_a_reservation_is_as_the_SDK_describes_it() -> None:
     assert faults_of("reservations", "PurchaseRequest", body_of(order, SUBSCRIPTION, "eastus")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "value"),
     [

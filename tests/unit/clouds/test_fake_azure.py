@@ -108,6 +108,7 @@ def power(world: World, name: str = "vm-1") -> str:
     return str(view.statuses[-1].code)
 
 
+@pytest.mark.slow
 def test_a_machine_is_made_stopped_started_and_ended(world: World) -> None:
     machines = world.arm.compute.virtual_machines
     assert make(world).provisioning_state == "Succeeded"

@@ -106,6 +106,7 @@ def roles(*purposes: str) -> dict[str, object]:
     return {"roles": {"exact": [o for o in OPERATIONS if permission_of(o) in names]}}
 
 
+@pytest.mark.slow
 def test_the_printed_permissions_are_enough_for_a_life_and_a_purchase(rig: GoogleRig) -> None:
     rig.faults(roles("read", "launch", "terminate"))
     cloud = rig.cloud("exact")

@@ -46,6 +46,7 @@ def test_others_find_the_sdk_whole(way: str) -> None:  # each takes seconds: the
     assert printed(f"{before}{MADE}\n{OTHERS[way]}\n{WHOLE}") == "False"
 
 
+@pytest.mark.slow
 def test_without_the_sdk_the_extra_is_named() -> None:
     hidden = "import sys; sys.modules['google.cloud.compute_v1'] = None\n"
     asked = "from hcloud.providers.gcp.sdk import messages\ntry:\n    messages()\nexcept Exception as error:\n"

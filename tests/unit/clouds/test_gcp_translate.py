@@ -55,6 +55,7 @@ def test_the_sdk_is_loaded_when_a_provider_is_made_and_not_before() -> None:
 # names and handles
 
 
+@pytest.mark.slow
 @given(KEYS, st.integers(1, 1000))
 def test_names_are_what_google_takes_and_all_different(key: str, count: int) -> None:
     found = translate.names(key, count)
@@ -69,6 +70,7 @@ def test_a_longer_order_begins_with_the_names_of_a_shorter(key: str) -> None:
     assert translate.names(key, 12000)[:7] == translate.names(key, 7)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=3))
 def test_a_handle_is_a_uuid_that_follows_from_its_words(words: list[str]) -> None:
     found = translate.request_id(*words)

@@ -38,6 +38,7 @@ def maintained(path: Path, strategy: str, pool: int, seconds: float, *, restarta
     return World.of(path / "j", orders, strategy, pool, plan=plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "pool"), [("SR", 1), ("OdF", 0)])
 def test_a_job_that_may_begin_anew_leaves_at_once(tmp_path: Path, strategy: str, pool: int) -> None:
     world = maintained(tmp_path, strategy, pool, 300.0, restartable=True)

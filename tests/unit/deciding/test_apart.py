@@ -30,6 +30,7 @@ def held(decision: FleetDecision) -> dict[str, int]:
     return {h.offer.key.instance_type: h.count for h in decision.fleet.holdings}
 
 
+@pytest.mark.slow
 def test_jobs_that_all_have_the_same_gib_per_vcpu_are_not_put_on_lean_machines_for_the_sum_to_be_right() -> None:
     assert held(planned(5.0)) == {"r9.4xlarge": 100}
     assert held(planned(4.5, 5.5)) == {"r9.4xlarge": 100}

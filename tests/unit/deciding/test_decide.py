@@ -123,6 +123,7 @@ def test_spot_takes_its_share_of_batch() -> None:
     assert [h.count for h in decision.fleet.holdings] == [5]
 
 
+@pytest.mark.slow
 def test_a_mix_is_taken_where_it_saves() -> None:
     lean = candidate("c9.4xlarge", "0.80", [reserved("c9.4xlarge", "0.48")], memory=32)
     fat = candidate("r9.4xlarge", "1.20", [reserved("r9.4xlarge", "0.72")], memory=128)

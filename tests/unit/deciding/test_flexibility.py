@@ -43,6 +43,7 @@ def test_what_covers_more_comes_first_then_regional_then_cash_then_what_is_publi
     assert all(option in COVERS for option in PurchaseOption if option.is_commitment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [8760, 2 * 8760])
 def test_a_plan_buys_the_freest_of_equals_and_says_so(horizon: int) -> None:
     equal = [at_one_price(PurchaseOption.RESERVED), at_one_price(PurchaseOption.INSTANCE_SAVINGS_PLAN, derived="as RI")]

@@ -74,6 +74,7 @@ def either_side(flip: Flip) -> tuple[Decimal, Decimal]:
     return at * (1 - beyond), at * (1 + beyond)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hours", [HOURS, [160.0] * 12 + [320.0] * 12])
 def test_each_refused_type_is_chosen_just_beyond_its_price_and_not_before(hours: list[float]) -> None:
     prices = book(*market())
@@ -91,6 +92,7 @@ def test_each_refused_type_is_chosen_just_beyond_its_price_and_not_before(hours:
         assert beyond.types[0].shape.name == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hours", [HOURS, [0.0] * 12 + [160.0] * 12])
 def test_each_refused_offer_is_bought_just_below_its_price_and_not_above(hours: list[float]) -> None:
     prices = book(market()[0])
@@ -112,6 +114,7 @@ def is_commitment(offer: Offer) -> bool:
     return offer.key.option.is_commitment and offer.key.instance_type == "m9.4xlarge"
 
 
+@pytest.mark.slow
 def test_the_number_changes_just_beyond_the_commitments_prices() -> None:
     prices = book(market()[0])
     decision = decide(prices, demand(HOURS), SETTINGS)
@@ -141,6 +144,7 @@ def scaled_demand(hours: list[float], factor: float) -> Demand:
     return demand([h * factor for h in hours])
 
 
+@pytest.mark.slow
 def test_the_number_changes_just_beyond_the_demand() -> None:
     prices = book(market()[0])
     decision = decide(prices, demand(HOURS), SETTINGS)
@@ -177,6 +181,7 @@ def test_nothing_is_reserved_just_below_the_on_demand_price() -> None:
     assert not bought(beyond)
 
 
+@pytest.mark.slow
 def test_the_last_instance_gains_and_the_next_would_lose_what_a_replan_says() -> None:
     prices = book(market()[0])
     decision = decide(prices, demand(HOURS), SETTINGS)
@@ -190,6 +195,7 @@ def test_the_last_instance_gains_and_the_next_would_lose_what_a_replan_says() ->
     assert size.next_use < size.pays_above < size.last_use
 
 
+@pytest.mark.slow
 def test_sustained_use_is_counted_in_every_turning_point() -> None:
     rule = SustainedUse("m9", tuple(map(Decimal, ("1", "0.8", "0.6", "0.4"))))
     one = candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.50")], sustained=rule)
@@ -255,6 +261,7 @@ def test_purchases_spread_over_time_and_terms_inside_the_horizon_have_none() -> 
     assert plan_flips(steady)
 
 
+@pytest.mark.slow
 def test_demand_that_spot_serves_is_no_reason_to_reserve() -> None:
     prices = book(replace(market()[0], spot=rented("m9.4xlarge", "0.3", PurchaseOption.SPOT)))
     settings = replace(SETTINGS, spot_share_of_batch=0.5)

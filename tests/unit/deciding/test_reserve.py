@@ -158,6 +158,7 @@ def test_prices_above_the_cost_of_a_commitment_are_reported() -> None:
     assert nowhere == (0, 0)
 
 
+@pytest.mark.slow
 def test_numba_is_not_imported_for_the_closed_form() -> None:
     code = (
         "import sys; from hcloud.planning.reserving.reserve import *;"

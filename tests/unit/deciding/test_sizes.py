@@ -207,6 +207,7 @@ def test_the_trace_says_of_a_job_whether_it_may_be_split(tmp_path: Path) -> None
     assert whole(Divisible.ALL) == []
 
 
+@pytest.mark.slow
 def test_what_would_close_a_wide_gap_is_planned_for_and_counted() -> None:
     series, prices = demand([18.0] * 24), book(*family())
     fixed = replace(DAY, markets=(replace(MARKET, vcpus=16),))

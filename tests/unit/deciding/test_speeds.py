@@ -37,6 +37,7 @@ def test_shares_of_the_work_are_weighed_harmonically() -> None:
     assert fleet_speeds([(0.0, {"a": 9.0})]) == {}
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(sorted(SHAPES)), st.floats(1e-3, 1e6), min_size=2), st.floats(1e-3, 1e3))
 def test_the_unit_of_the_performance_does_not_matter(performance: dict[str, float], factor: float) -> None:
     here, there = (family_speeds(p, SHAPES) for p in (performance, {t: v * factor for t, v in performance.items()}))

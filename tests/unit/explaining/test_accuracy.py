@@ -18,6 +18,7 @@ ITEMS = st.dictionaries(
 D = Decimal
 
 
+@pytest.mark.slow
 @given(ITEMS, ITEMS, st.none() | st.decimals(-1, 3, places=4, allow_nan=False))
 def test_the_effects_add_up_to_the_difference(
     predicted: dict[tuple[str, str], Item], actual: dict[tuple[str, str], Item], grown: Decimal | None
@@ -26,6 +27,7 @@ def test_the_effects_add_up_to_the_difference(
     assert found.price + found.volume + found.mix == found.difference == found.actual - found.predicted
 
 
+@pytest.mark.slow
 @given(ITEMS)
 def test_what_came_as_predicted_has_no_effect(items: dict[tuple[str, str], Item]) -> None:
     found = effects(items, items)

@@ -95,6 +95,7 @@ def test_the_knee_is_the_point_farthest_above_the_line_between_cheapest_and_best
 SEEDS = st.lists(st.tuples(st.integers(50, 150), st.integers(0, 20)), min_size=4, max_size=4)
 
 
+@pytest.mark.slow
 @given(st.lists(SEEDS, min_size=1, max_size=6), st.integers(0, 20), st.sampled_from([0.5, 0.9, 0.99]))
 def test_the_choice_is_never_dearer_than_what_the_means_alone_choose(
     made: list[list[tuple[int, int]]], asked: int, confidence: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ def test_an_interval_that_reaches_below_the_target_is_said() -> None:
     )
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 20)), min_size=1, max_size=12), st.integers(0, 20))
 def test_the_choice_is_on_the_front_or_nothing_meets_the_target(made: list[tuple[int, int]], asked: int) -> None:
     points = with_front([point(f"p{i}", m, k / 20) for i, (m, k) in enumerate(made)])

@@ -29,6 +29,7 @@ def test_it_is_read_back_as_it_was_written(written: Path) -> None:
     assert plan == sealed(plan)
 
 
+@pytest.mark.slow
 def test_J2_one_byte_that_was_edited_is_refused(written: Path) -> None:
     whole = written.read_bytes()
     for at in range(0, len(whole), 7):
@@ -82,6 +83,7 @@ def test_the_digest_is_over_everything(written: Path) -> None:
     assert sealed(replace(plan, items=())).digest != plan.digest
 
 
+@pytest.mark.slow
 def test_it_follows_the_published_schema(written: Path) -> None:
     document = json.loads(written.read_text(encoding="utf-8"))
     jsonschema.validate(document, dict(purchase_schema()))

@@ -60,6 +60,7 @@ def with_mix(plan: Plan, *mix: MixLine) -> Plan:
     return replace(plan, mix=mix, horizon_hours=YEAR)
 
 
+@pytest.mark.slow
 def test_on_demand_costs_what_the_plan_says_and_is_listed_so(drawn_up: Plan) -> None:
     plan = with_mix(drawn_up, line(PurchaseOption.ON_DEMAND, "1752"))
     found = total(planned_charges(plan, BOOK.offer, PERIOD))

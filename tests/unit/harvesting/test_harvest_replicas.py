@@ -109,6 +109,7 @@ def test_three_copies_are_in_three_rows_columns_and_environments() -> None:
         assert {len(set(groups)) for groups in groups_of(found, sets, key)} == {3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [4, 5, 6])
 def test_more_copies_are_all_in_environments_of_their_own(copies: int) -> None:
     found = replace(pool(), copies=copies)
@@ -186,6 +187,7 @@ def test_stock_uses_two_racks_and_keeps_the_first_copy_with_the_writer(rule: str
     assert all(row[together[0]] == row[together[1]] for row in racks)
 
 
+@pytest.mark.slow
 def test_rivals_keep_what_they_promise_and_nothing_else() -> None:
     found = pool()
     environments = {s: groups_of(found, place_blocks(found, s, 400, 1).sets, "environment") for s in SYSTEMS}
@@ -203,6 +205,7 @@ def test_further_groups_are_never_shared() -> None:
     assert {len(set(row)) for row in groups_of(found, place_blocks(found, "history", 400, 1).sets, "rack")} == {3}
 
 
+@pytest.mark.slow
 def test_a_copy_is_always_on_a_reserved_server() -> None:
     found = pool(market=("spot", "spot", "reserved", "spot", "on-demand"))
     sets = place_blocks(found, "history", 500, 2).sets

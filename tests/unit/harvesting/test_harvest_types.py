@@ -76,6 +76,7 @@ def mixed() -> dict[str, Floats]:
     return use | {f"burst{at}": bursts(28, at) for at in range(5)} | {"both": daily(28) / 2 + bursts(28, 9) / 2}
 
 
+@pytest.mark.slow
 def test_permuted_tenants_and_a_copy_have_the_same_classes() -> None:
     use = mixed()
     found = use_types(histories(use), POLICY)
@@ -175,6 +176,7 @@ def test_too_little_or_too_coarse_is_refused(days: int, step: int, said: str) ->
         on_one_grid([ServerHistory("a", times, use)], POLICY)
 
 
+@pytest.mark.slow
 def test_clusters_are_those_that_are_there() -> None:
     chance = np.random.default_rng(4)
     points = np.concatenate([chance.normal(at, 0.1, (30, 2)) for at in (0.0, 3.0, 9.0)])

@@ -43,6 +43,7 @@ def test_machines_go_on_under_the_next_controller_and_end_with_their_cloud(tmp_p
         host.end(host.alive())
 
 
+@pytest.mark.slow
 def test_a_machine_begins_once_however_many_controllers_look(tmp_path: Path) -> None:
     cloud, host = MemoryCloud("aws"), ProcessHost(tmp_path, Hierarchy(0))
     try:

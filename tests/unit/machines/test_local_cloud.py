@@ -108,6 +108,7 @@ def test_a_script_runs_in_a_group_of_its_own_inside_the_machines(ground: Ground)
     assert all(line.endswith(f"/{LEAF}") for line in found)
 
 
+@pytest.mark.slow
 def test_an_end_takes_what_left_the_process_group_too(ground: Ground) -> None:
     [machine] = ground.cloud().launch(order(script="#!/bin/sh\nsetsid sleep 1000 &\necho over\n")).machines
     until(lambda: "over" in ground.cloud().console(machine.id))
@@ -119,6 +120,7 @@ def test_an_end_takes_what_left_the_process_group_too(ground: Ground) -> None:
     assert not [group for group in groups if group.exists()]
 
 
+@pytest.mark.slow
 def test_nothing_of_a_machine_sees_another_part_of_it_end(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """What watches over others would tell that they failed, where they were lost with the machine."""
     seen, real = ground.folder / "seen", orphans.kill
@@ -139,6 +141,7 @@ def test_nothing_of_a_machine_sees_another_part_of_it_end(ground: Ground, monkey
     assert not seen.exists()
 
 
+@pytest.mark.slow
 def test_a_machine_whose_processes_died_has_ended_and_one_of_which_any_is_left_has_not(ground: Ground) -> None:
     ground.cloud().launch(order(script="#!/bin/sh\nexec 1>&2\nsleep 1000 &\nsleep 1000\n"))
     [machine] = ground.cloud().machines(LINEAGE)
@@ -166,6 +169,7 @@ def test_a_machine_whose_one_process_goes_from_program_to_program_is_seen_all_th
     assert all(ground.states() == [MachineState.RUNNING] for _ in range(150))
 
 
+@pytest.mark.slow
 def test_A1_what_was_noted_and_not_started_is_pending_and_started_by_the_same_order(ground: Ground) -> None:
     ground.cloud().launch(order(2))
     notes = ground.registry.all()
@@ -176,6 +180,7 @@ def test_A1_what_was_noted_and_not_started_is_pending_and_started_by_the_same_or
     assert [n.id for n in ground.registry.all()] == [n.id for n in notes]
 
 
+@pytest.mark.slow
 def test_R8_other_parameters_under_the_same_key_are_told(ground: Ground) -> None:
     ground.cloud().launch(order(1))
     for other in (order(2), order(1, "medium"), order(1, script="#!/bin/sh\n")):
@@ -184,6 +189,7 @@ def test_R8_other_parameters_under_the_same_key_are_told(ground: Ground) -> None
     assert len(ground.registry.all()) == 1
 
 
+@pytest.mark.slow
 def test_E4_as_many_come_as_this_machine_has_room_for(ground: Ground) -> None:
     launched = ground.cloud().launch(order(3, "medium"))
     assert (len(launched.machines), launched.missing) == (2, 1)
@@ -207,6 +213,7 @@ def test_without_anything_said_the_room_is_what_this_machine_has(ground: Ground)
     assert limits["cores"] == len(os.sched_getaffinity(0))
 
 
+@pytest.mark.slow
 def test_ended_machines_are_told_of_for_a_while(ground: Ground) -> None:
     [machine] = ground.cloud().launch(order()).machines
     ground.cloud().terminate([machine.id])
@@ -218,6 +225,7 @@ def test_ended_machines_are_told_of_for_a_while(ground: Ground) -> None:
     assert not ground.registry.all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format_version": "1.0"}', '{"format_version": "9"}', "\0"])
 def test_H3_a_note_that_cannot_be_read_is_no_empty_list(ground: Ground, text: str) -> None:
     ground.cloud().launch(order())

@@ -131,6 +131,7 @@ def test_a_job_runs_where_it_was_told_to_and_its_end_is_told(ground: Ground, mon
     assert ground.printed("a/b.c", "err") == "no\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [
@@ -148,6 +149,7 @@ def test_a_code_is_what_a_shell_would_tell(ground: Ground, command: tuple[str, .
     assert said in ground.printed("job", "err")
 
 
+@pytest.mark.slow
 def test_what_a_job_leaves_running_ends_with_it(ground: Ground) -> None:
     ground.machine()
     number = some_number()
@@ -161,6 +163,7 @@ def test_what_a_job_leaves_running_ends_with_it(ground: Ground) -> None:
     assert len(runs(other)) == 1, "another job's processes are its own"
 
 
+@pytest.mark.slow
 def test_what_shed_every_sign_of_its_job_ends_with_the_last_that_may_have_started_it(ground: Ground) -> None:
     ground.machine()
     number = some_number()
@@ -169,6 +172,7 @@ def test_what_shed_every_sign_of_its_job_ends_with_the_last_that_may_have_starte
     assert not runs(number)
 
 
+@pytest.mark.slow
 def test_a_stopped_job_ends_with_all_its_processes_and_says_so(ground: Ground) -> None:
     ground.machine()
     number = some_number()
@@ -184,6 +188,7 @@ def test_a_stopped_job_ends_with_all_its_processes_and_says_so(ground: Ground) -
     ground.engine.stop("nobody", 1)
 
 
+@pytest.mark.slow
 def test_one_that_does_not_heed_is_killed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     set_in_keeper(monkeypatch, "GRACE", 0.2)
     ground.machine()
@@ -195,6 +200,7 @@ def test_one_that_does_not_heed_is_killed(ground: Ground, monkeypatch: pytest.Mo
     assert not runs(number)
 
 
+@pytest.mark.slow
 def test_a_job_that_takes_more_memory_than_it_asked_for_is_killed_and_told(ground: Ground) -> None:
     ground.machine()
     ground.begin("job", sys.executable, "-c", "import time; x = bytearray(300 << 20); time.sleep(20)", memory=100)
@@ -202,6 +208,7 @@ def test_a_job_that_takes_more_memory_than_it_asked_for_is_killed_and_told(groun
     assert (end.phase, end.code, end.out_of_memory) == (JobPhase.ENDED, 137, True)
 
 
+@pytest.mark.slow
 def test_a_job_gets_the_cpu_that_it_asked_for(tmp_path: Path) -> None:
     ground = Ground(tmp_path)
     burn = "import time; t = time.monotonic()\nwhile time.monotonic() < t + 0.6: pass\nprint(time.process_time())"
@@ -218,6 +225,7 @@ def test_a_job_gets_the_cpu_that_it_asked_for(tmp_path: Path) -> None:
         ground.engine.close()
 
 
+@pytest.mark.slow
 def test_a_job_whose_directory_is_missing_says_so(ground: Ground) -> None:
     ground.machine()
     order = JobOrder("job", 0.0, ("true",), 1000, 100, directory="nowhere")
@@ -226,6 +234,7 @@ def test_a_job_whose_directory_is_missing_says_so(ground: Ground) -> None:
     assert "nowhere" in ground.printed("job", "err")
 
 
+@pytest.mark.slow
 def test_one_that_is_stopped_before_it_began_never_begins(ground: Ground) -> None:
     ground.engine.joining(MachineRole(0, "medium", True))
     ground.shell("job", "echo ran")
@@ -238,6 +247,7 @@ def test_one_that_is_stopped_before_it_began_never_begins(ground: Ground) -> Non
     assert ground.printed("job") == ""
 
 
+@pytest.mark.slow
 def test_progress_is_told_and_nonsense_is_not(ground: Ground) -> None:
     ground.machine()
     go = ground.folder / "go"
@@ -253,6 +263,7 @@ def test_progress_is_told_and_nonsense_is_not(ground: Ground) -> None:
     assert ground.over("job").code == 0
 
 
+@pytest.mark.slow
 def test_an_attempt_begins_once_however_often_it_is_said(ground: Ground) -> None:
     ground.machine()
     for _ in range(3):
@@ -301,6 +312,7 @@ print(at)
 """
 
 
+@pytest.mark.slow
 def test_a_job_is_begun_once_where_the_engine_is_killed_at_any_step(tmp_path: Path) -> None:
     ground = Ground(tmp_path, Hierarchy(0))
     try:
@@ -320,6 +332,7 @@ def test_a_job_is_begun_once_where_the_engine_is_killed_at_any_step(tmp_path: Pa
             engine.close()
 
 
+@pytest.mark.slow
 def test_what_was_with_a_dead_keeper_is_lost_and_nothing_of_it_runs(ground: Ground) -> None:
     ground.machine()
     number = some_number()
@@ -398,6 +411,7 @@ def test_a_keeper_killed_at_any_step_loses_no_job_and_begins_none_twice(tmp_path
             engine.close()
 
 
+@pytest.mark.slow
 def test_a_second_keeper_of_a_machine_begins_nothing(ground: Ground) -> None:
     ground.machine()
     ground.host.start(["again"], ground.engine.joining(MachineRole(0, "medium", True)), ROOM)
@@ -409,6 +423,7 @@ def test_a_second_keeper_of_a_machine_begins_nothing(ground: Ground) -> None:
     assert ground.over("job").phase is JobPhase.LOST
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_let_go_begins_nothing_more_and_is_forgotten_when_it_is_gone(ground: Ground) -> None:
     ground.machine()
     ground.begin("job", "sleep", "0.5")
@@ -430,6 +445,7 @@ def test_a_machine_that_is_let_go_begins_nothing_more_and_is_forgotten_when_it_i
         ground.begin("later", "true")
 
 
+@pytest.mark.slow
 def test_a_number_may_be_given_to_another_machine(ground: Ground) -> None:
     ground.machine()
     number = some_number()
@@ -456,6 +472,7 @@ def set_in_keeper(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> N
     monkeypatch.setattr(LocalEngine, "joining", lambda self, role: real(self, role).replace("from hcloud", first, 1))
 
 
+@pytest.mark.slow
 def test_what_is_foreign_or_torn_is_passed_over(ground: Ground) -> None:
     ground.machine()
     spool = ground.folder / "spool"

@@ -126,6 +126,7 @@ def test_both_solvers_weigh_entries_alike(trained: Trained) -> None:
         assert descended.columns[column].value == pytest.approx(one.value, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_more_measurements_do_not_take_an_answer_away() -> None:
     """Few applications were measured in the very same columns: those measured in some of them tell the error, too."""
     matrix = performance(2, np.random.default_rng(0)).known
@@ -138,6 +139,7 @@ def test_more_measurements_do_not_take_an_answer_away() -> None:
     assert error_of(answered(complete(gappy, given, NEW, Options()))) < 1.2 * error_of(few)
 
 
+@pytest.mark.slow
 def test_where_no_error_can_be_told_no_infinite_one_is_named() -> None:
     matrix = performance(2, np.random.default_rng(0)).known
     values = matrix.values.copy()
@@ -358,6 +360,7 @@ def test_the_clamp_is_for_sizes_and_counts_only() -> None:
     assert values(types, replace(loose, monotone=True)) == values(types, loose)
 
 
+@pytest.mark.slow
 def test_a_measurement_written_back_never_raises_the_error_on_rows_that_were_held_out() -> None:
     """A twentieth of the entries is off by half; each is measured and written in, one after the other."""
     full = performance(2, np.random.default_rng(0)).known

@@ -90,6 +90,7 @@ def test_what_was_measured_is_never_changed(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_where_all_was_measured_nothing_is_believed_to_be_wrong(tmp_path: Path) -> None:
     save_profile(lab(tolerated=RESOURCES), tmp_path / "web.profile.yaml")
     text = (tmp_path / "web.profile.yaml").read_bytes()

@@ -35,6 +35,7 @@ def noisy(response: Response, sigma: float, seed: int) -> Response:
     return lambda intensity: response(intensity) + chance.gauss(0, sigma)
 
 
+@pytest.mark.slow
 @given(st.floats(1, 99), st.floats(0.3, 4))
 def test_the_crossing_of_a_rising_curve_is_found(truth: float, bend: float) -> None:
     found, losses = searched(lambda x: 0.05 * (x / truth) ** bend)
@@ -52,6 +53,7 @@ def test_who_never_loses_is_done_after_full_intensity(worst: float) -> None:
     assert set(losses) == {FULL}
 
 
+@pytest.mark.slow
 @given(st.floats(2, 98), st.integers(0, 10_000))
 def test_noise_widens_the_interval_and_seldom_misleads(truth: float, seed: int) -> None:
     found, losses = searched(noisy(lambda x: 0.05 * x / truth, 0.005, seed))
@@ -60,6 +62,7 @@ def test_noise_widens_the_interval_and_seldom_misleads(truth: float, seed: int) 
     assert abs(found.value - truth) <= RampRules().resolution + 30 * truth / 100  # 3 sigma of a slope of 0.05/truth
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_truth_nineteen_times_in_twenty() -> None:
     held = 0
     for seed in range(400):
@@ -74,6 +77,7 @@ def test_what_is_within_the_drift_is_no_loss() -> None:
     assert searched(lambda x: 0.08 * x / FULL, RampRules(noise=0.1))[0].never
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1, 1), max_size=7))
 def test_a_verdict_is_given_once_enough_was_measured(losses: list[float]) -> None:
     rules = RampRules()

@@ -103,6 +103,7 @@ def test_a_pause_shows_in_all_requests_that_had_to_wait() -> None:
         assert measure(ServiceTarget(TargetKind.HTTP, url, 1.0), QUICK) > 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [404, 500, 503])
 def test_requests_that_fail_have_no_latency(code: int) -> None:
     with (

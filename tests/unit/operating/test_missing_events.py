@@ -323,6 +323,7 @@ def test_a_corrected_estimate_moves_nothing_that_cannot_move_or_keeps_its_qualit
         uninformed.handle(Reclassified(1.0, "a", SENSITIVE, 0.5))
 
 
+@pytest.mark.slow
 def test_the_reserve_grows_and_who_waits_begins() -> None:
     live = session("SR", 1)
     feed(live, came("a", cores=16), came("b", cores=16))

@@ -89,6 +89,7 @@ def rises_and_falls(seconds: float) -> float:
     return 2.4 if RISES <= seconds < FALLS else 0.7
 
 
+@pytest.mark.slow
 def test_more_when_load_rises_and_less_when_it_falls(tmp_path: Path) -> None:
     service = pressed(tmp_path / "j", rises_and_falls)
     world = service.world
@@ -104,6 +105,7 @@ def test_more_when_load_rises_and_less_when_it_falls(tmp_path: Path) -> None:
     assert {d.action for d in decisions} == {DecisionAction.PLACE, DecisionAction.ENLARGE, DecisionAction.SHRINK}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [0.4, 2.0])
 def test_a_constant_load_is_left_alone(tmp_path: Path, load: float) -> None:
     service = pressed(tmp_path / "j", lambda seconds: load, 500.0)
@@ -121,6 +123,7 @@ def test_nothing_is_taken_back_where_nobody_knows_what_is_used(tmp_path: Path) -
     assert found[-1] >= 2400
 
 
+@pytest.mark.slow
 def test_it_moves_where_its_machine_has_no_more(tmp_path: Path) -> None:
     """A neighbour has the rest of the machine; the service may begin anew, and does on the other one, with what it
     needs."""
@@ -140,6 +143,7 @@ def test_it_moves_where_its_machine_has_no_more(tmp_path: Path) -> None:
     assert tuple(replay(known, plain())[1]) == known.decisions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill", ["decided", "noted", "said"])
 def test_what_was_decided_is_so_in_the_end_whenever_the_controller_is_killed(tmp_path: Path, kill: str) -> None:
     """Killed before a size is noted, after that and before the engine knows it, and right after."""
@@ -177,6 +181,7 @@ def test_the_screen_shows_what_it_has_and_why(tmp_path: Path) -> None:
     assert "more of reserved server 0" in text
 
 
+@pytest.mark.slow
 @given(st.floats(1, 1e4), st.floats(0.1, 1e5), st.floats(0, 70), st.floats(0, 70), st.floats(0.05, 64))
 def test_who_uses_less_and_answers_sooner_could_bear_more(
     target: float, p99: float, used: float, more: float, cores: float

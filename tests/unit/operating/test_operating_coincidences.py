@@ -63,6 +63,7 @@ def test_a_machine_launched_without_an_answer_and_then_refused_is_ended(tmp_path
     world.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [False, True])
 def test_a_job_that_ended_before_its_machine_did_is_not_lost(tmp_path: Path, again: bool) -> None:
     """The engine does not answer in the minute in which the job ends, and then its machine."""

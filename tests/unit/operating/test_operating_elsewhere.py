@@ -193,6 +193,7 @@ def test_who_asks_hcloud_to_cancel_is_obeyed_once_it_is_told_that_the_job_stoppe
     assert world.standing() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [Asked(0.0, "cancel", "a"), Asked(0.0, "stop")])
 def test_a_machine_stays_until_what_runs_there_has_said_that_it_stopped(tmp_path: Path, asked: Asked) -> None:
     """Longer than an idle machine is kept: it may be writing what it has reached."""
@@ -205,6 +206,7 @@ def test_a_machine_stays_until_what_runs_there_has_said_that_it_stopped(tmp_path
     assert world.standing() == []
 
 
+@pytest.mark.slow
 def test_a_machine_does_not_wait_for_ever_for_what_was_cancelled_there(tmp_path: Path) -> None:
     world = world_of(tmp_path, arrival("a", 2), strategy="OdF", pool=0)
     world.outsider.seconds["a"], world.outsider.slow = 1e6, 1e6

@@ -127,6 +127,7 @@ def test_the_loop_goes_on_while_the_cloud_takes_its_time_to_say_where_a_type_is_
     assert asked == ["large"]
 
 
+@pytest.mark.slow
 def test_a_reserve_that_never_becomes_ready_is_tried_less_and_less_often(tmp_path: Path) -> None:
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "SR", 1)
     world.rhythm = world.rhythm.__class__(period=5.0, look=5.0, join=60.0, settled=0.0, first_backoff=60.0, again=2.0)
@@ -190,6 +191,7 @@ def changed(lines: list[bytes], number: int) -> list[bytes]:
     return [*lines[:number], re.sub(rb'"at":\d', b'"at":3', lines[number]), *lines[number + 1 :]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("damage", "long"), [(missing, 1 << 20), (exchanged, 1 << 20), (changed, 4_000)])
 def test_a_line_that_is_missing_or_was_changed_is_found_with_its_place(
     tmp_path: Path, damage: Callable[[list[bytes], int], list[bytes]], long: int

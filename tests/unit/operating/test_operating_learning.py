@@ -79,6 +79,7 @@ def troubles_of(world: World) -> set[str]:
     return said
 
 
+@pytest.mark.slow
 def test_a_misclassified_service_is_placed_anew_by_its_corrected_estimate(tmp_path: Path) -> None:
     known = Taught()
     world = noisy(tmp_path / "j", [web("w1"), web("w2", 90.0)], known)
@@ -108,6 +109,7 @@ def test_what_was_learnt_outlives_the_controller_and_its_snapshots(tmp_path: Pat
     assert (last.job, world.cloud.ledger.machines[last.machine].instance_type) == ("w2", "large")
 
 
+@pytest.mark.slow
 def test_jobs_that_have_not_begun_are_told_and_those_that_keep_their_target_are_left(tmp_path: Path) -> None:
     known = Taught()
     later = [web("late", 58.0, restartable=False), web("good", target=None), web("waits", 85.0, target=None)]
@@ -140,6 +142,7 @@ def test_where_nothing_presses_the_size_or_the_target_is_said_to_be_wrong(tmp_pa
     assert said == {"w1 misses its target, and nothing presses on it there: its size or its target is wrong"}
 
 
+@pytest.mark.slow
 def test_what_was_measured_is_not_taken_for_wrong(tmp_path: Path) -> None:
     known = Taught(vector=None)
     world = noisy(tmp_path / "j", [web("w1")], known)
@@ -148,6 +151,7 @@ def test_what_was_measured_is_not_taken_for_wrong(tmp_path: Path) -> None:
     assert said == {"w1 misses its target, and what it tolerates was measured: its size or its target is wrong"}
 
 
+@pytest.mark.slow
 def test_a_change_of_phase_is_told_as_one(tmp_path: Path) -> None:
     known = Taught()
     world = noisy(tmp_path / "j", [web("w1")], known)
@@ -158,6 +162,7 @@ def test_a_change_of_phase_is_told_as_one(tmp_path: Path) -> None:
     assert [s.phase for s in known.seen] == [True]
 
 
+@pytest.mark.slow
 def test_runs_are_recorded_by_type_and_quality_when_they_end(tmp_path: Path) -> None:
     known = Taught()
     slow = [job(f"b{n}", seconds=40.0, submit=90.0 * n, app="etl") for n in range(2)]
@@ -172,6 +177,7 @@ def test_runs_are_recorded_by_type_and_quality_when_they_end(tmp_path: Path) -> 
     assert {r.quality for r in known.recorded if r.app == "web"} == {0.8}
 
 
+@pytest.mark.slow
 def test_profiles_that_cannot_be_written_stop_nothing(tmp_path: Path) -> None:
     class Broken(Taught):
         def record(self, runs: Sequence[SeenRun]) -> None:

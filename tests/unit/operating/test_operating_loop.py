@@ -32,6 +32,7 @@ def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 TWELVE = [job(f"j{n}", cores=1 + n % 2, seconds=40.0 + n, submit=5.0 * n, restartable=n % 3 == 0) for n in range(12)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "pool"), [("SR", 2), ("OdF", 0), ("OdM", 0), ("HF", 1), ("HM", 1)])
 def test_every_job_runs_once_and_no_machine_is_left(tmp_path: Path, strategy: str, pool: int) -> None:
     world = World.of(tmp_path / "j", TWELVE, strategy, pool)
@@ -83,6 +84,7 @@ def test_a_journal_begins_anew_with_a_snapshot(tmp_path: Path, kill: int) -> Non
     assert loop.fold.spent(world.now) > 0
 
 
+@pytest.mark.slow
 def test_a_journal_that_began_anew_is_added_up_alike_however_often(tmp_path: Path) -> None:
     """Whoever goes on adds it up twice: to see whether it is finished, and to work with it."""
     world = World.of(tmp_path / "journal.jsonl", TWELVE, "HM", 1)
@@ -136,6 +138,7 @@ def test_a_machine_that_never_joins_is_given_back(tmp_path: Path) -> None:
     world.check(completed=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "pool"), [("SR", 2), ("OdF", 0), ("HM", 1)])
 def test_a_machine_lost_while_jobs_run(tmp_path: Path, strategy: str, pool: int) -> None:
     world = World.of(tmp_path / "j", TWELVE, strategy, pool)
@@ -209,6 +212,7 @@ def test_jobs_that_wait_for_a_launch_take_what_becomes_free(tmp_path: Path) -> N
     assert loop.fold.spent(world.now) < Decimal("0.02")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("semantics", ["aws", "gcp", "azure"])
 def test_rentals_are_what_the_cloud_charges_for(tmp_path: Path, semantics: str) -> None:
     world = World.of(tmp_path / "j", TWELVE, "HM", 1, semantics=semantics)

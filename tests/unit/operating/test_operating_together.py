@@ -60,6 +60,7 @@ def records(world: World, name: str) -> list[JobRecord]:
     return [r for n, r in world.loop.fold.jobs.items() if n.startswith(f"{name}.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "pool"), [("SR", 2), ("HM", 1), ("OdF", 0), ("SR+tarcil", 2)])
 def test_pieces_begin_together_and_end_with_the_slowest(tmp_path: Path, strategy: str, pool: int) -> None:
     world = World.of(tmp_path / "j", mixed(restartable=False), strategy, pool)
@@ -121,6 +122,7 @@ def test_a_piece_that_fails_ends_the_others(tmp_path: Path) -> None:
     assert all(ran.stopped is not None for ran in world.engine.ran if ran.job in ("g.2", "g.4"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restartable", [True, False])
 @pytest.mark.parametrize(("strategy", "pool"), [("SR", 3), ("HM", 1)])
 def test_a_lost_machine_takes_all_pieces_along(tmp_path: Path, strategy: str, pool: int, *, restartable: bool) -> None:
@@ -239,6 +241,7 @@ def test_a_job_of_several_servers_counts_once_and_by_its_worst_piece() -> None:
     assert jobs_in([*pieces, JobRecord(job("alone"), 0.0)]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "pool", "cores", "limits", "most"),
     [
@@ -273,6 +276,7 @@ def crowd(chance: random.Random, strategy: str, pool: int, limits: SpendingLimit
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 14, 15, 19, 52, 58])
 def test_jobs_that_hold_what_others_lack_do_not_wait_for_each_other_for_ever(tmp_path: Path, seed: int) -> None:
     """As many machines as there may be are held by pieces of several jobs, none of which has all of its own."""

@@ -97,6 +97,7 @@ def planned(place: Path, days: float = 28.0) -> tuple[CommitmentsAdvised, Memory
         return Replanner(here, place / "operate", days * DAY)(END.timestamp()), here.cloud
 
 
+@pytest.mark.slow
 def test_demand_of_a_month_is_recommended_for_and_nothing_is_bought(tmp_path: Path) -> None:
     Written(30, 12).at(tmp_path / "operate")
     found, cloud = planned(tmp_path)
@@ -113,6 +114,7 @@ def test_demand_of_a_month_is_recommended_for_and_nothing_is_bought(tmp_path: Pa
     assert not any(r.mutating for r in cloud.world.ledger.requests)
 
 
+@pytest.mark.slow
 def test_what_is_held_is_used_up_before_more_is_recommended(tmp_path: Path) -> None:
     Written(30, 12).at(tmp_path / "operate")
     before, _ = planned(tmp_path)
@@ -133,6 +135,7 @@ def test_too_little_history_is_said_as_plan_says_it(tmp_path: Path) -> None:
     assert found.too_short.startswith("3d of history is too short for a commitment of $")
 
 
+@pytest.mark.slow
 def test_all_work_of_a_place_counts_and_only_the_window(tmp_path: Path) -> None:
     place = tmp_path / "operate"
     Written(20, 0).at(place)

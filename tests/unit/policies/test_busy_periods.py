@@ -106,6 +106,7 @@ def test_forty_servers_free_one_within_a_minute_as_the_source_says() -> None:
     assert chance_at_any_time((NORMAL, 2500.0, 789.0), 40, 56.0) == pytest.approx(0.596, abs=0.003)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", SEEN)
 def test_longer_times_and_more_servers_never_make_a_free_one_less_likely(family: int) -> None:
     chance = np.random.default_rng(5)
@@ -119,6 +120,7 @@ def test_longer_times_and_more_servers_never_make_a_free_one_less_likely(family:
         assert 0 <= row[0] <= row[-1] <= 1
 
 
+@pytest.mark.slow
 def test_the_chance_is_how_often_a_simulated_pool_frees_a_server() -> None:
     chance, fit, servers = np.random.default_rng(8), (LOG_NORMAL, 6.0, 0.8), 12
     ages = chance.uniform(0, 800, servers)

@@ -59,6 +59,7 @@ def test_the_published_example_of_the_encoding() -> None:
     assert leading(encode(np.array([31, 84] + [0] * 8, np.int64))[0]) == 8431
 
 
+@pytest.mark.slow
 @given(VECTORS)
 def test_the_encoding_is_the_base_100_number_of_the_sorted_entries(entries: list[int]) -> None:
     number = 0
@@ -67,6 +68,7 @@ def test_the_encoding_is_the_base_100_number_of_the_sorted_entries(entries: list
     assert encoded(entries) == number
 
 
+@pytest.mark.slow
 @given(VECTORS, VECTORS)
 def test_the_encoding_keeps_the_order_of_sorted_vectors(one: list[int], other: list[int]) -> None:
     first, second = encode(np.array(one, np.int64)), encode(np.array(other, np.int64))
@@ -110,12 +112,14 @@ def test_below_the_soft_limit_everything_that_fits_is_reserved(used: float, offe
     assert action(HM, utilisation=used, offered=offered, needed=needed) == codes.RESERVED
 
 
+@pytest.mark.slow
 @given(st.floats(0.6, 0.7999), st.integers(0, 9999), st.integers(0, 9999))
 def test_between_the_limits_quality_decides(used: float, offered: int, needed: int) -> None:
     expected = codes.ON_DEMAND if offered > needed else codes.RESERVED
     assert action(HM, utilisation=used, offered=offered, needed=needed) == expected
 
 
+@pytest.mark.slow
 @given(st.floats(0.8, 1), st.integers(0, 9999), st.integers(0, 9999), st.floats(0, 100))
 def test_at_the_hard_limit_a_sensitive_job_leaves_only_for_a_long_wait(
     used: float, offered: int, needed: int, wait: float
@@ -204,6 +208,7 @@ def test_the_other_mapping_rules(rules: Rules, changes: dict[str, float], expect
     assert action(rules, **changes) == expected
 
 
+@pytest.mark.slow
 @given(st.floats(0.4, 0.75), st.integers(0, 50), st.integers(0, 50))
 def test_the_soft_limit_falls_the_more_the_queue_grows(soft: float, growth: int, more: int) -> None:
     one, other = next_soft_limit(HM, soft, growth, 0.0), next_soft_limit(HM, soft, growth + more, 0.0)
@@ -233,6 +238,7 @@ ENDS = [FIRST_BAND * GROWTH**i for i in range(BANDS - 1)]
 SECONDS = st.lists(st.floats(0, 20_000), max_size=40)
 
 
+@pytest.mark.slow
 @given(SECONDS, SECONDS)
 def test_each_second_of_a_wait_is_counted_in_the_band_it_lies_in(ended: list[float], unfinished: list[float]) -> None:
     waits = waits_of(ended, unfinished)
@@ -246,6 +252,7 @@ def test_each_second_of_a_wait_is_counted_in_the_band_it_lies_in(ended: list[flo
     ]
 
 
+@pytest.mark.slow
 @given(st.floats(0, 5000), st.lists(st.floats(0, 5000), max_size=6))
 def test_a_wait_counts_the_same_in_one_piece_and_in_several(last: float, looks: list[float]) -> None:
     whole, parts = waits_of([], [last]), table(Waits, 1)[0]
@@ -256,6 +263,7 @@ def test_a_wait_counts_the_same_in_one_piece_and_in_several(last: float, looks: 
     assert list(parts.waited) == pytest.approx(list(whole.waited), rel=1e-9, abs=1e-6)
 
 
+@pytest.mark.slow
 @given(SECONDS, SECONDS, st.floats(0, 3000), st.floats(0.001, 1))
 def test_a_higher_share_takes_longer_and_ages_shift_it_consistently(
     ended: list[float], unfinished: list[float], age: float, rate: float
@@ -267,6 +275,7 @@ def test_a_higher_share_takes_longer_and_ages_shift_it_consistently(
     assert bounds[-1] == math.inf
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(SECONDS, st.floats(1, 200))
 def test_what_is_left_of_a_wait_is_what_the_whole_wait_leaves_after_its_age(ended: list[float], age: float) -> None:
@@ -282,6 +291,7 @@ def test_what_is_left_of_a_wait_is_what_the_whole_wait_leaves_after_its_age(ende
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.9, 0.95, 0.99])
 def test_the_bound_of_many_waits_keeps_its_share_of_more_of_them(share: float) -> None:
     chance = np.random.default_rng(5)
@@ -297,6 +307,7 @@ def test_the_tail_of_a_mean_is_lighter_the_more_waits_are_known(ended: int, time
     assert mean_wait(waits_of(list(seen)), 0.1, GUESS) == pytest.approx(float(seen.mean()) * times, rel=0.03)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.sampled_from([0.5, 0.9, 0.95, 0.99]), st.floats(0.4, 2.5), st.integers(0, 99))
 def test_bounds_that_were_too_short_or_long_end_up_kept_as_promised(share: float, times: float, seed: int) -> None:
@@ -309,6 +320,7 @@ def test_bounds_that_were_too_short_or_long_end_up_kept_as_promised(share: float
     assert kept / count == pytest.approx(share, abs=0.015)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.floats(0.6, 1.8), st.integers(0, 99))
 def test_means_that_were_too_short_or_long_add_up_to_what_was_waited(times: float, seed: int) -> None:

@@ -86,6 +86,7 @@ def _indices(chance: random.Random, units: int, candidates: int) -> Sequence[int
     return [max(chance.choices(range(units), k=candidates)) for _ in range(DRAWS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("units", "candidates"), [(7, 2), (40, 8), (1000, 8), (200, 64)])
 def test_ten_thousand_draws_follow_the_law(units: int, candidates: int) -> None:
     """At 64 of 200 the continuous law would be missed by a quarter: the best server alone has that share."""
@@ -98,6 +99,7 @@ def test_ten_thousand_draws_follow_the_law(units: int, candidates: int) -> None:
     assert sum(found) / DRAWS / (units - 1) == pytest.approx(mean_rank(candidates, units), abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("busy", [0.0, 0.5, 0.8, 0.95])
 @pytest.mark.parametrize("units", [20, 300])
 def test_draws_among_the_free_follow_the_law_at_any_load(units: int, busy: float) -> None:
@@ -109,6 +111,7 @@ def test_draws_among_the_free_follow_the_law_at_any_load(units: int, busy: float
     assert distance(AuditedDecision(better, among, 8) for better, among in told) < NEAR
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("busy", [0.0, 0.5, 0.8, 0.95])
 @pytest.mark.parametrize("units", [20, 300])
 def test_draws_among_all_follow_the_law_with_busy_ones_as_misses(units: int, busy: float) -> None:

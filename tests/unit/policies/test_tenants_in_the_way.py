@@ -65,6 +65,7 @@ def test_as_many_make_a_place_as_do_when_they_are_taken_off(strategy: str, seed:
     assert alone == made
 
 
+@pytest.mark.slow
 def test_of_many_servers_a_part_is_looked_at() -> None:
     few, many = reserve("HF", 3, LOOKED, 30), reserve("HF", 3, 2 * LOOKED, 30)
     for control in (few, many):

@@ -114,6 +114,7 @@ def _commitments(book: PriceBook, key: OfferKey, option: PurchaseOption) -> list
     return [book.offers[k] for k in wanted if k in book.offers]
 
 
+@pytest.mark.slow
 def test_committed_and_spot_prices_are_below_on_demand(
     by_place: dict[PLACE, dict[tuple[PurchaseOption, int, Payment], Offer]],
 ) -> None:
@@ -124,6 +125,7 @@ def test_committed_and_spot_prices_are_below_on_demand(
         assert all(o.effective_hourly > 0 for o in offers.values())
 
 
+@pytest.mark.slow
 def test_longer_and_more_upfront_is_never_dearer(
     by_place: dict[PLACE, dict[tuple[PurchaseOption, int, Payment], Offer]],
 ) -> None:
@@ -307,6 +309,7 @@ def test_an_unknown_key_is_missing_not_zero(book: PriceBook) -> None:
     assert len(book.offers) == sum(1 for _ in book.offers)
 
 
+@pytest.mark.slow
 def test_items_and_values_are_those_of_the_keys(book: PriceBook) -> None:
     keys = list(book.offers)
     assert [k for k, _ in book.offers.items()] == keys
@@ -321,6 +324,7 @@ def test_every_price_has_a_source_and_a_day(book: PriceBook) -> None:
     assert 0 < len(derived) < len(book.offers)
 
 
+@pytest.mark.slow
 def test_one_region_is_loaded_at_a_small_part_of_the_work_of_all() -> None:
     whole = min(_work() for _ in range(3))
     part = min(_work(Provider.AWS, "us-east-1") for _ in range(3))

@@ -36,6 +36,7 @@ def chart(values: list[float], start: float = 0.0, title: str = "Demand of x") -
     return SeriesChart(title, "a subtitle", "vCPUs in use", start, 300, layers, (ReferenceLine("mean", 2.0),))
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=200), st.integers(1, 150))
 @settings(deadline=None)
 def test_columns_keep_the_mean_and_the_peak(values: list[float], columns: int) -> None:
@@ -45,6 +46,7 @@ def test_columns_keep_the_mean_and_the_peak(values: list[float], columns: int) -
     assert max(peaks) == max(values)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1e7), min_size=1, max_size=80), st.integers(10, 220), st.sampled_from([0.0, 1.5e9]))
 @settings(deadline=None)
 def test_no_line_is_wider_than_asked(values: list[float], width: int, start: float) -> None:

@@ -47,6 +47,7 @@ def costs(found: CostComparison) -> dict[str, StrategyCost]:
     return {c.strategy: c for c in found.costs}
 
 
+@pytest.mark.slow
 def test_this_machine_costs_hours_of_its_vcpus(tmp_path: Path) -> None:
     world = world_of(tmp_path / "j", "HF", 1, ("local", "local"), ("medium", "large"))
     loop = world.run()
@@ -67,6 +68,7 @@ def test_this_machine_costs_hours_of_its_vcpus(tmp_path: Path) -> None:
     assert told["OdF"].reserved == 0
 
 
+@pytest.mark.slow
 def test_a_cloud_is_priced_by_its_book(tmp_path: Path) -> None:
     """The cost of what ran, reckoned here from the journal's own rentals and the list prices."""
     names = ("m5.large", "m5.2xlarge")
@@ -108,6 +110,7 @@ def test_a_strategy_is_not_compared_with_itself(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_work_that_goes_on_is_compared_so_far(tmp_path: Path) -> None:
     """A job that runs counts as long as it ran: the more of it, the more all of them cost."""
     world = world_of(tmp_path / "j", "HF", 1, ("local", "local"), ("medium", "large"))
@@ -125,6 +128,7 @@ def test_work_that_goes_on_is_compared_so_far(tmp_path: Path) -> None:
         assert each[0] < each[1] < each[2]
 
 
+@pytest.mark.slow
 def test_where_there_is_nothing_to_compare_it_says_why(tmp_path: Path) -> None:
     """Before a job has ended, for a type without a price, and (at the end) for a journal that is long."""
     world = world_of(tmp_path / "j", "OdM", 0, ("aws", "us-east-1"), ("no-such", "m5.2xlarge"))
@@ -144,6 +148,7 @@ def test_where_there_is_nothing_to_compare_it_says_why(tmp_path: Path) -> None:
     assert len(compared(world.path, load_config(None), TODAY).costs) == 3
 
 
+@pytest.mark.slow
 def test_the_pieces_of_a_job_that_ran_are_not_left_out(tmp_path: Path) -> None:
     world = world_of(tmp_path / "j", "SR", 2, ("local", "local"), ("medium", "large"))
     world.source.orders += in_pieces(job("g", cores=4, seconds=900.0), 2)

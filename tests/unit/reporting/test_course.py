@@ -32,6 +32,7 @@ def world_of(path: Path, strategy: str, pool: int) -> World:
     return world
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "pool"), [("SR", 1), ("OdF", 0), ("HM", 1)])
 def test_the_course_adds_up_to_what_was(tmp_path: Path, strategy: str, pool: int) -> None:
     world = world_of(tmp_path / "j", strategy, pool)
@@ -58,6 +59,7 @@ def test_the_course_adds_up_to_what_was(tmp_path: Path, strategy: str, pool: int
         assert sum(found.decisions[QUEUED]) == 10
 
 
+@pytest.mark.slow
 def test_its_picture_has_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     world = world_of(tmp_path / "journal.jsonl", "SR", 1)
     drawn = course_picture(course_of_journal(world.path), "A run")

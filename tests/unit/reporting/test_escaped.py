@@ -79,6 +79,7 @@ def test_L2_a_line_of_a_list_stays_one_item_of_text(text: str) -> None:
     assert is_inert(found.text)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_L2_any_text_is_text_in_both(text: str) -> None:
     source = f"- {item(text, 10_000)}\n- end\n"
@@ -88,6 +89,7 @@ def test_L2_any_text_is_text_in_both(text: str) -> None:
     assert (root.text or "") == root.get("b")
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_L2_xml_gives_back_what_was_put_in_with_odd_characters_spelled_out(text: str) -> None:
     root = ElementTree.fromstring(f"<a>{in_xml(text)}</a>")

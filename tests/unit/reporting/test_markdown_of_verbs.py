@@ -54,6 +54,7 @@ def prints_markdown(path: tuple[str, ...]) -> bool:
     return any("md" in [member.value for member in kind] for kind in printed if issubclass(kind, Enum))
 
 
+@pytest.mark.slow
 def test_every_verb_with_markdown_is_known_here() -> None:
     assert {path for path in every_leaf() if prints_markdown(path)} == WRITTEN
 
@@ -92,6 +93,7 @@ VERBS: dict[str, Callable[[str, Path], list[str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_plans_hold_names_as_text(verb: str, plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evil = plan.parent / "evil.json"

@@ -115,6 +115,7 @@ def test_money_in_frames_is_exact_or_float(made: PlanResult) -> None:
         made.to_frame("cents")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_jobs_of_a_frame_are_those_of_its_file() -> None:
     frame = _frame()
     utc = frame.assign(start_time=frame.start_time.dt.tz_convert("UTC"), **{"run time": 3600})
@@ -298,6 +299,7 @@ def test_an_interrupted_call_leaves_nothing_behind(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("['MainThread'] []\n", "")
 
 
+@pytest.mark.slow
 def test_the_cluster_of_a_scenario_at_several_loads() -> None:
     found = hcloud.simulate("scenario:local-40", load=[0.3, 0.8])
     assert list(found.to_frame()["name"]) == ["SR at 0.3", "SR at 0.8"]

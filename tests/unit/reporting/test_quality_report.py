@@ -54,6 +54,7 @@ def test_a_journal_tells_what_the_simulator_measured(name: str) -> None:
     assert np.quantile(batch, 0.05) == pytest.approx(measured.service.batch.p5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SR", "HM"])
 def test_the_use_of_the_reserve_is_that_of_the_simulator(name: str) -> None:
     made = outcome(name)

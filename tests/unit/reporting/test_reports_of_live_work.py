@@ -40,6 +40,7 @@ def groups(path: Path) -> dict[str, GroupQuality]:
     return {g.group: g for g in report_quality(path).groups}
 
 
+@pytest.mark.slow
 def test_what_may_not_begin_anew_is_no_service(tmp_path: Path) -> None:
     """Batch is judged by the seconds that were expected, a service by its latency, and the rest not at all."""
     orders = [
@@ -98,6 +99,7 @@ def test_a_service_that_was_stopped_is_judged_until_then(tmp_path: Path) -> None
     assert (whole.kept, whole.judged, whole.cancelled) == (1.0, 2, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["SR", "HM"])
 def test_waits_are_those_of_the_engine(tmp_path: Path, strategy: str) -> None:
     """Seconds from the submission to when the engine began the first attempt, also where it began anew."""
@@ -117,6 +119,7 @@ def test_waits_are_those_of_the_engine(tmp_path: Path, strategy: str) -> None:
         assert one.ended == pytest.approx(last[one.job].began + last[one.job].seconds, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_parts_that_were_put_aside_count(tmp_path: Path) -> None:
     """Of a journal that began anew every report tells all, and of its first part what was so far."""
     orders = [job(f"j{n}", cores=1 + n % 2, seconds=40.0 + n, submit=5.0 * n) for n in range(12)]
@@ -137,6 +140,7 @@ def test_parts_that_were_put_aside_count(tmp_path: Path) -> None:
     assert cli(["report", "quality", str(world.path)]) == 1
 
 
+@pytest.mark.slow
 def test_what_was_expected_is_held_against_what_came(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Machines are probed at 0.5, start in 5 s where 30 are expected, and jobs take twice as long as was said."""
     orders = [job(f"j{n}", cores=2, seconds=40.0, submit=3.0 * n) for n in range(12)]

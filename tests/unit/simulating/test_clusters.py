@@ -81,6 +81,7 @@ def test_stated_figures_hold(name: str, seed: int, book: ClusterBook) -> None:
     assert (jobs.memory <= jobs.cores * found.cluster.gib_per_vcpu + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_the_fleet_is_a_million_tasks_at_the_same_bits(book: ClusterBook) -> None:
     found = made(book, LARGE)
     assert len(found.jobs) == 1_000_000
@@ -89,6 +90,7 @@ def test_the_fleet_is_a_million_tasks_at_the_same_bits(book: ClusterBook) -> Non
     assert busy == pytest.approx(0.8, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["local-40-phases", "ec2-1000-oversubscribed", "tarcil-400"])
 def test_same_seed_same_bits(name: str, book: ClusterBook) -> None:
     first, again, other = made(book, name, 5), made(book, name, 5), made(book, name, 6)
@@ -100,6 +102,7 @@ def test_same_seed_same_bits(name: str, book: ClusterBook) -> None:
     assert first.platform_speeds.tobytes() != other.platform_speeds.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["local-40", "tarcil-110-durations", "tarcil-400"])
 def test_a_load_changes_how_long_jobs_run_and_nothing_else(name: str, book: ClusterBook) -> None:
     low, high = made(book, name, load=0.3), made(book, name, load=0.9)
@@ -156,6 +159,7 @@ def test_jobs_carry_what_they_cause_and_tolerate(book: ClusterBook) -> None:
     assert (tarcil.tolerates == 99 - tarcil.causes).all()
 
 
+@pytest.mark.slow
 def test_arrivals_are_those_of_the_texts(book: ClusterBook) -> None:
     assert set(np.diff(made(book, "local-40").jobs.submit)) == {10.0}
     gaps = np.diff(made(book, "local-40-medium").jobs.submit)

@@ -120,6 +120,7 @@ def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypa
     assert not compiled._makers
 
 
+@pytest.mark.slow
 def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
     assert kernel(123_456_789) == plain()["policy.quality.leading"](123_456_789)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("differs", [False, True], ids=["as it is", "of another numba"])
 def test_an_entry_is_compiled_whole_or_else_in_the_usual_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, differs: bool
@@ -153,6 +155,7 @@ def test_an_entry_is_compiled_whole_or_else_in_the_usual_way(
     assert bool(list(tmp_path.rglob("*.nbi")))
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_in_a_folder_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks may stand in a folder that is gone before the compiler is done, and numba asks where it stands."""
     begun: list[dict[str, object]] = []

@@ -35,6 +35,7 @@ def test_a_run_of_a_year_ends() -> None:
     assert measure(outcome).use.unfinished == 0
 
 
+@pytest.mark.slow
 def test_no_server_holds_more_memory_than_it_has() -> None:
     """A whole server is rented of a type that the job fits, and a reserve that holds no such job refuses it."""
     book = load_bundled(providers={Provider.GCP}, regions={"us-central1"}, systems={"linux"})
@@ -74,6 +75,7 @@ def shuffled(jobs: Jobs, chance: np.random.Generator) -> Jobs:
     return replace(jobs, **{name: getattr(jobs, name)[order] for name in names})
 
 
+@pytest.mark.slow
 def test_a_resumed_sweep_knows_its_cells_in_any_order_of_keys(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,6 +114,7 @@ def test_names_cannot_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFix
     assert "\x1b" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [

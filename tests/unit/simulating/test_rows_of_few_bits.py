@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def test_a_row_has_no_gaps_and_its_fields_keep_their_order() -> None:
     assert [rows[0].row, rows[1].row] == [-7, -7]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(0, 99), min_size=20, max_size=20),
     st.integers(1, 400_000),

@@ -39,6 +39,7 @@ def shelf() -> PriceBook:
     return PriceBook(made.types, made.offers, billing=load_bundled(providers={Provider.AWS}).billing)
 
 
+@pytest.mark.slow
 def test_the_plans_type_comes_with_the_smaller_sizes_of_its_shape() -> None:
     shop = shop_of(shelf(), LARGE.on_demand, LARGE.commitments[0], SMALL_JOBS)
     assert [t.shape.name for t in shop.types] == ["m9.large", "m9.4xlarge"]

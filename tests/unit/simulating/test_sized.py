@@ -20,6 +20,7 @@ def study_of(name: str) -> Study:
     return open_study(with_flags(load_config(None), Flags(workload=name)), SimulationRequest(), date(2026, 11, 23))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "pool", "widest"), [("local-40", 40, 12), ("tarcil-400", 400, 42 + 32)])
 def test_sizes_grow_by_about_a_per_cent_in_the_shares_of_the_cluster(name: str, pool: int, widest: float) -> None:
     study = study_of(f"scenario:{name}")
@@ -37,6 +38,7 @@ def test_sizes_grow_by_about_a_per_cent_in_the_shares_of_the_cluster(name: str, 
         assert max(shares) - min(shares) < 0.25  # of five servers one is 0.2
 
 
+@pytest.mark.slow
 def test_the_least_size_holds_every_job() -> None:
     study = study_of("scenario:ec2-1000-high")
     memory = study.jobs.memory.copy()
@@ -49,6 +51,7 @@ def test_the_least_size_holds_every_job() -> None:
     assert "cr1.8xlarge" in least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keeps", "least"),
     [
@@ -72,6 +75,7 @@ def test_a_size_counts_only_where_the_next_larger_ones_keep_the_share_too(
     assert found == least
 
 
+@pytest.mark.slow
 def test_a_size_holds_the_pieces_of_every_job_at_once() -> None:
     """However small a share is asked for: a smaller reserve is no answer."""
     study, jobs = study_of("scenario:high-variability"), excerpt(40)

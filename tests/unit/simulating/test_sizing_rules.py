@@ -107,6 +107,7 @@ def test_a_target_needs_to_know_the_application(tmp_path: Path) -> None:
         fit_targets(read(tmp_path, "x,0,60,a,,qps=55 tail_ms=10\n"), [alone])
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_targets_of_a_trace_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as found:
         read(tmp_path, "x,0,60,a,,qps=1z tail_ms=10\ny,0,60,a,,deadline=2020-01-01 work=2\nz,0,60,a,,rate=3\n")
@@ -156,6 +157,7 @@ def test_a_sizing_is_stated_before_it_is_varied() -> None:
     assert load_strategy("SR+paragon+target").name == "SR+paragon+target"
 
 
+@pytest.mark.slow
 def test_compare_tells_what_was_allocated_and_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     read(tmp_path, "".join(f"{n},{n},600,a,2,\n" for n in range(20)))
     words = ["compare", str(tmp_path / "jobs.csv"), "-s", "SR", "--sizing", "requested,target", "--seeds", "1"]

@@ -26,6 +26,7 @@ def test_applications_press_by_one_factor_harder_and_nothing_else_differs() -> N
     assert apart == {("neighbours", "mean_load"), ("neighbours", "amplitude")}
 
 
+@pytest.mark.slow
 def test_who_looks_at_neighbours_harms_fewer(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["-q", "compare", "scenario:local-40", "--strategy", "SR", "--placement", "ideal,paragon,first-fit"]
     assert main.run([*words, "--seeds", "3", "--json"]) == 0

@@ -88,6 +88,7 @@ def test_both_vectors_are_in_the_journal_and_come_back_from_it() -> None:
     assert parse_event(event_document(entries[0])) == entries[0]
 
 
+@pytest.mark.slow
 def test_what_jobs_tolerate_is_told_apart_from_what_they_cause() -> None:
     jobs = replace(JOBS, app=np.zeros(len(JOBS), np.int32), apps=("web",), vectors={"web": (40,) * 10})
     assumed = tasks_in(setting_of("HM", 4), jobs)

@@ -18,6 +18,7 @@ def performance(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[str, fl
     return found["cloud"], run["batch_performance"]["mean"]
 
 
+@pytest.mark.slow
 def test_jobs_that_do_not_slow_each_other_down_lose_only_by_their_type(capsys: pytest.CaptureFixture[str]) -> None:
     cloud, usual = performance(capsys)
     off, calm = performance(capsys, "--interference", "off")

@@ -93,6 +93,7 @@ def test_an_endpoint_elsewhere_is_encrypted_and_holds_no_secret(
     assert told.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "variable", "value"),
     [

@@ -27,6 +27,7 @@ rig = emptied
 # ---- ended at every point
 
 
+@pytest.mark.slow
 def test_A1_V6_the_store_goes_on_from_every_crash_point() -> None:
     """Nobody's finally runs after a kill: from its point on, the dead one asks for nothing. What the store makes of its
     port is the same whoever's it is, so the quickest one will do."""
@@ -178,6 +179,7 @@ def test_D4_one_object_may_be_written_once_a_second_and_a_journal_keeps_to_that(
     assert 4 <= now[0] < 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rigs", ["s3"], indirect=True)
 def test_a_list_that_says_it_goes_on_and_not_where_is_an_error(rig: Rig) -> None:
     assert isinstance(rig, Amazon)

@@ -87,6 +87,7 @@ def test_it_is_taken_on_purpose_with_a_warning_each_time(rig: Rig, caplog: pytes
         place.exchange("state.json", b"[]")
 
 
+@pytest.mark.slow
 def test_who_only_looks_writes_nothing(rig: Rig) -> None:
     store = rig.store()
     assert (store.load(), store.holder(), store.journal().entries()) == (None, None, ())
@@ -94,6 +95,7 @@ def test_who_only_looks_writes_nothing(rig: Rig) -> None:
     assert rig.keys() == []
 
 
+@pytest.mark.slow
 def test_what_was_found_of_another_store_does_not_count(rig: Rig) -> None:
     """Objects are copied from one store to another, and this one with them."""
     for copied in (json.dumps({"store": "https://elsewhere/states"}).encode(), b"half a no", b"[]"):
@@ -104,6 +106,7 @@ def test_what_was_found_of_another_store_does_not_count(rig: Rig) -> None:
         rig.front.ignores_conditions = False
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_lost_is_no_fault_of_conditions(rig: Rig) -> None:
     seen: dict[str, int] = {}
 

@@ -68,6 +68,7 @@ def test_what_was_simulated_comes_back(name: str, faults: tuple[str, ...], tmp_p
     assert found.kind[mine].tolist() == tasks.service[known].tolist()
 
 
+@pytest.mark.slow
 def test_pieces_of_a_job_come_back_as_one_job(tmp_path: Path) -> None:
     setting, path = setting_of("SR+tarcil", 15), tmp_path / "run.journal"
     told = several(60)
@@ -141,6 +142,7 @@ def test_a_journal_without_a_job_that_ended_is_refused(tmp_path: Path) -> None:
         jobs(empty)
 
 
+@pytest.mark.slow
 def test_other_strategies_run_the_jobs_of_a_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     events: list[Event] = []
     for number in range(12):
@@ -156,6 +158,7 @@ def test_other_strategies_run_the_jobs_of_a_journal(tmp_path: Path, capsys: pyte
     assert "journal" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -174,6 +177,7 @@ def test_what_is_no_event_is_refused_with_its_line(change: str, said: str, tmp_p
         jobs(path)
 
 
+@pytest.mark.slow
 def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -197,6 +201,7 @@ def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
     assert "cloud measured-aws · aws eu-west-1, m5.2xlarge reserved" in said["aws"]
 
 
+@pytest.mark.slow
 def test_a_reserve_of_small_servers_is_what_the_jobs_take(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not so many as one server of sixteen vCPUs would be; and what is over in seconds counts by the second: three jobs
     of two vCPUs at once, with 15 % on top, take one server of eight, and none of them is hidden in a minute's mean."""

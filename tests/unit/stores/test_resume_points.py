@@ -64,6 +64,7 @@ def test_it_goes_on_from_a_point_as_from_the_beginning(tmp_path: Path, cut: int)
     assert path.read_bytes() == (tmp_path / "whole").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_point_that_does_not_fit_is_left_aside(tmp_path: Path) -> None:
     """Of another journal, of a longer one, cut off, or no point at all."""
     lines = events(80)
@@ -96,6 +97,7 @@ def test_what_was_cut_short_after_a_point_is_told(tmp_path: Path) -> None:
     assert (found.gone_on.untold, found.gone_on.torn) == (told[place], True)
 
 
+@pytest.mark.slow
 def test_damage_is_refused_with_its_place(tmp_path: Path) -> None:
     lines = events(60)
     path = tmp_path / "one"

@@ -59,6 +59,7 @@ def test_a_state_and_its_journal_come_back(rig: Rig, store: BucketStateStore) ->
     assert rig.keys() == [f"{PREFIX}/{n}" for n in names]
 
 
+@pytest.mark.slow
 def test_the_server_honours_the_conditions_the_store_rests_on(rig: Rig) -> None:
     first, late = rig.place(), rig.place()
     assert (first.read("x"), late.read("x")) == (None, None)
@@ -93,6 +94,7 @@ def test_G3_a_late_writer_is_refused_by_serial_and_by_tag(rig: Rig, store: Bucke
         place.exchange("state.json", b"{}")
 
 
+@pytest.mark.slow
 def test_G3_a_line_that_another_wrote_is_noticed(rig: Rig, store: BucketStateStore) -> None:
     store.save(State(LINEAGE))
     theirs = rig.store()
@@ -107,6 +109,7 @@ def test_G3_a_line_that_another_wrote_is_noticed(rig: Rig, store: BucketStateSto
 # ---- the lock
 
 
+@pytest.mark.slow
 def test_G1_the_second_is_told_who_holds_it(rig: Rig, store: BucketStateStore) -> None:
     with store.locked("apply") as info:
         other = rig.store()
@@ -119,6 +122,7 @@ def test_G1_the_second_is_told_who_holds_it(rig: Rig, store: BucketStateStore) -
         assert again.id != info.id
 
 
+@pytest.mark.slow
 def test_G7_the_own_lock_is_recognised_when_its_answer_was_lost(rig: Rig, store: BucketStateStore) -> None:
     lost: list[str] = []
 
@@ -157,6 +161,7 @@ def test_R1_a_state_and_an_entry_are_recognised_when_their_answers_were_lost(rig
     assert store.holder() is None
 
 
+@pytest.mark.slow
 def test_an_answer_that_stays_unknown_is_said_to_be_and_nothing_is_asked(rig: Rig, store: BucketStateStore) -> None:
     store.save(State(LINEAGE))
     for kind, error in (("throttled", ThrottledError), ("broken", UnknownOutcomeError)):
@@ -171,6 +176,7 @@ def test_an_answer_that_stays_unknown_is_said_to_be_and_nothing_is_asked(rig: Ri
     store.journal().intend(an_intent(1))
 
 
+@pytest.mark.slow
 def test_G2_a_dead_holder_of_this_machine_is_replaced_and_no_other(rig: Rig, store: BucketStateStore) -> None:
     done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
     with store.locked("apply"):
@@ -210,6 +216,7 @@ def test_who_lost_the_lock_writes_nothing_more(rig: Rig, store: BucketStateStore
         theirs.unlock(info.id)
 
 
+@pytest.mark.slow
 def test_the_lock_of_the_next_holder_is_not_given_back_by_the_last(rig: Rig, store: BucketStateStore) -> None:
     theirs = rig.store()
     with store.locked("apply") as info:
@@ -238,6 +245,7 @@ def test_H1_what_is_gone_or_empty_is_no_new_beginning(rig: Rig, store: BucketSta
         store.load()
 
 
+@pytest.mark.slow
 def test_A8_a_torn_journal_gives_way(rig: Rig, store: BucketStateStore) -> None:
     store.save(State(LINEAGE))
     store.journal().intend(an_intent(1))

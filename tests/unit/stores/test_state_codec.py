@@ -63,6 +63,7 @@ def test_times_are_utc_and_exact() -> None:
     assert b"2026-11-21T10:00:00.123456Z" in encode_state(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", [State(LINEAGE), a_state(), replace(a_state(), scope=replace(SCOPE, cloud="local"))])
 def test_a_state_is_of_the_published_schema(state: State) -> None:
     schema: Any = state_schema()

@@ -128,6 +128,7 @@ def test_jobs_of_known_applications_are_fitted_and_the_others_are_told() -> None
     assert "scale_up 8c32g, measured until 2026-11-20" in told.rule
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(1, 32), st.floats(0.1, 100)), min_size=1, max_size=8, unique_by=lambda p: p[0]),
     st.integers(1, 64),

@@ -156,6 +156,7 @@ def test_no_study_begins_a_job_when_the_trace_did(trace: Path) -> None:
     assert study.window.waited == 0.0
 
 
+@pytest.mark.slow
 def test_a_plan_simulates_the_demand_that_it_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "trace.csv").write_text(FORMS["lasts.csv"], encoding="utf-8")
     plan = tmp_path / "plan.json"

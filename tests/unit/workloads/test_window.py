@@ -161,6 +161,7 @@ def test_a_window_beside_the_trace_is_refused() -> None:
 rows = st.lists(st.tuples(st.floats(0, 1e6), st.floats(1, 1e6), st.floats(0.1, 64)), min_size=1, max_size=30)
 
 
+@pytest.mark.slow
 @given(rows)
 def test_every_trace_has_a_window_with_demand_in_it(trace: list[Row]) -> None:
     jobs = jobs_of(trace)

@@ -60,6 +60,7 @@ def test_machines_that_are_alike_for_a_while_only_count_each(tmp_path: Path) -> 
     assert TWICE not in found.provenance.repaired
 
 
+@pytest.mark.slow
 def test_a_series_that_two_files_have_beside_others_is_refused(tmp_path: Path) -> None:
     def table(path: Path, **machines: np.ndarray) -> None:
         rows = (f"{START + 300 * n},{','.join(str(m[n]) for m in machines.values())}\n" for n in range(STEPS))

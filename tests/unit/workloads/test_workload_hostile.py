@@ -228,6 +228,7 @@ def test_bad_or_mixed_times_are_refused(tmp_path: Path, second: str) -> None:
     assert "line 3" in str(error)
 
 
+@pytest.mark.slow
 def test_gzip_is_read_and_its_faults_refused(tmp_path: Path) -> None:
     packed = gzip.compress((HEADER + GOOD).encode())
     assert len(jobs(write(tmp_path, packed, "w.csv.gz"))) == 1
@@ -275,6 +276,7 @@ def test_K9_a_file_that_vanishes_before_it_is_read(tmp_path: Path) -> None:
         own_csv.read(source, WorkloadOptions())
 
 
+@pytest.mark.slow
 def test_many_different_labels(tmp_path: Path) -> None:
     rows = "".join(f"{i},1,a{i}\n" for i in range(limits.LABELS + 1))
     assert "different values" in str(refusal(write(tmp_path, "submit,duration,app\n" + rows)))

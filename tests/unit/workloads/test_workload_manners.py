@@ -89,6 +89,7 @@ def test_standard_input(name: str, way: object, tmp_path: Path, monkeypatch: pyt
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["plan", "-"], ["workload", "show", "-"], ["workload", "validate", "-"]])
 def test_verbs_read_standard_input(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -113,6 +114,7 @@ def test_a_terminal_is_no_workload(monkeypatch: pytest.MonkeyPatch) -> None:
         read_workload(Path("-"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", [gzip.compress, zstd])
 def test_a_packed_file_that_is_cut_short_is_refused(pack: object, tmp_path: Path) -> None:
     whole = pack((CASES / "sacct.txt").read_bytes())  # type: ignore[operator]

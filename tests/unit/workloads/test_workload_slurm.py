@@ -222,6 +222,7 @@ def test_a_cpu_that_is_a_physical_core_counts_as_many_vcpus(tmp_path: Path) -> N
     assert list(found.memory) == [16, 8, 4 * 2000 / 1024], "memory a CPU is of the trace's own"
 
 
+@pytest.mark.slow
 @given(st.integers(1, len(TABLE)), st.sampled_from(["table", "json", "filetxt"]))
 def test_a_file_that_breaks_off_is_refused_or_read_as_far_as_it_is_whole(
     tmp_path_factory: pytest.TempPathFactory, length: int, form: str

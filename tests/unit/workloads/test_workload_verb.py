@@ -30,6 +30,7 @@ def test_show_prints_figures_treatment_and_the_curve(capsys: pytest.CaptureFixtu
         assert text in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["30", "60", "200"])
 def test_show_fits_the_width(width: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("COLUMNS", width)
@@ -37,6 +38,7 @@ def test_show_fits_the_width(width: str, monkeypatch: pytest.MonkeyPatch, capsys
     assert max(len(line) for line in capsys.readouterr().out.split("\n")) <= int(width)
 
 
+@pytest.mark.slow
 def test_json_is_reproducible_to_the_byte(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["workload", "show", "scenario:high-variability", "-o", "json", "--seed", "4", *NOW]
     assert run(words) == 0
@@ -84,6 +86,7 @@ def test_help_names_every_format_and_key(capsys: pytest.CaptureFixture[str]) -> 
         assert {f"{name}," for name in list(FORMATS)[:-1]} <= set(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("source", ["jobs.csv", "hadoop.tsv", "machine.swf", "scenario:low-variability"])
 def test_converted_jobs_are_the_same_jobs(tmp_path: Path, source: str, suffix: str) -> None:

@@ -1,0 +1,94 @@
+"""B27: what a reserve costs after a history whose demand fell, planned from all of it and from the weeks since.
+
+``python -m benchmarks.b27_falls [--traces DIR]`` prints, for three values of ``planning.shrunk``, how many histories of
+two and three weeks fell, what the reserve that was right for them costs afterwards in shares of all on demand, and how
+often the weeks since were the better ground. Traces: those of B13, and random sums of two, five and ten machines of
+Bitbrains. The reserve is the level that the history exceeds for as long as a plan of one year breaks even at; its price
+is that share of the price on demand. No price book and no planner of ours takes part but the rule itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.b13_bands import traces
+from hcloud.model.workload import Demand, Provenance
+from hcloud.planning.forecasting.fall import fall_of
+from hcloud.units import SECONDS_PER_HOUR
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+SEED = 1
+BREAK_EVEN = 0.588  # of an all-upfront savings plan of one year for m5a in us-east-1 in the bundled prices
+WEEK = 168
+HISTORIES = (2 * WEEK, 3 * WEEK)
+AFTERWARDS = (72, 7 * WEEK)
+"""The least and the most hours that a reserve is judged by."""
+SUMS, DRAWS = (2, 5, 10), 300
+Fallen = tuple[float, float]
+
+
+def main() -> None:
+    """Print a line a threshold and kind of trace."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--traces", type=Path, default=Path("../shared/data/workloads"))
+    asked = parser.parse_args()
+    if not asked.traces.is_dir():
+        print(f"no traces in {asked.traces}: nothing is measured")
+        return
+    series = list(_series(asked.traces))
+    for threshold in (0.7, 0.8, 0.9):
+        found: dict[str, list[Fallen | None]] = defaultdict(list)
+        for kind, hourly in series:
+            found[kind] += _judged(hourly, threshold)
+        for kind, all_of in found.items():
+            fallen = np.array([one for one in all_of if one is not None]).reshape(-1, 2)
+            whole, since = fallen.mean(axis=0) if len(fallen) else (np.nan, np.nan)
+            better = float(np.mean(fallen[:, 1] <= fallen[:, 0])) if len(fallen) else np.nan
+            print(
+                f"shrunk {threshold:g} | {kind} | fell {len(fallen)} of {len(all_of)}"
+                f" | whole {whole:.2f} | since {since:.2f} | since is better in {better:.0%}"
+            )
+
+
+def _series(folder: Path) -> Iterator[tuple[str, Floats]]:
+    machines = []
+    for trace in traces(folder):
+        yield "single", trace.hourly
+        if trace.group.startswith("bitbrains") and "sums" not in trace.group and len(trace.hourly) >= 22 * 24:
+            machines.append(trace.hourly)
+    hours, chance = min(map(len, machines)), np.random.default_rng(SEED)
+    for count in SUMS:
+        for _ in range(DRAWS):
+            drawn = chance.choice(len(machines), count, replace=False)
+            yield "sums", np.sum([machines[at][:hours] for at in drawn], axis=0)
+
+
+def _judged(hourly: Floats, threshold: float) -> Iterator[Fallen | None]:
+    """For each history: None where it did not fall, else the costs of both reserves afterwards."""
+    least, most = AFTERWARDS
+    for length in HISTORIES:
+        for at in range(0, len(hourly) - length - least + 1, WEEK):
+            seen, came = hourly[at : at + length], hourly[at + length : at + length + most]
+            if not (seen.max() > 0 and came.max() > 0):
+                continue
+            origin = Provenance("a history", "test", "0" * 64, length)
+            fall = fall_of(Demand(0.0, SECONDS_PER_HOUR, seen, seen, 0 * seen, origin), threshold)
+            yield None if fall is None else (_cost(seen, came), _cost(seen[-fall.weeks * WEEK :], came))
+
+
+def _cost(seen: Floats, came: Floats) -> float:
+    """What the reserve of a history and what exceeds it afterwards cost, in shares of all on demand."""
+    reserve = float(np.quantile(seen, 1 - BREAK_EVEN))
+    return (BREAK_EVEN * reserve + float(np.maximum(came - reserve, 0.0).mean())) / float(came.mean())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Demand that fell: a plan commits to what is still there, says so, and still says where it goes on falling."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hcloud.cli.main import run
+from hcloud.model.workload import Demand, Provenance
+from hcloud.planning.forecasting.fall import DemandFall, ends_lower, fall_of
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+WEEKS = st.lists(st.integers(0, 50), min_size=1, max_size=9)
+
+
+def of_weeks(levels: list[int], more: int = 0) -> Demand:
+    """So many vCPUs in each week, by the day, after some more days of the first."""
+    cores = np.array([levels[0]] * more + [level for level in levels for _ in range(7)], dtype=float)
+    return Demand(0.0, 86_400, cores, 4 * cores, 0 * cores, Provenance("made", "csv", "0" * 64, 1))
+
+
+@pytest.mark.parametrize(
+    ("levels", "found"),
+    [
+        ([10], None),
+        ([10, 10, 10], None),
+        ([10, 8, 9, 7], None),
+        ([5, 10, 20], None),
+        ([20, 20, 5, 5], DemandFall(2, 2, 0.25)),
+        ([20, 16, 12, 8, 4], DemandFall(1, 4, 4 / 14)),
+        ([20, 20, 20, 0], DemandFall(1, 3, 0.0)),
+        ([4, 30, 5, 5, 5], DemandFall(3, 2, 5 / 17)),
+    ],
+)
+def test_weeks_before_a_fall_are_told_from_those_since(levels: list[int], found: DemandFall | None) -> None:
+    assert fall_of(of_weeks(levels), 0.7) == found
+    assert fall_of(of_weeks(levels, more=5), 0.7) == found, "part of a week says nothing"
+    assert fall_of(of_weeks(levels), 0.0) is None
+
+
+@given(WEEKS)
+def test_what_is_left_has_not_fallen_and_what_is_left_out_was_more(levels: list[int]) -> None:
+    fall = fall_of(of_weeks(levels), 0.7)
+    if fall is None:
+        assert len(levels) == 1 or levels[-1] >= 0.7 * np.mean(levels) - 1e-9
+        return
+    since, before = levels[-fall.weeks :], levels[: -fall.weeks]
+    assert (len(since), len(before)) == (fall.weeks, fall.before)
+    assert since[-1] >= 0.7 * np.mean(since) - 1e-9
+    assert before[-1] > since[-1]
+    assert np.mean(before) > np.mean(since)
+    assert fall_of(of_weeks(since), 0.7) is None, "once is enough"
+
+
+def test_a_weekend_is_no_fall() -> None:
+    week = [10.0] * 5 + [2.0] * 2
+    assert ends_lower(np.array(week), 1) is None
+    assert ends_lower(np.array([*week, 9.0, 9.0]), 1) is None
+    fallen = ends_lower(np.array([*week, 9.0, 4.0]), 1)
+    assert fallen is not None
+    assert (fallen.part, fallen.share) == ("day", 0.4)
+    ended = ends_lower(np.array(week + [0.5 * level for level in week]), 1)
+    assert ended is not None
+    assert (ended.part, ended.share) == ("week", 0.5)
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Forty machines for four weeks, ten for two, a job a day and machine."""
+    monkeypatch.chdir(tmp_path)
+    days = [40] * 28 + [10] * 14
+    rows = [f"j{day}-{n},{86_400 * day},86400,4,16,batch" for day, count in enumerate(days) for n in range(count)]
+    path = tmp_path / "trace.csv"
+    path.write_text("id,submit,duration,cores,memory,kind\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def planned(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
+    assert run(["plan", "trace.csv", "--json", *more, *NOW]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("trace")
+def test_a_plan_commits_to_what_is_left_and_its_fleet_is_simulated_on_that(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = planned(capsys, "--out", "plan.json")
+    assert said["workload"]["window"]["rule"] == "fallen"
+    assert said["workload"]["mean_cores"] == 40
+    assert any("the last 14d used 25% of the mean of the 4 weeks before" in w for w in said["warnings"])
+    assert run(["simulate", "plan.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["jobs"] == 140
+    assert planned(capsys, "--window", "42d")["workload"]["mean_cores"] == 120
+    monkeypatch.setenv("HYC_PLANNING__SHRUNK", "0")
+    assert planned(capsys)["workload"]["mean_cores"] == 120
