@@ -21,6 +21,7 @@ from hcloud.readers.workloads.entry import read_workload
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import tasks_of
 from hcloud.sim.setup.variation import parse_axis, varied_strategy
+from hcloud.usecases.live.decide import live_rules
 from hcloud.usecases.studies.simulation import Study, pool_for
 from hcloud.usecases.workloads.workload import convert
 
@@ -143,6 +144,9 @@ def test_targets_are_converted_with_their_jobs(tmp_path: Path) -> None:
 def test_a_live_controller_gives_jobs_what_they_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decide", "--strategy", "SR+target", "--pool", "2", "--plain"]) == 64
     assert "SR+target: a rule of sizing is for simulations" in capsys.readouterr().err
+    assert run(["decide", "--strategy", "SR+autoscale", "--pool", "2", "--plain"]) == 64
+    assert "--watching autoscale is for simulations; a live service runs on one server" in capsys.readouterr().err
+    assert live_rules(load_strategy("SR+adjust-to-target"), 0).most_servers == 1
 
 
 def test_a_target_without_parts_is_no_size() -> None:
