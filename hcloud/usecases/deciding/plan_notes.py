@@ -15,9 +15,10 @@ from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
 from hcloud.planning.forecasting.fall import ends_lower
-from hcloud.planning.forecasting.forecast import WEEK
+from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
 from hcloud.planning.forecasting.outliers import lone, outlier
+from hcloud.planning.forecasting.parts import counted_too_often
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
@@ -232,6 +233,18 @@ def _of_jobs(jobs: Jobs, decision: FleetDecision) -> Iterator[str]:
         yield f"jobs larger than an instance of {size:g} vCPUs and {memory:g} GiB: {count:,}, treated as divisible"
 
 
+def _of_parts(seen: PlanNoteInputs, jobs: Jobs) -> Iterator[str]:
+    """That jobs are shorter than the steps that machines are counted by."""
+    smallest = min(float(candidate.shape.vcpus) for candidate in seen.decision.types)
+    if times := counted_too_often(jobs, seen.demand, smallest):
+        step, finer = format_duration(seen.demand.step_seconds), format_duration(FINE_STEP)
+        yield (
+            f"jobs are shorter than the {step} that machines are counted by: that is {times:.1f} times the hours"
+            f" of steps of {finer}, and makes commitments look better than they are; set planning.step: {finer}, or"
+            " compare by simulation with --strategy auto"
+        )
+
+
 def _cut(seen: PlanNoteInputs) -> Iterator[str]:
     """That the forecast is not of the beginning of a window of which only whole days or weeks repeat."""
     step, forecast = seen.demand.step_seconds, seen.decision.forecast
@@ -242,6 +255,8 @@ def _cut(seen: PlanNoteInputs) -> Iterator[str]:
 
 
 def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
+    if isinstance(seen.workload, Jobs) and seen.decision.types:
+        yield from _of_parts(seen, seen.workload)
     yield from _cut(seen)
     planning = seen.loaded.config.planning
     if planning.regret_quantile is not None and seen.decision.spread is None:

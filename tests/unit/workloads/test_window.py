@@ -15,6 +15,7 @@ from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.forecast import stretch
 from hcloud.planning.forecasting.outliers import outlier
+from hcloud.planning.forecasting.parts import counted_too_often
 from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
 from hcloud.planning.settings import Outlook
 from hcloud.readers.configuration.window import check_clock, parse_window
@@ -212,3 +213,13 @@ def test_services_beside_jobs_are_no_forgotten_jobs() -> None:
 def test_several_services_that_outlast_the_jobs_beside_them_stand() -> None:
     jobs = jobs_of([*WEEKS, *((-100 * DAY, 114 * DAY, 40.0) for _ in range(3))])
     assert window_of(jobs).rule is WindowRule.STANDING
+
+
+@pytest.mark.parametrize(("minutes", "times"), [(5, 12.0), (30, 2.0), (60, 0.0)])
+def test_jobs_shorter_than_a_step_are_told_where_few_machines_run(minutes: int, times: float) -> None:
+    """One job an hour: a machine of four vCPUs works for these minutes of it, and counts for all of it."""
+    jobs = jobs_of([(h * HOUR, 60.0 * minutes, 4.0) for h in range(48)])
+    demand = demand_within(jobs, 3600, window_of(jobs))
+    assert counted_too_often(jobs, demand, 4.0) == pytest.approx(times, rel=0.05)
+    assert counted_too_often(jobs, demand_within(jobs, 300, window_of(jobs)), 4.0) == 0.0
+    assert counted_too_often(jobs, replace(demand, cores=demand.cores + 400.0), 4.0) == 0.0, "many machines run"
