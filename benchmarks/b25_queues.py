@@ -47,7 +47,7 @@ def scipys_best(spans: np.ndarray) -> float:
 
 def fits() -> bool:
     """Ours beside SciPy's on samples of every family; whether both bars are kept."""
-    fit = compiled(CLASSED)["policy.busy.best_fit"]
+    fit = compiled(CLASSED)["policy.waiting.busy.best_fit"]
     chance = np.random.default_rng(25)
     samples = [np.ascontiguousarray(MADE[at % len(MADE)](chance)) for at in range(SAMPLES)]
     (family, _, _), _ = fit(samples[0], BUSY)  # compiles

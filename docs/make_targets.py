@@ -17,6 +17,7 @@ from hcloud.readers.configuration.config import load_config
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import SIMULATE, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
+from hcloud.sim.kernels.watches import rows_beside
 from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.usecases.studies.journal import JournalReader, job_names, setup_of_run
@@ -34,6 +35,8 @@ STEPS = {
     DecisionAction.ENLARGE: "more of its server",
     DecisionAction.SHRINK: "less of its server",
     DecisionAction.MOVE: "another server",
+    DecisionAction.ADD: "a server more",
+    DecisionAction.DROP: "a server less",
 }
 Course = list[tuple[float, float, float, float]]
 """Minute, vCPUs needed, vCPUs held, tail relative to isolation."""
@@ -50,7 +53,10 @@ def lived(name: str) -> tuple[Course, list[Decision]]:
         plain()[SIMULATE](objects, until)
         task = objects.tasks[row]
         if task.running:
-            course.append((objects.tally.now / 60, task.need / 1000, task.cores / 1000, task.rate))
+            first = objects.watches[row].twin - 1 if len(objects.watches) else 0
+            beside = (objects.tasks[at] for at in range(first, first + rows_beside(objects, row)))
+            cores = task.cores + sum(one.cores for one in beside if one.running)
+            course.append((objects.tally.now / 60, task.need / 1000, cores / 1000, task.rate))
     plain()[SIMULATE](objects, len(tasks) + 1)
     write_back(objects, made)
     outcome = RunOutcome(setting, tasks, made)

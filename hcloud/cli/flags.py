@@ -32,7 +32,9 @@ Admissions = Annotated[
 ]
 Watchings = Annotated[
     list[str] | None,
-    typer.Option("--watching", help="Running jobs: off, reactive, sampled, adjust-to-target (all: all), a file."),
+    typer.Option(
+        "--watching", help="Running jobs: off, reactive, sampled, adjust-to-target, autoscale (all: all), a file."
+    ),
 ]
 Audit = Annotated[bool, typer.Option("--audit", help="Rank each chosen server among all that had room (slower).")]
 

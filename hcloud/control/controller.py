@@ -8,6 +8,7 @@ from hcloud.control.admission import has_local_queues, hold_back, is_held, wait_
 from hcloud.control.groups import begin_pieces_anew, rent_pieces, seat_chosen, settle_pieces, turn_pieces_away
 from hcloud.control.mapped import map_job, utilisation
 from hcloud.control.pieces import is_piece, leave_ring
+from hcloud.control.replicas import unlink
 from hcloud.control.searching.candidates import has_capacity
 from hcloud.control.searching.local import serve
 from hcloud.control.searching.renting import command, release, rent, sit_down
@@ -187,6 +188,8 @@ def leave(c: Control, number: int, performance: float, now: float) -> None:
         note_end(c, c.jobs[number], c.jobs[number].server, now)
     if is_piece(c.jobs[number]):
         leave_ring(c, number)
+    if c.rules.most_servers > 1:
+        unlink(c, number)
     place = unseat(c, number)
     server = c.servers[place]
     if server.paid == OWN:

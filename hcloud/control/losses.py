@@ -8,6 +8,7 @@ from hcloud.control.controller import begin_anew, drain, enlist, leave
 from hcloud.control.groups import begin_pieces_anew
 from hcloud.control.mapped import utilisation
 from hcloud.control.pieces import is_piece, leave_ring, next_piece, stand_in
+from hcloud.control.replicas import unlink
 from hcloud.control.searching.local import first_left, no_longer
 from hcloud.control.searching.renting import command, release
 from hcloud.control.servers.buckets import recount
@@ -73,6 +74,8 @@ def _empty(c: Control, number: int, why: int) -> int:
             command(c, END, tenant, number, (0, why, 0.0))
             if is_piece(job):
                 leave_ring(c, tenant)
+            if c.rules.most_servers > 1:
+                unlink(c, tenant)
         elif last >= 0:
             c.jobs[last].behind = tenant
             last = tenant
@@ -98,6 +101,8 @@ def cancel(c: Control, number: int, now: float) -> None:
     else:
         if is_piece(c.jobs[number]):
             leave_ring(c, number)
+        if c.rules.most_servers > 1:
+            unlink(c, number)
         unseat(c, number)
         if c.servers[place].tenants == 0:
             release(c, place, CANCELLED, now)

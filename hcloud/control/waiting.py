@@ -70,12 +70,20 @@ class JobLine:
 class WatchedJob(Watched):
     """What is remembered of a job that is watched: its adjustments, what sizing would give it now (``sized``), when it
     ``came``, when it was last ``asked`` to make room, and whether it is best effort, which yields to others
-    (``spare``)."""
+    (``spare``). A service has so many servers ``beside`` the first, each a row of its own: the ``last`` of them (plus
+    one, 0: none), which knows the one ``ahead`` of it and the first (``of``; both likewise). It is ``to_add`` so much
+    on another one, or ``to_drop`` that row (likewise; 0: neither), which whoever runs it does."""
 
     sized: int
     came: float
     asked: float
     spare: int
+    beside: int
+    last: int
+    ahead: int
+    of: int
+    to_add: int
+    to_drop: int
 
 
 class ClassNote:

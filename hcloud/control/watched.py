@@ -24,6 +24,7 @@ def begin_watch(c: Control, number: int, now: float) -> None:
         mine = c.watched[piece]
         mine.adjusted, mine.way, mine.turned, mine.short, mine.rated = -math.inf, 0, 0, 0, 0.0
         mine.sized, mine.came, mine.asked = c.jobs[piece].ask, now, -math.inf
+        mine.beside, mine.last, mine.ahead, mine.of, mine.to_add, mine.to_drop = 0, 0, 0, 0, 0, 0
         if mine.spare and c.rules.evict:
             c.jobs[piece].urgent = -1
             c.desk.lenders += 1

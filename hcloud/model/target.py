@@ -16,6 +16,11 @@ class GoalKind(StrEnum):
     NONE = "none"
 
 
+def reached_share(share: float) -> str:
+    """How much of a target is reached that is missed, in words: never nothing, where it is little."""
+    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
+
+
 @dataclass(frozen=True, slots=True)
 class JobTarget:
     """A target as one value: ``amount`` requests a second within ``limit`` ms, ``amount`` of work within ``limit``

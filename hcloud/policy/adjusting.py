@@ -25,6 +25,8 @@ _LEAST = 0.01
 """A rate below this counts as this: what is asked for at once is a hundred times what there is at most."""
 _SAME = 1.1
 """Ours: a rate up to so many times one that was seen, in proportion to the size, tells of the same load."""
+_NEARLY = 0.98
+"""Ours: a server is given back where what is left is so much of what is needed; a sliver of one is not kept."""
 _MOST_TURNS = 20
 _SOON = 6.0
 """Ours: a size that turns out too small within so many times what steps are apart was so from the start."""
@@ -67,8 +69,9 @@ class _Unwatched(NamedTuple):
 class Position(NamedTuple):
     """Where a job is, in thousandths of a vCPU: what it has (``cores``), what sizing would give it now (``floor``),
     what is ``free`` on its server and what best effort has there (``lent``); the most that another server has for it
-    (``elsewhere``) and would have at best (``most``); whether it may have several servers (``splits``), and may
-    move (``movable``)."""
+    (``elsewhere``) and would have at best (``most``), and one ``beside`` those that it has (0: it may have no other);
+    what the ``last`` that it was given has (0: it has one server), and whether it may move (``movable``). What it has
+    on all of its servers counts as ``cores``; the last does a ``part`` of what they do."""
 
     cores: int
     floor: int
@@ -76,8 +79,10 @@ class Position(NamedTuple):
     lent: int
     elsewhere: int
     most: int
-    splits: int
+    beside: int
+    last: int
     movable: int
+    part: float = 0.0
 
 
 def unseen() -> Sighting:
@@ -101,7 +106,7 @@ def notice(rules: Rules, seen: Sighting, measured: tuple[float, float], now: flo
 
 def below_or_above(rules: Rules, measured: tuple[float, float]) -> tuple[bool, bool]:
     """Whether a performance and a rate are below the target, or above it."""
-    is_below = measured[0] < rules.monitor_level
+    is_below = measured[0] < rules.monitor_level or measured[1] < rules.out_rate
     return is_below, not is_below and measured[1] > rules.above
 
 
@@ -142,7 +147,10 @@ def next_step(rules: Rules, job: Watched, measured: tuple[float, float], at: Pos
 
 
 def _less(rules: Rules, job: Watched, rate: float, what: tuple[int, Position]) -> tuple[int, int]:
-    wanted, at = max(what[0], what[1].floor), what[1]
+    at, without = what[1], what[1].cores - what[1].last
+    wanted = max(what[0], at.floor)
+    if at.last > 0 and rate * (1.0 - at.part) >= _NEARLY:
+        wanted = min(wanted, without)  # it can do without a server, if with less on top than a step aims at
     is_known_short = wanted <= job.short and rate <= job.rated * at.cores * _SAME
     if not rules.shrink or wanted >= at.cores or is_known_short:
         return KEEP, at.cores
@@ -156,14 +164,24 @@ def _more(rules: Rules, wanted: int, at: Position) -> tuple[int, int]:
         return GROW, wanted
     if rules.evict and at.lent > 0 and missing <= here:
         return EVICT, wanted
-    if rules.add and at.splits and at.elsewhere > 0:
-        return ADD, min(missing, at.elsewhere)
+    if at.beside > 0:
+        return ADD, min(missing, at.beside)
     if rules.migrate and at.movable and at.elsewhere > at.cores and at.elsewhere >= min(wanted, at.most):
         return MIGRATE, min(wanted, at.elsewhere)
     if rules.evict and at.lent > 0:
         return EVICT, at.cores + here
     if rules.grow and at.free > 0:
         return GROW, at.cores + at.free
+    return KEEP, at.cores
+
+
+def scaled(rules: Rules, measured: tuple[float, float], at: Position) -> tuple[int, int]:
+    """The step of who looks at nothing but how busy servers are: one more, or one fewer (as :func:`next_step`)."""
+    is_below, is_above = below_or_above(rules, measured)
+    if is_below and at.beside > 0:
+        return ADD, at.beside
+    if is_above and at.last > 0:
+        return SHRINK, at.cores - at.last
     return KEEP, at.cores
 
 

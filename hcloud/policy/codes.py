@@ -37,7 +37,7 @@ WAITS_IN_CLASS, WAITS_BELOW, WAITS_FOR_ANY, OWN_POOL, POOL_ABOVE, POOL_BELOW, WI
 """It waits for a server of its class's pool, or of a lower one's, or for any since its window is over; it gets one of
 its own pool, of the one above, of a lower one that it went to, any at the end of its window or at once."""
 
-PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END, SHRINK = range(10)
+PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END, SHRINK, ADD_SERVER, DROP_SERVER = range(12)
 """What the controller tells its driver to do."""
 
 (

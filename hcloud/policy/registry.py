@@ -13,7 +13,16 @@ from hcloud.policy.rules import Rules
 from hcloud.policy.sizes import information, requests, sizing
 from hcloud.policy.stragglers import WAYS
 
-__all__ = ["MECHANISMS", "RULES", "compose", "copies_pieces", "rents_whole_servers", "rule_of", "sizing_of"]
+__all__ = [
+    "MECHANISMS",
+    "RULES",
+    "compose",
+    "copies_pieces",
+    "most_servers",
+    "rents_whole_servers",
+    "rule_of",
+    "sizing_of",
+]
 _MODULES = (
     information,
     sizing,
@@ -46,6 +55,11 @@ def sizing_of(strategy: Strategy) -> requests.SizingRule | None:
 def copies_pieces(strategy: Strategy) -> bool:
     """Whether pieces of jobs that lag behind the others are begun a second time."""
     return getattr(rule_of(strategy, "monitoring"), "stragglers", WAYS[0]) != WAYS[0]
+
+
+def most_servers(strategy: Strategy) -> int:
+    """How many servers a service may have that runs."""
+    return int(getattr(rule_of(strategy, "monitoring"), "servers", 1))
 
 
 def rents_whole_servers(strategy: Strategy) -> bool:

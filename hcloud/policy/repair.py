@@ -3,6 +3,8 @@ watched for phases, and kept at their targets (Paragon §3.4; Quasar §4)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hcloud.policy.rule import DAY, SECONDS, Known, Rule, choice, count, number, share, switch
 from hcloud.policy.rules import Rules
 from hcloud.policy.stragglers import WAYS
@@ -18,8 +20,8 @@ class EnlargeThenReschedule(Rule, of="monitoring", name="enlarge-then-reschedule
     most_reschedules: int = count("moves of a job", 0, 1000, "most_moves")
 
 
-RECLASSIFY, ADJUST = 1, 2
-"""How jobs are watched: for phases, and also to keep them at their targets."""
+RECLASSIFY, ADJUST, AUTOSCALE = 1, 2, 3
+"""How jobs are watched: for phases, and also to keep them at their targets; or services by how busy they are."""
 _SAMPLES, _MOST_SAMPLES = "samples in a row", 10_000
 
 
@@ -46,7 +48,7 @@ class Reclassify(Rule, of="monitoring", name="reclassify", monitor=1, watching=R
         return {**super().numbers(known), "straggling": WAYS.index(self.stragglers)}
 
 
-class AdjustToTarget(Reclassify, of="monitoring", name="adjust-to-target", monitor=1, watching=ADJUST, add=1):
+class AdjustToTarget(Reclassify, of="monitoring", name="adjust-to-target", monitor=1, watching=ADJUST):
     """It gets more of its server, then what best effort has there, then another server; one that is above its target
     gives back (Quasar §4.1)."""
 
@@ -61,6 +63,25 @@ class AdjustToTarget(Reclassify, of="monitoring", name="adjust-to-target", monit
     shrink: bool = switch("shrink")
     written_back: bool = switch("learn")
     written_back_from: float = number("share off what is known", 0, 10, "learn_from")
+    servers: int = count("servers of a service", 1, 100, "most_servers", default=1)
+
+
+class Autoscale(Rule, of="monitoring", name="autoscale", monitor=1, watching=AUTOSCALE, shrink=1):
+    """A service whose servers are busy gets another one, and one whose servers are idle gives the last one back: the
+    rival of Quasar (§5). Nobody looks at its target."""
+
+    sample_seconds: float = number(SECONDS, 0.1, DAY, "monitor_period")
+    samples: int = count(_SAMPLES, 1, _MOST_SAMPLES, "watch_samples")
+    above_samples: int = count(_SAMPLES, 1, _MOST_SAMPLES, "above_samples")
+    apart_seconds: float = number(SECONDS, 0.1, DAY, "apart")
+    busy: float = number("share in use", 0.01, 1, "out_rate", lambda share: 1.0 / share)
+    idle: float = number("share in use", 0.01, 1, "above", lambda share: 1.0 / share)
+    servers: int = count("servers of a service", 1, 100, "most_servers")
+
+    def misfits(self) -> Iterable[tuple[str, str, str]]:
+        if self.idle > self.busy / 2:
+            needs = f"at most half of 'busy' ({self.busy:g}): else one server turns into two and back"
+            yield "idle", f"{self.idle:g}", needs
 
 
 def enlarged(rules: Rules, allocated: int, free: int) -> int:

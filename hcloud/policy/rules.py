@@ -127,7 +127,8 @@ class Rules(NamedTuple):
     grow: int = 0
     evict: int = 0
     queue_first: int = 0
-    add: int = 0
+    most_servers: int = 1
+    out_rate: float = 0.0
     shrink: int = 0
     learn: int = 0
     learn_from: float = 0.0

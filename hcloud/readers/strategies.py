@@ -23,7 +23,8 @@ _HEAD = ("format_version", "name", "title", "summary", "source", "mechanisms")
 _MECHANISM = ("rule", "origin", "source", "why", "parameters")
 ADMISSIONS = ("arrival-order", "multi-class")
 """The bundled rules of how jobs wait for the reserve."""
-WATCHINGS = ("off", "reactive", "sampled", "adjust-to-target")
+AUTOSCALED = "autoscale"
+WATCHINGS = ("off", "reactive", "sampled", "adjust-to-target", AUTOSCALED)
 """The bundled ways to watch jobs that run."""
 SIZINGS = ("requested", "profiled", "target")
 """The bundled rules of how much jobs are given."""

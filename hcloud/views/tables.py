@@ -58,6 +58,26 @@ def fitted(figures: Figures, width: int) -> Shown:
     return _table(figures, least, NARROW_GAP)
 
 
+def blocks(figures: Figures, width: int) -> list[Figures]:
+    """Tables of the same rows, each with the first column and as many of the others as fit beside it, one at least."""
+    room = width - max(map(_longest_line, figures.cells(0)))
+    parts, left = list[list[int]](), 0
+    for column in range(1, len(figures.names)):
+        words = figures.names[column].split()
+        least = NARROW_GAP + max(map(len, (*words, *(row[column] for row in figures.rows))))
+        if not parts or least > left:
+            parts, left = [*parts, []], room
+        parts[-1].append(column)
+        left -= least
+    return [_of_columns(figures, (0, *part)) for part in parts]
+
+
+def _of_columns(figures: Figures, columns: Sequence[int]) -> Figures:
+    names, rows = (tuple(figures.names[c] for c in columns), [[row[c] for c in columns] for row in figures.rows])
+    numbers = frozenset(at for at, column in enumerate(columns) if column in figures.numbers)
+    return replace(figures, names=names, rows=rows, numbers=numbers)
+
+
 def _printable(figures: Figures) -> Figures:
     """The same with text that can be measured: each cell a line."""
     rows = [[harmless(cell) for cell in row] for row in figures.rows]

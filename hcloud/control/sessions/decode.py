@@ -23,6 +23,7 @@ from hcloud.policy.facts import (
 )
 from hcloud.policy.mapping import MappingRule, Situation
 from hcloud.policy.registry import RULES
+from hcloud.policy.repair import AUTOSCALE
 from hcloud.units import counted_vcpus
 
 ACTIONS = {
@@ -36,6 +37,8 @@ ACTIONS = {
     codes.MOVE: DecisionAction.MOVE,
     codes.END: DecisionAction.END,
     codes.SHRINK: DecisionAction.SHRINK,
+    codes.ADD_SERVER: DecisionAction.ADD,
+    codes.DROP_SERVER: DecisionAction.DROP,
 }
 
 
@@ -153,15 +156,30 @@ def _suffering(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Wo
         then = "its estimate was wrong and is corrected, and it is placed anew"
     if order.what == codes.MOVE and order.reason == codes.BETTER_ELSEWHERE:
         then = "what it gains on another server is worth the move"
+    if order.what == codes.ADD_SERVER:
+        then = "it gets another server beside those that it has"
     promised = "its target" if setup.rules.watching else "its performance in isolation"
     why = f"it runs at {percent(done)} of {promised}, below {percent(level)}; {then}"
     return "below-qos", level - done, "share of performance", why
 
 
+def _adding(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Words:
+    if setup.rules.watching != AUTOSCALE:
+        return _suffering(setup, order, facts)
+    return _by_use(setup.rules.out_rate, order.margin, "above", "it gets another server")
+
+
 def _shrinking(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
+    if setup.rules.watching == AUTOSCALE:
+        return _by_use(setup.rules.above, order.margin, "below", "it gives back the server that it got last")
     most = setup.rules.above
     why = f"it could do {percent(order.margin)} of its target, above {percent(most)}; others get what it does not need"
     return "above-target", order.margin - most, "times the target", why
+
+
+def _by_use(limit: float, rate: float, side: str, then: str) -> Words:
+    why = f"its processors are {percent(1 / rate)} in use, {side} {percent(1 / limit)}; {then}"
+    return "busy" if side == "above" else "idle", abs(1 / rate - 1 / limit), "share in use", why
 
 
 _OF_INSTANCES: dict[int, Callable[[Setup, DecodedCommand, DecisionFacts], Words]] = {
@@ -170,6 +188,8 @@ _OF_INSTANCES: dict[int, Callable[[Setup, DecodedCommand, DecisionFacts], Words]
     codes.ENLARGE: _suffering,
     codes.MOVE: _suffering,
     codes.SHRINK: _shrinking,
+    codes.ADD_SERVER: _adding,
+    codes.DROP_SERVER: _shrinking,
     codes.END: _end,
 }
 

@@ -9,15 +9,17 @@ from hcloud.control.admission import has_local_queues
 from hcloud.control.controller import drain, move
 from hcloud.control.mapped import map_job, utilisation
 from hcloud.control.pieces import is_piece
+from hcloud.control.replicas import bar_servers, cores_beside, may_have_more
 from hcloud.control.searching.local import serve
 from hcloud.control.searching.renting import command, sit_down
 from hcloud.control.searching.search import excess
 from hcloud.control.servers.tenancy import free_cores, is_shared, resize, unseat, weight_on
-from hcloud.control.state import OWN, Control, Job, Server
+from hcloud.control.state import BARRED, OWN, Control, Job, Server
 from hcloud.control.waits.mixing import note_end
 from hcloud.control.waits.queue import notice
 from hcloud.control.watched import evict, lent
 from hcloud.policy.adjusting import (
+    ADD,
     EVICT,
     GROW,
     MIGRATE,
@@ -29,9 +31,12 @@ from hcloud.policy.adjusting import (
     next_step,
     pays,
     remember,
+    scaled,
 )
 from hcloud.policy.codes import (
+    ADD_SERVER,
     BETTER_ELSEWHERE,
+    DROP_SERVER,
     ENLARGE,
     MAKES_ROOM,
     MOVE,
@@ -41,7 +46,7 @@ from hcloud.policy.codes import (
 )
 from hcloud.policy.codes import SHRINK as LESS
 from hcloud.policy.placing.placement import RESOURCES
-from hcloud.policy.repair import ADJUST
+from hcloud.policy.repair import ADJUST, AUTOSCALE
 
 _HUNDRED = 100.0
 _FEW_SECONDS = 60.0
@@ -53,18 +58,17 @@ def adjust(c: Control, number: int, measured: tuple[float, float], now: float) -
     c.desk.now = now
     job, mine = c.jobs[number], c.watched[number]
     is_below, _ = below_or_above(c.rules, measured)
-    _correct_size(c, number, measured[1])
-    elsewhere = _offered_elsewhere(c, number, measured[1], now) if is_below else 0
-    step, had = (MIGRATE if elsewhere > 0 else 0, elsewhere), job.cores
-    if c.rules.watching == ADJUST:
-        step = next_step(c.rules, mine, measured, _position(c, number, elsewhere))
+    others = cores_beside(c, number)
+    had, step = job.cores + others, _step(c, number, measured, now)
     if step[0] == GROW:
-        _give(c, number, step[1], measured[0])
+        _give(c, number, step[1] - others, measured[0])
     elif step[0] == EVICT:
-        _evict_for(c, number, step[1], measured[0], now)
-    elif step[0] == SHRINK:
-        _take_back(c, number, step[1], measured[1], now)
-    elif step[0] == MIGRATE and _goes(c, number, step[1], measured[0], now):
+        _evict_for(c, number, step[1] - others, measured[0], now)
+    elif step[0] == ADD:
+        mine.to_add = step[1]
+        seen = measured[1] if c.rules.watching == AUTOSCALE else measured[0]
+        command(c, ADD_SERVER, number, job.server, (0, 0, seen))
+    elif _takes_back_or_goes(c, number, (*step, had), measured, now):
         pass
     elif is_below and c.rules.isolate and _excess(c, number) > 0:
         step = _isolate(c, number, measured[0], now), 0
@@ -74,25 +78,72 @@ def adjust(c: Control, number: int, measured: tuple[float, float], now: float) -
         remember(c.rules, mine, measured[1], (step[0], had), now)
 
 
+def _takes_back_or_goes(
+    c: Control, number: int, step: tuple[int, int, int], measured: tuple[float, float], now: float
+) -> bool:
+    """Whether a job gives back what it does not need of what it had, or moves to a server that gives it so much."""
+    what, cores, had = step
+    if what == SHRINK:
+        return _take_back(c, number, had - cores, measured[1], now)
+    return what == MIGRATE and _goes(c, number, cores, measured[0], now)
+
+
+def _step(c: Control, number: int, measured: tuple[float, float], now: float) -> tuple[int, int]:
+    """What is to be done for a job, and what it has after that."""
+    mine, is_below = c.watched[number], below_or_above(c.rules, measured)[0]
+    if c.rules.watching == AUTOSCALE:
+        more = _offered_beside(c, number, 0, now) if is_below else 0
+        return scaled(c.rules, measured, _position(c, number, (0, more)))
+    _correct_size(c, number, measured[1])
+    elsewhere = _offered_elsewhere(c, number, measured[1], now) if is_below else 0
+    if c.rules.watching != ADJUST:
+        return (MIGRATE if elsewhere > 0 else 0), elsewhere
+    has = c.jobs[number].cores + cores_beside(c, number)
+    missing = max(needed(c.rules, has, measured[1]) - has, c.rules.grain)
+    beside = _offered_beside(c, number, missing, now) if is_below else 0
+    return next_step(c.rules, mine, measured, _position(c, number, (elsewhere, beside)))
+
+
 def _correct_size(c: Control, number: int, rate: float) -> None:
     """What was measured takes the place of what is known of the job where the two are apart, unless neighbours may be
     the reason: sizing would then give it as much as it was found to need."""
-    job, mine = c.jobs[number], c.watched[number]
-    expected = job.cores / mine.sized
+    mine, has = c.watched[number], c.jobs[number].cores + cores_beside(c, number)
+    expected = has / mine.sized
     is_off = abs(rate - expected) > c.rules.learn_from * expected
     if c.rules.learn and is_off and rate > 0.0 and _excess(c, number) == 0:
-        mine.sized = max(math.ceil(job.cores / rate), 1)
+        mine.sized = max(math.ceil(has / rate), 1)
 
 
-def _position(c: Control, number: int, elsewhere: int) -> Position:
-    job = c.jobs[number]
+def _position(c: Control, number: int, offered: tuple[int, int]) -> Position:
+    """Where a job is, with what another server has for it if it moves there, and beside those that it has."""
+    job, last = c.jobs[number], c.watched[number].last - 1
     server = c.servers[job.server]
     may_change = server.paid == OWN or is_shared(c, server)
     free = free_cores(c, job.server) if may_change and not _has_to_wait(c) else 0
     may_evict = server.paid == OWN and not c.watched[number].spare
     on_loan = lent(c, job.server, number)[0] if may_evict else 0
-    floor = c.watched[number].sized if may_change else job.cores
-    return Position(job.cores, floor, free, on_loan, elsewhere, c.kinds[c.rules.large].cores, 0, 1)
+    has = job.cores + cores_beside(c, number)
+    floor = c.watched[number].sized if may_change or last >= 0 else has
+    of_last, part = (c.jobs[last].cores, _part_of(c, last, number)) if last >= 0 else (0, 0.0)
+    return Position(has, floor, free, on_loan, offered[0], c.kinds[c.rules.large].cores, offered[1], of_last, 1, part)
+
+
+def _part_of(c: Control, last: int, number: int) -> float:
+    """What part of all that the servers of a service do the last does, by their vCPUs and how fast their types are
+    known to be for it."""
+    whole, row = _does(c, number), last
+    while row >= 0:
+        whole += _does(c, row)
+        row = c.watched[row].ahead - 1
+    return _does(c, last) / whole
+
+
+def _does(c: Control, number: int) -> float:
+    job = c.jobs[number]
+    if job.server < 0:
+        return 0.0
+    speed = c.speeds[job.platform, c.servers[job.server].kind] if c.rules.informed else 1
+    return float(job.cores * speed)
 
 
 def _has_to_wait(c: Control) -> bool:
@@ -104,7 +155,7 @@ def _offered_elsewhere(c: Control, number: int, rate: float, now: float) -> int:
     """What another server would give a job that is below its target, where a move there pays; 0 where none does. Its
     rate would change by its size, by the type, and by what it is taken to suffer here and there."""
     job, mine = c.jobs[number], c.watched[number]
-    if not c.rules.migrate or is_piece(job) or not job.movable:
+    if not c.rules.migrate or is_piece(job) or not job.movable or mine.beside > 0:
         return 0
     asked, most = job.ask, c.kinds[c.rules.large].cores
     wanted = max(needed(c.rules, job.cores, rate), job.cores + c.rules.grain)
@@ -119,6 +170,22 @@ def _offered_elsewhere(c: Control, number: int, rate: float, now: float) -> int:
     left = job.expected - ran if job.expected > ran else max(ran, _FEW_SECONDS)
     seconds = migration_seconds(c.rules, job.memory, not job.again)
     return offered if verdict[0] != QUEUE and pays(rate, there, left, seconds) else 0
+
+
+def _offered_beside(c: Control, number: int, missing: int, now: float) -> int:
+    """What another server would have for a service beside those that it has: what it is ``missing``, or (0) as much as
+    it asked for; 0 where it may have no other or none has room."""
+    if not may_have_more(c, number) or _has_to_wait(c):
+        return 0
+    job = c.jobs[number]
+    asked, most = job.ask, c.kinds[job.kind].cores
+    job.ask = min(missing, most) if missing > 0 else asked
+    offered = job.ask
+    bar_servers(c, number, BARRED)
+    _, verdict = map_job(c, number, now, job.server)
+    bar_servers(c, number, -BARRED)
+    job.ask = asked
+    return offered if verdict[0] != QUEUE else 0
 
 
 def _change_of_rate(c: Control, job: Job, target: int) -> float:
@@ -162,17 +229,27 @@ def _evict_for(c: Control, number: int, cores: int, performance: float, now: flo
     _give(c, number, c.jobs[number].cores + min(missing, free_cores(c, place)), performance)
 
 
-def _take_back(c: Control, number: int, cores: int, rate: float, now: float) -> None:
-    """What a job does not need is free for others."""
-    job, place = c.jobs[number], c.jobs[number].server
-    own = c.servers[place].paid == OWN
+def _take_back(c: Control, number: int, spare: int, rate: float, now: float) -> bool:
+    """What a job does not need is free for others: the server that it was given last, where it can do without that;
+    else a part of it, if that can be told apart."""
+    last = c.watched[number].last - 1
+    row = last if last >= 0 else number
+    job, place = c.jobs[row], c.jobs[row].server
+    own, cores = c.servers[place].paid == OWN, job.cores - spare
+    if last >= 0 and cores <= 0:
+        c.watched[number].to_drop = last + 1
+        command(c, DROP_SERVER, number, place, (0, 0, rate))
+        return True
+    if cores < c.rules.grain or not (own or is_shared(c, c.servers[place])):
+        return False
     if own:
         c.desk.used -= job.cores - cores
-    resize(c, number, cores)
+    resize(c, row, cores)
     job.ask = cores
-    command(c, LESS, number, place, (0, 0, rate))
+    command(c, LESS, row, place, (0, 0, rate))
     if own:
         _left(c, place, now)
+    return True
 
 
 def _goes(c: Control, number: int, cores: int, performance: float, now: float) -> bool:

@@ -1,14 +1,18 @@
-"""A task that lags is begun a second time, on another server."""
+"""A task that lags is begun a second time, on another server; a service gets another server beside those it has."""
 
 from __future__ import annotations
 
 from hcloud.control.controller import decide_on
+from hcloud.control.pieces import is_piece
+from hcloud.control.replicas import bar_servers, link
 from hcloud.control.state import BARRED, Control
 
 
 def arrive_as_copy(c: Control, number: int, of: int, now: float) -> None:
-    """A copy of a running job came: it is placed as any job, but not on that one's server."""
-    place = c.jobs[of].server
-    c.servers[place].status += BARRED
+    """A copy of a running job came: it is placed as any job, but not on that one's servers. That of a service is one
+    server more of it."""
+    bar_servers(c, of, BARRED)
     decide_on(c, number, now)
-    c.servers[place].status -= BARRED
+    bar_servers(c, of, -BARRED)
+    if not is_piece(c.jobs[of]) and c.jobs[number].server >= 0:
+        link(c, number, of)

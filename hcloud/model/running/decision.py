@@ -22,6 +22,8 @@ class DecisionAction(StrEnum):
     MOVE = "move"
     END = "end"
     SHRINK = "shrink"
+    ADD = "add"
+    DROP = "drop"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from hcloud.errors import EvidenceError
-from hcloud.model.target import TargetedSize
+from hcloud.model.target import TargetedSize, reached_share
 from hcloud.model.workload import Jobs, Modelled
 from hcloud.planning.forecasting.needs import KEY, ApplicationNeed
 from hcloud.planning.forecasting.targeted import size_anywhere
 from hcloud.units import counted, counted_vcpus
+
+_ROUNDING = 1e-9
 
 
 def fit_targets(jobs: Jobs, needs: Sequence[ApplicationNeed]) -> Jobs:
@@ -43,7 +45,9 @@ def fit_targets(jobs: Jobs, needs: Sequence[ApplicationNeed]) -> Jobs:
 
 def _told(sized: TargetedSize, count: int, need: ApplicationNeed) -> str:
     vcpus = counted_vcpus(sum(part[0] for part in sized.parts))
-    short = "" if sized.reached >= 1 else f", which reach {sized.reached:.0%} of it"
+    short = (
+        "" if sized.reached >= 1 - _ROUNDING else f", the most at hand: {reached_share(sized.reached)} of the target"
+    )
     on = counted(len(sized.parts), "server")
     return f"{counted(count, 'job')} with {sized.target}: {vcpus} on {on}{short}; from {need.because}"
 

@@ -160,4 +160,6 @@ def _kind(decision: Decision) -> str:
         DecisionAction.MOVE: REPAIRED,
         DecisionAction.ENLARGE: REPAIRED,
         DecisionAction.SHRINK: REPAIRED,
+        DecisionAction.ADD: REPAIRED,
+        DecisionAction.DROP: REPAIRED,
     }.get(decision.action, "")

@@ -28,6 +28,7 @@ SET = KernelSet(
     "policy.waiting.freeing",
     "policy.waiting.classes",
     "control.pieces",
+    "control.replicas",
     "control.servers.shelves",
     "control.servers.hashed",
     "control.servers.rosters",
@@ -66,6 +67,7 @@ SET = KernelSet(
     "sim.kernels.moving",
     "sim.kernels.gangs",
     "sim.kernels.obeying",
+    "sim.kernels.beside",
     "sim.kernels.phases",
     "sim.kernels.stragglers",
     "sim.kernels.faults",
@@ -160,7 +162,7 @@ GATES = frozenset(
     }
     | {"sim.kernels.phases.happen", "sim.kernels.phases.look_after", "sim.kernels.stragglers.compare_pieces"}
     | {f"sim.kernels.moving.{name}" for name in ("expect_stragglers", "drop_copy", "overtake")}
-    | {"control.watching.copying.arrive_as_copy", "control.watched.displace_or_wait"}
+    | {"control.watching.copying.arrive_as_copy", "control.watched.displace_or_wait", "control.replicas.unlink"}
     | {"control.watched.displace_for_queued"}
 )
 """What others call of several queues, and of jobs that are watched or have phases. Only the engine of such a run is

@@ -28,7 +28,7 @@ from hcloud.sim.kernels.faults import cancel_job, fail_launch, is_over, lose_ser
 from hcloud.sim.kernels.gangs import begin_together, has_come, is_first_done, rest, stop_piece, wake
 from hcloud.sim.kernels.heap import pop, push
 from hcloud.sim.kernels.interference import part, quality_of
-from hcloud.sim.kernels.moving import drop_copy, is_copy, overtake
+from hcloud.sim.kernels.moving import drop_copy, has_copies, is_copy, overtake
 from hcloud.sim.kernels.obeying import advance, leave_for_good, look_again, note, obey
 from hcloud.sim.kernels.phases import happen, look_after
 from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
@@ -222,9 +222,10 @@ def _finish(w: SimulatedWorld, number: int, now: float) -> None:
             return
     advance(w, now)
     if is_copy(w, number):
-        overtake(w, number, now)
+        if not task.service:  # a server of a service ends with the first
+            overtake(w, number, now)
         return
-    if w.control.rules.straggling > 0:
+    if has_copies(w):
         drop_copy(w, number, now)
     if is_first_done(w, number):
         rest(w, number, now)

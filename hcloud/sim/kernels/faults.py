@@ -11,7 +11,7 @@ from hcloud.sim.kernels.agents import withdraw
 from hcloud.sim.kernels.gangs import give_up_together, stop_piece
 from hcloud.sim.kernels.heap import has_more, push
 from hcloud.sim.kernels.interference import at_quantile, part
-from hcloud.sim.kernels.moving import drop_copy, is_copy
+from hcloud.sim.kernels.moving import drop_copy, has_copies, is_copy
 from hcloud.sim.kernels.obeying import advance, leave_for_good, note, obey
 from hcloud.sim.kernels.progress import halt, review
 from hcloud.sim.kernels.world import SimulatedWorld
@@ -82,7 +82,7 @@ def cancel_job(w: SimulatedWorld, number: int, now: float) -> None:
         part(w, number, place)
     w.tally.cancelled += 0 if is_copy(w, number) else 1
     leave_for_good(w, number)
-    if w.control.rules.straggling > 0:
+    if has_copies(w):
         drop_copy(w, number, now)
     if task.agent >= 0:  # the controller has not heard of it
         withdraw(w, number)

@@ -6,8 +6,10 @@ from __future__ import annotations
 from hcloud.control.ranks import CANCEL, FINISH
 from hcloud.policy.adjusting import migration_seconds
 from hcloud.policy.codes import MAKES_ROOM, YIELDS
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.progress import settle
+from hcloud.sim.kernels.watches import rows_beside
 from hcloud.sim.kernels.world import RESUME, STRAGGLERS, SimulatedWorld
 
 
@@ -38,14 +40,38 @@ def expect_stragglers(w: SimulatedWorld, number: int, now: float) -> None:
 
 def is_copy(w: SimulatedWorld, number: int) -> bool:
     """Whether a row is that of a second run."""
-    return bool(w.control.rules.straggling > 0 and w.watches[number].twin < 0)
+    return has_copies(w) and w.watches[number].twin < 0
+
+
+def has_copies(w: SimulatedWorld) -> bool:
+    """Whether there are rows for second runs, and for other servers of services."""
+    return bool(w.control.rules.straggling > 0 or w.control.rules.most_servers > 1)
 
 
 def drop_copy(w: SimulatedWorld, number: int, now: float) -> None:
-    """A piece ended, or begins anew: its second run is of no use."""
+    """A piece ended, or begins anew: its second run is of no use. A service ended: so do its other servers."""
     copy = w.watches[number].twin - 1
-    if copy >= 0 and w.tasks[copy].over == 0:
-        push(w, now, CANCEL, copy, 0)
+    for row in range(copy, copy + max(rows_beside(w, number), 1)):
+        if row >= 0 and w.tasks[row].over == 0:
+            push(w, now, CANCEL, row, 0)
+
+
+def fill_copy(w: SimulatedWorld, number: int) -> int:
+    """A row for a copy of a job, as that is and is known by now; -1 where none is left."""
+    c, copy = w.control, w.watches[number].twin - 1
+    last = copy + max(rows_beside(w, number), 1)
+    while copy < last and w.tasks[copy].over == 0:
+        copy += 1
+    if copy == last:
+        return -1
+    task, other, job, twin = w.tasks[number], w.tasks[copy], c.jobs[number], c.jobs[copy]
+    other.left, other.over, other.need, other.ended = other.work, 0, task.need, -1.0
+    twin.high, twin.low = job.high, job.low
+    for i in range(RESOURCES):
+        other.vector[i], other.tolerates[i] = task.vector[i], task.tolerates[i]
+        twin.vector[i], twin.tolerates[i] = job.vector[i], job.tolerates[i]
+    w.tally.present += 1
+    return copy
 
 
 def overtake(w: SimulatedWorld, copy: int, now: float) -> None:

@@ -29,7 +29,7 @@ from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED
 from hcloud.sim.kernels.gangs import begin_together, stop_piece
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import at_quantile, join, part
-from hcloud.sim.kernels.moving import leave_for, set_off
+from hcloud.sim.kernels.moving import drop_copy, has_copies, is_copy, leave_for, set_off
 from hcloud.sim.kernels.progress import begin, halt, review
 from hcloud.sim.kernels.world import COMMAND, SimulatedWorld
 
@@ -104,11 +104,18 @@ def obey(w: SimulatedWorld, now: float) -> None:
         elif what == WAIT:
             _hold(w, order)
         elif what in (TURN_AWAY, END):
-            w.tally.refused += 1 if what == TURN_AWAY else 0
-            w.tally.ended += 1 if what == END else 0
-            leave_for_good(w, order.job)
+            _give_up(w, order.job, what, now)
     w.control.desk.commands = 0
     _expect_wake(w, now)
+
+
+def _give_up(w: SimulatedWorld, number: int, what: int, now: float) -> None:
+    """A job is turned away, or ends with its machine."""
+    w.tally.refused += 1 if what == TURN_AWAY else 0
+    w.tally.ended += 1 if what == END and not is_copy(w, number) else 0
+    leave_for_good(w, number)
+    if has_copies(w):
+        drop_copy(w, number, now)
 
 
 def _expect_wake(w: SimulatedWorld, now: float) -> None:

@@ -13,12 +13,13 @@ from hcloud.policy.adjusting import due_at, refold
 from hcloud.policy.codes import SCALE
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints
+from hcloud.sim.kernels.beside import change_servers
 from hcloud.sim.kernels.heap import has_more, push
 from hcloud.sim.kernels.interference import join, part
 from hcloud.sim.kernels.obeying import advance, note, obey
 from hcloud.sim.kernels.progress import DONE, begin, performance_now, review, settle
-from hcloud.sim.kernels.watches import expect_look, expect_phase, looked_until
-from hcloud.sim.kernels.world import MEASURED, PHASE, RESUME, SWEEP, SimulatedWorld, TaskWatch
+from hcloud.sim.kernels.watches import expect_look, expect_phase, looked_until, rows_beside
+from hcloud.sim.kernels.world import MEASURED, PHASE, RESUME, SWEEP, Phase, SimulatedWorld, TaskWatch
 
 _POINTS = 100
 """What two scores are packed with into one number of a journal's line."""
@@ -38,7 +39,7 @@ def happen(w: SimulatedWorld, kind: int, about: tuple[int, int], now: float) -> 
 
 def _begin_phase(w: SimulatedWorld, number: int, now: float) -> None:
     """A job changes, if it has come so far: it needs and causes other things from now on."""
-    task, watch, place = w.tasks[number], w.watches[number], w.control.jobs[number].server
+    task, watch = w.tasks[number], w.watches[number]
     if watch.turns != now or not task.running:
         return
     watch.turns = math.inf
@@ -51,6 +52,15 @@ def _begin_phase(w: SimulatedWorld, number: int, now: float) -> None:
     watch.next += 1
     watch.open = 1
     w.tally.phases += 1
+    _change(w, number, phase, now)
+    for row in range(watch.twin - 1, watch.twin - 1 + rows_beside(w, number)):
+        if w.tasks[row].running:
+            _change(w, row, phase, now)
+
+
+def _change(w: SimulatedWorld, number: int, phase: Phase, now: float) -> None:
+    """A job is as a phase of it says from now on, on one of its servers."""
+    task, place = w.tasks[number], w.control.jobs[number].server
     part(w, number, place)
     vector, tolerates = task.vector, task.tolerates
     for i in range(RESOURCES):
@@ -90,6 +100,8 @@ def _tell(w: SimulatedWorld, number: int, measured: tuple[float, int], now: floa
         w.watches[number].vain = 0
         _found(w, w.watches[number])
     obey(w, now)
+    if w.control.rules.most_servers > 1:
+        change_servers(w, number, now)
 
 
 def measure_anew(w: SimulatedWorld, number: int, performance: float, now: float) -> int:

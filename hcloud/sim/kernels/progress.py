@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.ranks import CHECK, FINISH
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import batch_rate, is_calm, neighbours, service_tail, suffered
-from hcloud.sim.kernels.watches import begin_watching, next_sample, rated, stopped
+from hcloud.sim.kernels.watches import begin_watching, first_row, next_sample, rated, stopped
 from hcloud.sim.kernels.world import SimulatedWorld, Task
 
 DONE = 1e-9
@@ -48,10 +48,18 @@ def halt(w: SimulatedWorld, number: int, now: float) -> None:
     task = w.tasks[number]
     settle(task, now)
     if len(w.watches) > 0:
+        settle_first(w, number, now)
         stopped(w, number, now)
     task.running, task.due = 0, -1.0
     task.version += 1
     w.tally.running -= 1
+
+
+def settle_first(w: SimulatedWorld, number: int, now: float) -> None:
+    """Before a server of a service does more or less: book what the service did."""
+    first = w.tasks[first_row(w, number)]
+    if first.running:
+        settle(first, now)
 
 
 def review(w: SimulatedWorld, place: int, now: float, only: int) -> None:
@@ -73,6 +81,8 @@ def review(w: SimulatedWorld, place: int, now: float, only: int) -> None:
 
 def _rate(w: SimulatedWorld, number: int, now: float, excess: float, place: int) -> None:
     task, before, host = w.tasks[number], w.tasks[number].rate, w.hosts[place]
+    if len(w.watches) > 0:
+        settle_first(w, number, now)
     speed, slowness = w.speeds[w.control.jobs[number].platform, host.kind], host.slowness
     if speed != 1.0:  # most clusters are of one type: no division for each tenant there
         slowness /= speed

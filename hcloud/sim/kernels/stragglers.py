@@ -5,9 +5,8 @@ from __future__ import annotations
 from hcloud.control.pieces import is_piece, next_piece, pieces_of
 from hcloud.control.ranks import ARRIVAL
 from hcloud.control.watching.copying import arrive_as_copy
-from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.stragglers import LATE, RECLASSIFIED, Peers, is_confirmed, lags, time_left
-from hcloud.sim.kernels.moving import drop_copy, expect_stragglers
+from hcloud.sim.kernels.moving import drop_copy, expect_stragglers, fill_copy
 from hcloud.sim.kernels.obeying import advance, note, obey
 from hcloud.sim.kernels.phases import measure_anew
 from hcloud.sim.kernels.progress import performance_now, settle
@@ -84,15 +83,8 @@ def _suspect(w: SimulatedWorld, number: int, now: float) -> None:
 
 def _begin_again(w: SimulatedWorld, number: int, now: float) -> None:
     """Begin a piece a second time, if there is room now: it never waits."""
-    c, copy = w.control, w.watches[number].twin - 1
-    task, other, job, twin = w.tasks[number], w.tasks[copy], c.jobs[number], c.jobs[copy]
-    other.left, other.over, other.need = other.work, 0, task.need
-    twin.high, twin.low = job.high, job.low
-    for i in range(RESOURCES):
-        other.vector[i], other.tolerates[i] = task.vector[i], task.tolerates[i]
-        twin.vector[i], twin.tolerates[i] = job.vector[i], job.tolerates[i]
+    c, copy = w.control, fill_copy(w, number)
     w.watches[number].copied = _AGAIN
-    w.tally.present += 1
     note(w, (ARRIVAL, copy, -1, 0, number + 1), 0.0)
     arrive_as_copy(c, copy, number, now)
     obey(w, now)

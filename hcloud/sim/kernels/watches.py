@@ -7,13 +7,15 @@ import math
 
 from hcloud.control.ranks import CHECK
 from hcloud.policy.adjusting import due_at, notice
+from hcloud.policy.repair import AUTOSCALE
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels.heap import push
-from hcloud.sim.kernels.interference import rate_of
+from hcloud.sim.kernels.interference import rate_of, service_tail
 from hcloud.sim.kernels.world import PHASE, SimulatedWorld, TaskWatch
 
 _AT_ONCE = 1e-9
 _HURT = 0.95
+_LEAST_LOAD = 1e-3
 _MOST_VAIN = 6
 """Ours: a job that nothing can be done for is looked after more and more rarely, up to 64 times as rarely."""
 
@@ -29,16 +31,47 @@ def stopped(w: SimulatedWorld, number: int, now: float) -> None:
     """A job does not run any more where it did: what it used is counted."""
     watch = w.watches[number]
     watch.used += (now - watch.since) * watch.using
-    watch.since, watch.using = now, 0.0
+    watch.since, watch.using, watch.part = now, 0.0, 0.0
+    first = first_row(w, number)
+    if first != number:
+        _observe(w, first, now)  # its other servers have more to do
 
 
 def rated(w: SimulatedWorld, number: int, slow: tuple[float, float, float], now: float) -> None:
     """A running job got another rate: by points of excess pressure, the slowness of its server, and its share of what
     it needs."""
+    w.watches[number].part = rate_of(w.cloud, w.tasks[number].service, slow)
+    _observe(w, first_row(w, number), now)
+
+
+def first_row(w: SimulatedWorld, number: int) -> int:
+    """The row of a service's first server; of all others their own."""
+    is_beside = w.control.rules.most_servers > 1 and w.tasks[number].service == 1 and w.watches[number].twin < 0
+    return -w.watches[number].twin - 1 if is_beside else number
+
+
+def rows_beside(w: SimulatedWorld, number: int) -> int:
+    """How many rows there are for other servers of a service."""
+    has_rows = w.control.rules.most_servers > 1 and w.tasks[number].service == 1 and w.watches[number].twin > 0
+    return int(w.control.rules.most_servers - 1) if has_rows else 0
+
+
+def _observe(w: SimulatedWorld, number: int, now: float) -> None:
+    """A job that runs, on whichever servers, does more or less than before."""
     task, watch, rules = w.tasks[number], w.watches[number], w.control.rules
+    if not task.running:
+        return
     watch.used += (now - watch.since) * watch.using
-    watch.since, watch.using = now, min(task.cores, task.need)
-    watch.rate = rate_of(w.cloud, task.service, slow)
+    rate, cores, more = watch.part, task.cores, rows_beside(w, number)
+    for row in range(watch.twin - 1, watch.twin - 1 + more):
+        if w.tasks[row].running:
+            rate += w.watches[row].part
+            cores += w.tasks[row].cores
+    watch.since, watch.using, watch.rate = now, min(cores, task.need), rate
+    if more > 0:
+        task.rate = service_tail(w.cloud, 0.0, 1.0, rate)
+    if rules.watching == AUTOSCALE:  # one over the share of its processors that is in use, as a monitor tells it
+        watch.rate = max(rate / max(w.cloud.service_load, _LEAST_LOAD), 1.0)
     performance = 1.0 / task.rate if task.service else task.rate
     if watch.open == 1 and performance < _HURT:
         watch.open = 2
@@ -51,9 +84,9 @@ def rated(w: SimulatedWorld, number: int, slow: tuple[float, float, float], now:
 
 def expect_look(w: SimulatedWorld, number: int, now: float) -> None:
     """Look after a job when it has been off its target for long enough, unless that is expected already. Best effort
-    has none."""
+    has none, and batch jobs are not scaled."""
     watch, rules = w.watches[number], w.control.rules
-    if w.control.watched[number].spare:
+    if w.control.watched[number].spare or (rules.watching == AUTOSCALE and not w.tasks[number].service):
         return
     due = due_at(rules, watch, w.control.watched[number])
     if due == math.inf:

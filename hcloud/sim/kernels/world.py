@@ -155,7 +155,8 @@ class TaskWatch(Sighting):
     many times in ``vain``; it moves for ``away`` seconds. A phase of
     it is ``open`` until somebody finds it: 1, or 2 once the job is below its target for it. Its pieces are compared
     next at ``compare``; a piece has the row of its ``twin`` (plus one, 0: none; a twin that of its piece, negative) for
-    a second run, and was ``copied`` (2) or suspected (1) before."""
+    a second run, and was ``copied`` (2) or suspected (1) before. A service has the rows of its other servers from that
+    of its ``twin`` on; each does its ``part`` of the rate."""
 
     next: int
     last: int
@@ -172,6 +173,7 @@ class TaskWatch(Sighting):
     compare: float
     twin: int
     copied: int
+    part: float
 
 
 class SimulatedAgent:
@@ -258,7 +260,8 @@ class Tally:
     that were taken to have changed and had not (``alarms``), jobs that got less (``shrunk``), best effort that
     ``yielded``, neighbours that were moved (``isolated``), rounds in which some were measured (``sweeps``); and what
     one was measured to be like (``nature``). Pieces that ``lagged`` behind the others of their job, those that were
-    begun again (``copies``), second runs that ended first (``overtook``) and the seconds that these ``gained``."""
+    begun again (``copies``), second runs that ended first (``overtook``) and the seconds that these ``gained``. Servers
+    that services got beside their first (``added``) and gave back (``dropped``)."""
 
     now: float
     since: float
@@ -301,6 +304,8 @@ class Tally:
     copies: int
     overtook: int
     gained: float
+    added: int
+    dropped: int
     scratch: Annotated[Ints, RESOURCES]
     nature: Annotated[Ints, 2 * RESOURCES]
 

@@ -21,7 +21,8 @@ class WatchMeasures:
     before they did (or did not) and those found ``late``; and ``alarms``: a job was taken to be of another kind, and
     was in no phase that nobody had found: what was known of it was wrong. Pieces of jobs that ``lagged`` behind the
     others, those begun ``again`` elsewhere, second runs that ended first (``overtook``) and the seconds by which they
-    did (``gained``). ``watched``: whether anybody looked."""
+    did (``gained``). Servers that services got beside their first (``added``) and gave back (``dropped``).
+    ``watched``: whether anybody looked."""
 
     allocated: float
     used: float
@@ -43,6 +44,8 @@ class WatchMeasures:
     again: int
     overtook: int
     gained: float
+    added: int = 0
+    dropped: int = 0
 
     @property
     def used_share(self) -> float:
@@ -79,4 +82,6 @@ def watch_measures(outcome: RunOutcome, performance: Reals) -> WatchMeasures:
         again=int(tally.copies),
         overtook=int(tally.overtook),
         gained=float(tally.gained),
+        added=int(tally.added),
+        dropped=int(tally.dropped),
     )

@@ -21,7 +21,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.policy.codes import SCALE
 from hcloud.policy.quality import HALF, complement, encode, leading
 from hcloud.policy.records import Bytes, Ints, Reals, Table, column, record, table
-from hcloud.policy.registry import compose, copies_pieces, rents_whole_servers
+from hcloud.policy.registry import compose, copies_pieces, most_servers, rents_whole_servers
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
 from hcloud.sim.kernels.heap import push
@@ -91,7 +91,7 @@ def usual_capacity(tasks: int, pool: int, *, journal: bool) -> world.Capacity:
 def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.SimulatedWorld:
     """The world of a run before its first event."""
     kinds = rental_kinds(setting)
-    rows, copied = (tasks, np.zeros(0, np.int64)) if not copies_pieces(setting.strategy) else with_copies(tasks)
+    rows, copied = with_copies(tasks, copies_pieces(setting.strategy), most_servers(setting.strategy) - 1)
     jobs = job_table(setting, rows, kinds)
     known = (column(jobs, "high")[: len(tasks)] // (HALF // SCALE)).tolist()
     rules = compose(setting.strategy, setting.shop.large, known)

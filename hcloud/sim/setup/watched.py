@@ -34,10 +34,15 @@ def phase_table(tasks: Tasks) -> Table[Phase]:
     return made
 
 
-def with_copies(tasks: Tasks) -> tuple[Tasks, Ints]:
-    """The tasks, behind them a row for a second run of each piece of a batch job on several servers, and which pieces
-    those are. They never come by themselves."""
-    rows = np.flatnonzero((tasks.pieces > 1) & (tasks.service == 0)) if tasks.pieces is not None else np.zeros(0, int)
+def with_copies(tasks: Tasks, again: bool, beside: int) -> tuple[Tasks, Ints]:
+    """The tasks, and what those are of which there are rows behind them: for a second run of each piece of a batch job
+    on several servers where these are begun ``again``, and for so many servers ``beside`` the first of each service.
+    They never come by themselves."""
+    if not (again or beside):
+        return tasks, np.zeros(0, np.int64)
+    pieces = np.ones(len(tasks), np.int64) if tasks.pieces is None else tasks.pieces
+    lagging = np.flatnonzero((pieces > 1) & (tasks.service == 0) & again)
+    rows = np.r_[lagging, np.repeat(np.flatnonzero((pieces <= 1) & (tasks.service == 1)), beside)]
     at = np.r_[np.arange(len(tasks)), rows]
     taken: dict[str, Any] = {name: value[at] for name in _BY_TASK if (value := getattr(tasks, name)) is not None}
     for name in ("submit", "decide"):
@@ -57,7 +62,8 @@ def watch_table(tasks: Tasks, copied: Ints, *, watched: bool) -> Table[TaskWatch
     for field in ("below", "above", "turns", "due"):
         column(made, field)[:] = np.inf
     if len(copied):
-        column(made, "twin")[copied] = np.arange(len(tasks) - len(copied), len(tasks)) + 1
+        first, at = np.unique(copied, return_index=True)
+        column(made, "twin")[first] = len(tasks) - len(copied) + at + 1
         column(made, "twin")[len(tasks) - len(copied) :] = -copied - 1
     column(made, "looked")[:] = -np.inf
     return made

@@ -18,7 +18,8 @@ from hcloud.model.running.event import EventError
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.facts import Setup
 from hcloud.policy.registry import compose, rents_whole_servers, sizing_of
-from hcloud.readers.strategies import load_strategy
+from hcloud.policy.rules import Rules
+from hcloud.readers.strategies import AUTOSCALED, load_strategy
 from hcloud.sim.kernels.compiled import many_at_a_time
 from hcloud.store.files.lock import claim
 from hcloud.store.journals.events import decision_document, from_line, parse_event, to_line
@@ -57,7 +58,17 @@ def live_strategy(name: str) -> Strategy:
             f"{strategy.name}: a rule of sizing is for simulations; live jobs get the size that they ask for",
             hint="'hcloud size app.yaml' says what a target takes",
         )
+    if strategy.mechanism("monitoring").rule == AUTOSCALED:
+        raise UsageError(
+            f"--watching {AUTOSCALED} is for simulations; a live service runs on one server",
+            hint="--watching adjust-to-target gives it more of that server, or moves it",
+        )
     return strategy
+
+
+def live_rules(strategy: Strategy, large: int) -> Rules:
+    """The numbers of a strategy for live jobs: nobody divides the requests to a service among servers."""
+    return compose(strategy, large)._replace(most_servers=1)
 
 
 def make_setup(name: str, pool: int, market: StreamMarket, start: float | None = None) -> Setup:
@@ -73,9 +84,9 @@ def make_setup(name: str, pool: int, market: StreamMarket, start: float | None =
     return replace(made, start=start)
 
 
-def _compose(strategy: Strategy, large: int) -> Any:
+def _compose(strategy: Strategy, large: int) -> Rules:
     try:
-        return compose(strategy, large)
+        return live_rules(strategy, large)
     except ValueError as error:
         raise UsageError(f"{strategy.name}: {error}", hint="state the threshold as an absolute quality") from None
 

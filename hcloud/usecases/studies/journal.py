@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -135,6 +136,7 @@ class JournalReader:
         self._numbers = {slot: slot for slot in range(len(setup.reserve))}
         self._next = len(self._numbers)
         self._natures: dict[int, Ints] = {}
+        self._added: Counter[int] = Counter()
 
     def entries(self) -> Iterator[Entry]:
         """In order, and at last the time at which the record ends."""
@@ -223,7 +225,11 @@ class JournalReader:
 
     def _second(self, original: int, row: int, line: Line) -> Arrival:
         """A job comes as a second run of a piece of another one: as that did, and as it is known by now."""
-        first = self._arrival(original, line[5], (*line[:4], 0, *line[5:]))
+        first, ask = self._arrival(original, line[5], (*line[:3], 0, 0, *line[5:])), line[3]
+        if ask:
+            self._added[original] += 1
+            self._names[row] = f"{first.job}+{self._added[original]}"
+            first = replace(first, ask=ask)
         nature = self._nature(original).copy()
         self._natures[row], known = nature, tuple(nature.tolist())
         made = replace(first, job=self._names[row], submitted=None, pieces=1, after=None, copy_of=first.job)
@@ -253,7 +259,8 @@ def job_names(outcome: RunOutcome) -> list[str]:
 
 
 def _with_copies(outcome: RunOutcome, names: list[str]) -> list[str]:
-    """The names of jobs, and those of second runs of their pieces."""
+    """The names of jobs, and those of second runs of their pieces; servers that a service gets are counted as they
+    come."""
     second = column(outcome.world.watches, "twin")[len(names) :].tolist()
     return [*names, *(f"{names[-copy - 1]}+" for copy in second)]
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hcloud.model.target import GoalKind, JobTarget
+from hcloud.model.target import GoalKind, JobTarget, reached_share
 from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer
 from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
 from hcloud.views.escaped import Written
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal
 
 _NAMED = 5
+_MANY = 1e6
 _NUMBERS = frozenset({1, 2, 3, 4, 5, 6})
 
 
@@ -46,19 +47,23 @@ def headline(found: SizedApp) -> str:
     answer = found.sized.cheapest
     if answer.met:
         return f"{name}: {_stated(target)} takes {_taken(answer, found)}{_price(answer, found)}."
-    share = answer.reached / found.sized.needed
+    share = reached_share(answer.reached / found.sized.needed)
     return (
-        f"{name}: no servers at hand reach {_stated(target)}. The best reachable is {share:.0%} of it, with"
+        f"{name}: no servers at hand reach {_stated(target)}. The best reachable is {share} of it, with"
         f" {_taken(answer, found)}{_price(answer, found)}."
     )
+
+
+def _counted(amount: float) -> str:
+    return f"{amount:,.0f}" if amount >= _MANY else f"{amount:,.6g}"
 
 
 def _stated(target: JobTarget) -> str:
     match target.kind:
         case GoalKind.SERVICE:
-            return f"{target.amount:,.6g} requests a second within {target.limit:g} ms"
+            return f"{_counted(target.amount)} requests a second within {target.limit:g} ms"
         case GoalKind.DEADLINE:
-            return f"{target.amount:,.6g} of work within {format_span(target.limit)}"
+            return f"{_counted(target.amount)} of work within {format_span(target.limit)}"
         case _:
             return f"{target.amount:.0%} of the best rate of one server"
 

@@ -23,6 +23,8 @@ _ADJUSTMENTS = {
     DecisionAction.ENLARGE: "more of server",
     DecisionAction.SHRINK: "less of server",
     DecisionAction.MOVE: "moved off server",
+    DecisionAction.ADD: "another server beside",
+    DecisionAction.DROP: "gave back server",
 }
 
 

@@ -45,6 +45,8 @@ _TO = {
     DecisionAction.MOVE: "away from",
     DecisionAction.ENLARGE: "more of",
     DecisionAction.SHRINK: "less of",
+    DecisionAction.ADD: "another server beside",
+    DecisionAction.DROP: "without",
 }
 
 

@@ -143,6 +143,8 @@ class _Watched(Part):
     begun_again: Annotated[Count, From("again")]
     ended_first: Annotated[Count, From("overtook")]
     seconds_gained: Annotated[Number, From("gained")]
+    servers_added: Annotated[Count, From("added")]
+    servers_given_back: Annotated[Count, From("dropped")]
 
 
 def _is_told(watching: WatchMeasures | None) -> bool:

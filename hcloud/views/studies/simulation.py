@@ -21,6 +21,7 @@ from hcloud.sim.setup.clustered.cluster_shop import OWN
 from hcloud.units import counted, format_figure
 from hcloud.views.lines import point
 from hcloud.views.studies.admission import admission_lines, admission_notes
+from hcloud.views.studies.many import same_for_all, strategies_in_lines
 from hcloud.views.studies.watching import watching_lines
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
@@ -75,35 +76,39 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         ("pool use, %", lambda m: 100 * m.use.utilisation, 1),
     ]
     lines += (*_sizing_lines(comparison), *_placement_lines(comparison), *admission_lines(comparison))
-    shown = {label for label, _, _ in lines}
-    lines += (line for line in watching_lines(comparison) if line[0] not in shown)
+    told = {label for label, _, _ in lines}
+    lines += (line for line in watching_lines(comparison) if line[0] not in told)
     names = ("", *(c.name for c in comparison.strategies))
     rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
     if any(c.refused_work for c in comparison.strategies):
         rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
-    told = [_front_told(c, comparison.strategies) for c in comparison.strategies]
-    rows.append(["Pareto-optimal", *told])
+    front = [_front_told(c, comparison.strategies) for c in comparison.strategies]
+    rows.append(["Pareto-optimal", *front])
     rows += _sized_rows(comparison)
     many = len(names) > _SIDE_BY_SIDE
-    order = sorted(range(len(told)), key=lambda at: -_judged(comparison.strategies[at], loads)) if many else []
-    terminal.show(_by_strategy(names, rows, order) if many else _side_by_side(names, rows), "")
+    order = sorted(range(len(front)), key=lambda at: -_judged(comparison.strategies[at], loads)) if many else []
+    shown = strategies_in_lines(names, rows, order, terminal.out.width) if many else [_side_by_side(names, rows)]
+    for table in shown:
+        terminal.show(table, "")
+    if many and (same := same_for_all(rows)):
+        terminal.show(point(f"the same for all: {same}"))
     several = len(comparison.seeds) > 1
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
     )
-    same = " at the same load" if len(loads) > 1 else ""
-    terminal.show(point(f"{about}; Pareto-optimal: no other strategy{same} is both cheaper and better"))
-    if NEARLY in told:
+    among = " at the same load" if len(loads) > 1 else ""
+    terminal.show(point(f"{about}; Pareto-optimal: no other strategy{among} is both cheaper and better"))
+    if NEARLY in front:
         terminal.show(
             point(
                 f"{NEARLY}: as cheap as a Pareto-optimal one, and {len(comparison.seeds)} seeds do not tell"
                 " the shares of jobs that kept 95% apart"
             )
         )
-    if many and not same:
+    if many and not among:
         terminal.show(point("sorted by the share of jobs that kept 95%"))
-    if not same:
+    if not among:
         _show_best(comparison, terminal)
     _show_checks(comparison, terminal)
     _notes(comparison, terminal)
@@ -128,12 +133,6 @@ def _front_told(one: ComparedStrategy, among: Sequence[ComparedStrategy]) -> str
     alike = (c for c in among if c.on_front and math.isclose(c.interval(dollars_per_hour).mean, dollars))
     apart = [Interval.of([kept_qos(f) - kept_qos(r) for f, r in zip(c.runs, one.runs, strict=True)]) for c in alike]
     return NEARLY if any(gap.mean <= gap.half for gap in apart) else ""
-
-
-def _by_strategy(names: Sequence[str], rows: Sequence[Sequence[str]], order: Sequence[int]) -> Figures:
-    """A line a strategy, where they are too many for a column each."""
-    lines = [[names[at + 1], *(row[at + 1] for row in rows)] for at in order]
-    return Figures(("", *(row[0] for row in rows)), lines, frozenset(range(1, len(rows) + 1)))
 
 
 def _sizing_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Callable[[Measures], float], int]]:

@@ -25,6 +25,9 @@ def watching_lines(comparison: StrategyComparison) -> Iterator[Line]:
     yield "waiting over run time, %", lambda m: 100 * m.admitted.waiting if m.admitted else math.nan, 2
     yield "got more", lambda m: _figure(m, "enlarged"), 0
     yield "got less", lambda m: _figure(m, "shrunk"), 0
+    if any(m is not None and m.added for m in firsts):
+        yield "servers added", lambda m: _figure(m, "added"), 0
+        yield "servers given back", lambda m: _figure(m, "dropped"), 0
     yield "moved", lambda m: _figure(m, "moved"), 0
     if any(m is not None and m.isolated for m in firsts):
         yield "moved for a neighbour", lambda m: _figure(m, "isolated"), 0

@@ -99,6 +99,7 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     **{f"sizing {name}": (f"HM+{name}",) for name in SIZINGS},
     "monitoring reclassify": ("HM+sampled", CROWDED_HYBRID, *PHASED),
     "monitoring adjust-to-target": ADJUSTED,
+    "monitoring autoscale": ("SR+requested+autoscale", "cloud.phases.share=0.9", "cloud.service.load=0.6"),
 }
 HARSH = "cloud.batch.sensitivity=100"
 """Who is pressed is several times as slow."""
@@ -273,6 +274,9 @@ OTHERWISE = {
     "monitoring.written_back_from": "1",
     "monitoring.stragglers": "hadoop",
     "monitoring.straggler_seconds": "3",
+    "monitoring.busy": "0.65",
+    "monitoring.idle": "0.1",
+    "monitoring.servers": "1",
 }
 """Another value for every key of a strategy."""
 

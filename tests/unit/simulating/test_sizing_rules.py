@@ -21,6 +21,7 @@ from hcloud.readers.workloads.entry import read_workload
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import tasks_of
 from hcloud.sim.setup.variation import parse_axis, varied_strategy
+from hcloud.usecases.live.decide import live_rules
 from hcloud.usecases.studies.simulation import Study, pool_for
 from hcloud.usecases.workloads.workload import convert
 
@@ -55,6 +56,14 @@ def test_a_target_takes_the_servers_of_the_walk(tmp_path: Path) -> None:
     ask, need = asks(jobs, "SR+profiled")
     assert sorted(ask) == [1_000, 4_000, 4_000]
     assert need == [round(given / sized.reached) for given in ask]
+
+
+def test_of_a_target_that_nobody_reaches_the_best_is_named(tmp_path: Path) -> None:
+    for qps, share in (("270", "40%"), ("900M", "less than 1%")):
+        *_, told = fit_targets(read(tmp_path, f"x,0,60,a,,qps={qps} tail_ms=10\n"), [NEED]).provenance.modelled
+        assert f"on 4 servers, the most at hand: {share} of the target; from" in told.rule
+    *_, just = fit_targets(read(tmp_path, "x,0,60,a,,qps=90 tail_ms=10\n"), [NEED]).provenance.modelled
+    assert "13 vCPUs on 4 servers; from" in just.rule
 
 
 def test_a_deadline_is_how_long_the_job_takes(tmp_path: Path) -> None:
@@ -135,6 +144,9 @@ def test_targets_are_converted_with_their_jobs(tmp_path: Path) -> None:
 def test_a_live_controller_gives_jobs_what_they_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decide", "--strategy", "SR+target", "--pool", "2", "--plain"]) == 64
     assert "SR+target: a rule of sizing is for simulations" in capsys.readouterr().err
+    assert run(["decide", "--strategy", "SR+autoscale", "--pool", "2", "--plain"]) == 64
+    assert "--watching autoscale is for simulations; a live service runs on one server" in capsys.readouterr().err
+    assert live_rules(load_strategy("SR+adjust-to-target"), 0).most_servers == 1
 
 
 def test_a_target_without_parts_is_no_size() -> None:

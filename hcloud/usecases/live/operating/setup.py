@@ -14,11 +14,11 @@ from hcloud.model.catalog import Provider
 from hcloud.model.running.job import JobOrder, in_pieces
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.mapping import MAP_RESERVED
-from hcloud.policy.registry import compose, rents_whole_servers
+from hcloud.policy.registry import rents_whole_servers
 from hcloud.readers.job_fields import Fits
 from hcloud.readers.strategies import load_strategy, with_watching
 from hcloud.units import counted
-from hcloud.usecases.live.decide import StreamMarket, live_strategy, make_setup
+from hcloud.usecases.live.decide import StreamMarket, live_rules, live_strategy, make_setup
 
 if TYPE_CHECKING:
     from hcloud.usecases.live.ground import LiveGround
@@ -97,7 +97,7 @@ def _own_machine(here: LiveGround, policy: Policy) -> Setup:
     large = max((at for at, n in enumerate(names) if fitting[n] > 1), default=0)
     strategy = live_strategy(policy.strategy or STRATEGY)
     reserves = strategy.follows("reserved")
-    rules = compose(strategy, large)
+    rules = live_rules(strategy, large)
     rents = rules.mapping != MAP_RESERVED
     usual = max(fitting[names[large]] // (2 if rents else 1), 1) if reserves else 0
     pool = usual if policy.pool is None else policy.pool
