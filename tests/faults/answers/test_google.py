@@ -320,7 +320,7 @@ _watching = [False]
 
 
 def _watch(event: str, args: tuple[object, ...]) -> None:
-    if _watching[0] and event in ("socket.connect", "socket.getaddrinfo"):
+    if _watching and _watching[0] and event in ("socket.connect", "socket.getaddrinfo"):
         _connected.append(args[1] if event == "socket.connect" else args[0])
 
 

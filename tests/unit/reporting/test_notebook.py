@@ -190,6 +190,8 @@ RENAMED = {
 }  # fmt: skip
 SHOWING = {"ctx", "output", "json_", "out", "picture", "journal", "frontier", "detailed_exitcode", "step", "help"}
 """What a screen, a file or an exit code is asked for with."""
+IDLE = {"harvest", "util", "servers", "divisible"}
+"""Idle hours in simulations: the command alone has them, as docs/notebook.md says."""
 
 
 @pytest.mark.parametrize(
@@ -209,6 +211,7 @@ def test_keywords_are_the_flags(function: Callable[..., object], verb: list[str]
     names = {**RENAMED, **renamed}
     flags = {names.get(option.name, option.name) for option in command_of(verb).params} - SHOWING
     running = {"state"} if verb == ["plan"] else set()  # of a cloud, which is not asked
+    running |= IDLE if verb == ["simulate"] else set()
     own = {"kind"} if verb[0] == "report" else {"seeds"} if verb == ["simulate"] else set()
     assert set(signature(function).parameters) - own == flags - running
 

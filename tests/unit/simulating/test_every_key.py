@@ -130,6 +130,7 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "limits.lower_gain": PATIENT,
     "queueing.cold_start": ("HM", "reserved.load_quantile=0.2", "limits.hard=0.7"),
     "queueing.history": ("HM", "limits.soft_start=0.5", "limits.hard=0.6"),
+    **{f"monitoring.shard_{of}": (*ADJUSTED, "monitoring.servers=1") for of in ("mib", "seconds")},  # it moves
     "monitoring.isolate": ("SR+sampled", CROWDED, *PHASED),
     "monitoring.queue_first": ("SR+adjust-to-target", CROWDED, *PHASED),
     "monitoring.evict": ("SR+adjust-to-target", BEST_EFFORT, CROWDED, *PHASED),
