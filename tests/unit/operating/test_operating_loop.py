@@ -107,6 +107,16 @@ def decided(folder: Path) -> list[Decision]:
     return [d for path in paths for d in read_journal(path).decisions]
 
 
+@pytest.mark.slow
+def test_a_thousand_jobs_in_a_second(tmp_path: Path) -> None:
+    """All at once, to a reserve that has room for a part of them, and the controller killed while it takes them."""
+    many = [job(f"j{n}", cores=0.5, seconds=5.0 + n % 7, submit=n / 1000) for n in range(1_000)]
+    world = World.of(tmp_path / "j", many, "SR", 100)
+    world.kill_number = 3
+    world.run()
+    world.check(completed=1_000)
+
+
 def test_a_launch_whose_answer_is_lost_is_made_once(tmp_path: Path) -> None:
     plan = FaultPlan(rules=(FaultRule(on="launch", answer=FaultKind.DROPPED_AFTER, calls=(1, 3)),))
     world = World.of(tmp_path / "j", TWELVE, "OdF", 0, plan=plan)
