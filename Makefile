@@ -30,8 +30,9 @@ endef
 test: $(VENV)/.test  ## all checks and tests
 	$(call BESIDE_LINT,$(PYTEST))
 
+# Quick tests wait for nothing: a worker a core.
 check: $(VENV)/.test  ## linters and the quick tests, in about a minute
-	$(call BESIDE_LINT,$(PYTEST) -q tests/unit -m "not slow")
+	$(call BESIDE_LINT,$(BIN)/pytest -n auto --dist worksteal -q tests/unit -m "not slow")
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
