@@ -89,8 +89,11 @@ class OperatingDesk:
         self.unwritten.append(line)
 
     def happen(self, event: Event) -> list[Decision]:
-        """Let the controller decide about an event, and note both; of the passing of time only what it brings. Where an
-        instance was given back by what was due before, nothing more is told of it."""
+        """Let the controller decide about an event, and note both; of the passing of time only what it brings. That is
+        nothing before the first event that is noted: periods count from there. Where an instance was given back by what
+        was due before, nothing more is told of it."""
+        if isinstance(event, ClockTick) and math.isnan(self.session.now):
+            return []
         if isinstance(event, Lost | Interruption):
             self._keep_what_is_done(event)
         if isinstance(event, OfInstance) and self.session.next_due() <= event.at:

@@ -28,6 +28,7 @@ from hcloud.harvest.hosts import (
     free_memory,
     giving_way,
     host_for,
+    reserve_of,
     why_moves,
 )
 from hcloud.harvest.tasks.graphs import dag_of, largest_of, slip_of
@@ -187,6 +188,10 @@ class Harvester:
         if self._desk.stops:
             for job in self.ledger.open:
                 self.cancel(job.order.id, now)
+        elif self._desk.fold.asked:  # a drain: what runs ends, and nothing begins, not for the second time either
+            for job in self.ledger.open:
+                if job.on is None:
+                    self.cancel(job.order.id, now)
         if now - self._ticked >= self._rules.tick or now < self._ticked:
             self._ticked = now
             self._measure(now)
@@ -226,7 +231,11 @@ class Harvester:
     def _why(self, host: IdleHost) -> str:
         used = 0.0 if host.use is None else host.use * host.cores / VCPU
         if free_memory(host, self._rules, host.held_memory) >= 0:
-            return f"services use {used:.2f} of {host.cores / VCPU:g} vCPUs, and the reserve has to be whole"
+            held, kept = host.held_cores / VCPU, reserve_of(host.cores, self._rules) / VCPU
+            return (
+                f"services use {used:.2f} and batch {held:.2f} of {host.cores / VCPU:g} vCPUs, of which {kept:.2f} have"
+                " to stay free"
+            )
         return f"services asked for {host.asked_memory:,} of {host.memory:,} MiB"
 
     def _yield(self, job: HarvestRecord, why: str, now: float, use: float | None = None, held: float = 0.0) -> None:

@@ -4,11 +4,13 @@ by what the processes wrote themselves."""
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE, until
 
 from hcloud.cli import main
 from hcloud.control.operating.harvested import HarvestLedger
@@ -99,6 +101,23 @@ until grep -q calm ledger; do {told("beat", "$1")}; sleep {BEAT}; done
     assert {line["job"] for line in yielded} >= set(victims)
     assert all(line["use"] > 0.1 for line in yielded), "what the service used was measured"
     assert all(job.classes == ("periodic-2",) for job in judge_journal(here).jobs.values()), "by the history of api"
+
+
+@pytest.mark.slow
+def test_nothing_begins_after_a_drain(here: Path) -> None:
+    """There is memory for one batch job at a time; the second waits when the drain comes, and is not begun."""
+    Path("services.csv").write_text("id,kind,command,cores,memory\nweb,service,sleep 8,0.5,64Mi\n")
+    Path("batch.sh").write_text(f"{told('begin', '$1')}\nsleep 2\n")
+    rows = "".join(f"b{n},sh batch.sh b{n},0.1,450Mi,2\n" for n in range(2))
+    Path("batch.csv").write_text(f"id,command,cores,memory,expect\n{rows}")
+    words = ["operate", *RUN, "--harvest", "batch.csv", "--harvest-policy", "mine.yaml"]
+    running = subprocess.Popen([sys.executable, "-m", "hcloud", *words], stdout=subprocess.PIPE, text=True)
+    until(lambda: Path("ledger").exists() or running.poll() is not None)
+    assert main.run(["operate", "drain"]) == 0
+    out, _ = running.communicate(timeout=PATIENCE)
+    assert [(what, name) for what, name, _ in ledger()] == [("begin", "b0")]
+    assert "1 cancelled" in out, out
+    assert "none left standing" in out
 
 
 @pytest.mark.slow

@@ -107,6 +107,13 @@ def decided(folder: Path) -> list[Decision]:
     return [d for path in paths for d in read_journal(path).decisions]
 
 
+def test_time_that_passes_before_the_first_job_moves_no_period(tmp_path: Path) -> None:
+    """Periods count from the first event that is noted: who reads the journal knows of nothing before it."""
+    world = World.of(tmp_path / "j", [job(f"j{at:g}", seconds=60.0, submit=at) for at in (7.3, 12.0, 31.0)], "HM", 2)
+    world.run()
+    world.check(completed=3)  # it replays
+
+
 @pytest.mark.slow
 def test_a_thousand_jobs_in_a_second(tmp_path: Path) -> None:
     """All at once, to a reserve that has room for a part of them, and the controller killed while it takes them."""

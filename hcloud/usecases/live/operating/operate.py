@@ -205,13 +205,16 @@ def read_known(path: Path) -> JournalContents:
     try:
         return read_journal(path)
     except InputError as error:
-        hint = error.hint
-        with suppress(InputError):
-            if not hint and (live := read_header(path)[1]) is not None:
-                cloud = live.selection or live.cloud
-                gc = f"hcloud gc --cloud {cloud} --lineage {live.lineage} --delete"
-                hint = f"its machines keep running: restore a copy of the file, or terminate them with '{gc}'"
-        raise InputError(str(error), hint=hint) from error
+        raise InputError(str(error), hint=error.hint or _ends_its_machines(path)) from error
+
+
+def _ends_its_machines(path: Path) -> str:
+    """What to do about a journal that cannot be used; nothing where not even its first line says whose machines run."""
+    with suppress(InputError):
+        if (live := read_header(path)[1]) is not None:
+            gc = f"hcloud gc --cloud {live.selection or live.cloud} --lineage {live.lineage} --delete"
+            return f"its machines keep running: restore a copy of the file, or terminate them with '{gc}'"
+    return ""
 
 
 def _begin_anew(directory: Path) -> None:
@@ -284,7 +287,8 @@ def _session(
     told = known.decisions
     if tuple(decided[: len(told)]) != told:
         at = next((d.at for d, t in zip(decided, told, strict=False) if d != t), 0.0)
-        raise InputError(f"{directory / JOURNAL}: its decisions do not follow from its events, from {at!r} on")
+        said = f"{directory / JOURNAL}: its decisions do not follow from its events, from {at!r} on"
+        raise InputError(said, hint=_ends_its_machines(directory / JOURNAL))
     return session, "".join(to_line(decision_document(d)) for d in decided[len(told) :])
 
 
