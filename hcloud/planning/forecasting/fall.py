@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hcloud.planning.forecasting.forecast import WEEK
+from hcloud.planning.forecasting.forecast import DAY, WEEK
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Demand, Floats
 
-DAYS_A_WEEK = 7
 WORTH_A_WARNING = 1.5  # ours: how many times what it needs at last a demand needed at first
 
 
@@ -24,15 +23,17 @@ class DemandFall:
     share: float
 
 
-def fall_of(demand: Demand, below: float) -> DemandFall | None:
+def fall_of(demand: Demand, below: float, warm_up_seconds: int = 0) -> DemandFall | None:
     """The fall of a demand by whole weeks, counted from its end; None where the last week is at least the part
-    ``below`` of the mean of all of them, or where there are fewer than two.
+    ``below`` of the mean of all of them, or where there are fewer than two. The first ``warm_up_seconds`` are
+    left out.
 
     What is committed to is paid for after the trace. A mean over weeks that had more demand would commit to what is no
     longer there, and a trace that rises is only committed to less than it may come to need: so only falls count.
     """
     per_week = WEEK // demand.step_seconds
-    count = len(demand) // per_week if per_week else 0
+    kept = len(demand) - warm_up_seconds // demand.step_seconds
+    count = kept // per_week if per_week else 0
     if count < 2 or WEEK % demand.step_seconds:
         return None
     means = demand.cores[len(demand) - count * per_week :].reshape(count, per_week).mean(axis=1)
@@ -57,7 +58,7 @@ class LowerEnd:
 def ends_lower(cores: Floats, per_day: int) -> LowerEnd | None:
     """That a demand, in so many steps a day, needs much less in its last whole week than in its first one, or, where
     there is one alone, on its last day than a week before: a weekend is no fall."""
-    week = DAYS_A_WEEK * per_day
+    week = WEEK // DAY * per_day
     if len(cores) < week + per_day:
         return None
     weeks = len(cores) // week

@@ -7,33 +7,29 @@ from dataclasses import replace
 from hcloud.model.workload import Demand, Jobs, WindowRule
 from hcloud.planning.forecasting.fall import fall_of
 from hcloud.planning.forecasting.forecast import WEEK
-from hcloud.planning.forecasting.window import AskedWindow, demand_within, restricted, window_of
+from hcloud.planning.forecasting.window import AskedWindow, restricted
 from hcloud.readers.configuration.config import Loaded
-from hcloud.units import SECONDS_PER_HOUR, counted, format_span
+from hcloud.units import counted, format_span
 
 
-def since_it_fell(loaded: Loaded, workload: Jobs | Demand) -> tuple[Loaded, Jobs | Demand, tuple[str, ...]]:
+def since_it_fell(
+    loaded: Loaded, workload: Jobs | Demand, demand: Demand
+) -> tuple[Loaded, Jobs | Demand, tuple[str, ...]]:
     """The weeks of a workload since its demand fell, the configuration that asks for them, and what to say of it; all
     as it was where a window is asked for, or demand did not fall."""
-    if loaded.config.workload.window is not None:
-        return loaded, workload, ()
-    window, step = window_of(workload), SECONDS_PER_HOUR
-    if isinstance(workload, Demand):
-        step = max(step, workload.step_seconds)
     planning = loaded.config.planning
-    begin = min(window.start + planning.warm_up, window.end)
-    fall = fall_of(demand_within(workload, step, replace(window, start=begin)), planning.shrunk)
-    if fall is None:
+    fall = fall_of(demand, planning.shrunk, planning.warm_up)
+    if loaded.config.workload.window is not None or fall is None:
         return loaded, workload, ()
     seconds = fall.weeks * WEEK
     text = format_span(seconds)
     since = restricted(workload, AskedWindow(text, last=float(seconds)))
     section = loaded.config.workload.model_copy(update={"window": text})
     config = loaded.config.model_copy(update={"workload": section})
+    further = "; one week cannot show whether it falls further" if fall.weeks == 1 else ""
     said = (
         f"demand fell: the last {text} used {fall.share:.0%} of the mean of the {counted(fall.before, 'week')} before,"
-        f" so the plan is made from these {text} alone;"
-        " set planning.shrunk: 0 to plan from the whole trace"
+        f" so the plan is made from these {text} alone{further}. Set planning.shrunk: 0 to plan from the whole trace"
     )
     return replace(loaded, config=config), _as_fallen(since), (said,)
 

@@ -83,13 +83,13 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
     it was to be below."""
     if found.kept_qos is not None and found.kept_qos < qos:
         yield (
-            f"simulated, this fleet lets {found.kept_qos:.1%} of jobs keep 95% of their performance, and {qos:.0%} are"
-            " wanted (operation.qos): 'hcloud plan --strategy auto' looks for one that does"
+            f"simulated, {found.kept_qos:.1%} of jobs keep 95% of their performance on this fleet; operation.qos asks"
+            f" for {qos:.0%}. 'hcloud plan --strategy auto' looks for a fleet that reaches it"
         )
     if found.monthly is not None and found.monthly > plan.now.monthly:
         yield (
-            f"simulated, this fleet costs {format_money(found.monthly)} a month: its machines start, idle and wait for"
-            f" work. All on demand is {format_money(plan.now.monthly)} without any of that"
+            f"simulated, this fleet costs {format_money(found.monthly)} a month with starts and idle instances; all on"
+            f" demand is {format_money(plan.now.monthly)} by arithmetic, which counts neither"
         )
 
 

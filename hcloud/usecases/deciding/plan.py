@@ -79,11 +79,13 @@ def plan_for(
     allowed.
     """
     simulated, known = loaded.config.operation.strategy is not None, beside or Beside()
-    loaded, workload, fell = since_it_fell(loaded, without_gpu_jobs(read))
+    workload = without_gpu_jobs(read)
     book, notes = open_prices(loaded, now.date())
     check_regions(loaded, book)
     settings = loaded.config.settings()
     demand = planned_demand(workload, settings)
+    loaded, workload, fell = since_it_fell(loaded, workload, demand)
+    demand = planned_demand(workload, settings) if fell else demand
     running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
     owned = (*(_owned(section, book, now, settings.speed) for section in loaded.config.owned), *known.held)
