@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
+from hcloud.control.operating.harvested_story import HarvestStory
 from hcloud.control.sessions.decode import options
 from hcloud.model.running.decision import Decision, Entry, GoneOn
 from hcloud.model.running.event import (
@@ -26,6 +27,7 @@ from hcloud.model.workload import DATES_FROM
 from hcloud.store.journals.journal import LONGEST_LINE
 from hcloud.units import counted, counted_vcpus
 from hcloud.views.escaped import json_as_stored
+from hcloud.views.live.harvested import harvest_story_lines
 
 if TYPE_CHECKING:
     from hcloud.control.sessions.story import Story
@@ -79,9 +81,9 @@ def _tell(line: bytes, number: int, answer: Answer, terminal: Terminal) -> int:
     return 0
 
 
-def show_story(story: Story, terminal: Terminal) -> None:
+def show_story(story: Story | HarvestStory, terminal: Terminal) -> None:
     """The story of a job for people."""
-    terminal.show(*_lines(story))
+    terminal.show(*(harvest_story_lines(story, _time) if isinstance(story, HarvestStory) else _lines(story)))
 
 
 def _lines(story: Story) -> list[str]:
