@@ -206,14 +206,14 @@ def status(
     """Machines, queue and last decisions, read from the journal; asks no cloud."""
     from hcloud.live.clock import SystemClock
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.operating.looking import look
+    from hcloud.usecases.live.operating.looking import Onlooker
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, who_works
 
-    terminal, clock = session(ctx).terminal, SystemClock()
+    terminal, clock, onlooker = session(ctx).terminal, SystemClock(), Onlooker(which.place)
     with terminal.screen() if watch and not shown.is_document else nullcontext() as draw:
         while True:
-            found = look(which.place)
+            found = onlooker.look()
             if draw is None:
                 break
             seen = Moment(clock.now(), lines=terminal.lines)

@@ -70,11 +70,11 @@ def told(story: HarvestStory) -> list[str]:
 
 
 def test_a_job_that_waits_gives_way_and_ends() -> None:
-    waits = [HarvestTaken(0.0, ORDER), HarvestWaiting(6.0, "b0", "no room")]
+    waits: list[HarvestNote] = [HarvestTaken(0.0, ORDER), HarvestWaiting(6.0, "b0", "no room")]
     story, ledger = story_of("b0", *waits, HarvestTaken(1.0, JobOrder("b1", 1.0, ("true",), 1, 1)))
     assert "job b0 waits for idle capacity: no room" in list(harvested_lines(ledger))
     assert "State: waiting, no room" in told(story)
-    more = [
+    more: list[HarvestNote] = [
         HarvestBeginning(9.0, "b0", 1, 0, 0.1, 2.0),
         HarvestYielding(12.0, "b0", 1, 0, "services use it all"),
         HarvestOver(13.0, "b0", 1, Yielded.KILLED, 9.5, 12.5),
