@@ -44,7 +44,7 @@ def show_opened(opened: GoneOn, terminal: Terminal) -> None:
     if opened.torn:
         terminal.warn("the last line of the journal was incomplete and was dropped: send its event again")
     if opened.replayed:
-        terminal.note(f"{counted(opened.replayed, 'event')} replayed, the last at {opened.last!r}")
+        terminal.note(f"{counted(opened.replayed, 'event')} replayed, the last at {_time(opened.last)}")
     if opened.untold:
         terminal.write(json_as_stored(opened.untold))
         terminal.out.file.flush()
