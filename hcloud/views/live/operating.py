@@ -118,6 +118,7 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
         if len(machines) > len(chosen):
             shown.append(f"and {counted(len(machines) - len(chosen), 'machine')} more")
         shown += _whys(machines)
+    shown += _ending(fold)
     shown += _targets(fold)
     shown += _queue(fold, now)
     if fold.advised is not None:
@@ -224,6 +225,16 @@ def _without_empty(figures: Figures) -> Figures:
     rows = [[row[c] for c in kept] for row in figures.rows]
     numbers = frozenset(at for at, c in enumerate(kept) if c in figures.numbers)
     return Figures(tuple(figures.names[c] for c in kept), rows, numbers)
+
+
+def _ending(fold: Fold) -> Iterator[str]:
+    """Jobs that are to end and have not yet: they keep their place."""
+    ending = [job for job in fold.active.values() if job.on is not None and (job.is_over or job.leaving)]
+    for job in ending[:SHOWN_QUEUE]:
+        why = f"is {job.result}" if job.is_over else "is to start again elsewhere"
+        yield f"job {job.order.id} {why}, but has not stopped on machine {job.on} yet: it keeps its place"
+    if len(ending) > SHOWN_QUEUE:
+        yield f"and {counted(len(ending) - SHOWN_QUEUE, 'more job')} that did not stop yet"
 
 
 def _targets(fold: Fold) -> Iterator[Shown | Figures]:
