@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.control.operating.harvested_story import HarvestStory, harvest_story
 from hcloud.control.searching.brief import is_brief
 from hcloud.control.searching.candidates import has_capacity
@@ -16,6 +17,7 @@ from hcloud.control.state import OWN
 from hcloud.errors import InputError, UsageError
 from hcloud.model.running.decision import Considered, Decision
 from hcloud.model.running.event import Arrival, Event, EventError
+from hcloud.model.running.harvest_note import HarvestMoved
 from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.placing.placement import RESOURCES
@@ -39,7 +41,7 @@ def explain_job(path: Path, job: str) -> Story | HarvestStory:
         journal = read_whole(path)
         arrivals = _arrivals(journal, job)
     if not arrivals:
-        beside = fold_of(journal).harvested
+        beside = HarvestLedger() if journal.live is None else fold_of(journal).harvested
         if job in beside.graphs or job in beside.jobs:
             return harvest_story(job, beside, tuple(journal.lines))
         known = [*(e.job for e in journal.events if isinstance(e, Arrival)), *beside.graphs, *beside.jobs]
@@ -47,9 +49,11 @@ def explain_job(path: Path, job: str) -> Story | HarvestStory:
         names = ", ".join([*(pieces or known)[:NAMED], *(["..."] if len(pieces or known) > NAMED else [])])
         raise UsageError(f"{path}: no job {job} in it", hint=f"{'it was split' if pieces else 'jobs in it'}: {names}")
     try:
-        return _story(journal, arrivals[-1])
+        story = _story(journal, arrivals[-1])
     except EventError as error:
         raise InputError(f"{path}: the journal contains an impossible event: {error}") from None
+    story.moved = next((n.why for n in journal.lines if isinstance(n, HarvestMoved) and n.job == job), "")
+    return story
 
 
 def _arrivals(journal: JournalContents, job: str) -> list[int]:

@@ -94,6 +94,7 @@ def _lines(story: Story) -> list[str]:
     lines = [
         f"Job {job.job} under {story.setup.strategy}: came at {_time(job.at)} asking for {asked}"
         f"{', may be interrupted' if job.restartable else ''}",
+        *([f"  it left idle capacity: {story.moved}"] if story.moved else []),
         "",
         f"Decided: {_what(chosen)}",
         f"  because {chosen.why}{_by(chosen)}",
