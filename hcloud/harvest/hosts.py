@@ -75,11 +75,12 @@ def _scaled(rules: HarvestSet, *amounts: int) -> list[int]:
 
 def free_cores(host: IdleHost, rules: HarvestSet, held: int) -> int:
     """Thousandths of a vCPU that more containers may have beside those that hold so much; nothing while nobody knows
-    what the services use."""
+    what the services use. Services count with a unit at least: their next request needs it."""
     if host.use is None:
         return 0
     cores, reserve, holds = _scaled(rules, host.cores, reserve_of(host.cores, rules), held)
-    return math.floor(spare(cores, reserve, max(host.use, host.lately), holds) * rules.unit)
+    least = rules.unit * VCPU / host.cores if host.services else 0.0
+    return math.floor(spare(cores, reserve, max(host.use, host.lately, least), holds) * rules.unit)
 
 
 def free_memory(host: IdleHost, rules: HarvestSet, held: int) -> int:

@@ -81,7 +81,7 @@ class Turn:
 class Story:
     """One job in a journal: how it came, what was considered, how many servers were looked at and which of them were
     candidates or what filters left of them, what happened to it afterwards, whether it ended, and why it had left idle
-    capacity, if it did (``moved``)."""
+    capacity, if it did (``moved``), and what it waits for, where its machine is not there yet (``waits``)."""
 
     setup: Setup
     arrival: Arrival
@@ -97,6 +97,7 @@ class Story:
     ends: float = 0.0
     is_over: bool = False
     moved: str = ""
+    waits: str = ""
 
     @property
     def began(self) -> float | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.control.operating.harvested_story import HarvestStory, harvest_story
+from hcloud.control.operating.records import MachinePhase
 from hcloud.control.searching.brief import is_brief
 from hcloud.control.searching.candidates import has_capacity
 from hcloud.control.searching.filters import passes
@@ -52,8 +54,20 @@ def explain_job(path: Path, job: str) -> Story | HarvestStory:
         story = _story(journal, arrivals[-1])
     except EventError as error:
         raise InputError(f"{path}: the journal contains an impossible event: {error}") from None
+    if journal.live is not None and not story.is_over:
+        story.waits = _waits_for(fold_of(journal), job)
     story.moved = next((n.why for n in journal.lines if isinstance(n, HarvestMoved) and n.job == job), "")
     return story
+
+
+def _waits_for(fold: Fold, job: str) -> str:
+    """Why the machine that a job is placed on is not there yet; nothing where it is, or nobody said."""
+    record = fold.jobs.get(job)
+    if record is None or record.on is not None or record.instance is None:
+        return ""
+    machine = fold.machines[record.instance]
+    waits = machine.phase in (MachinePhase.WANTED, MachinePhase.ORDERED, MachinePhase.STARTING)
+    return f"machine {machine.instance} is {machine.phase}{f': {machine.why}' if machine.why else ''}" if waits else ""
 
 
 def _arrivals(journal: JournalContents, job: str) -> list[int]:

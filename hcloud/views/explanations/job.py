@@ -43,6 +43,7 @@ def explain_story(story: Story) -> Explanation:
         ExplanationLine("rejected", tuple(map(_missed, considered.refused)), weight=1),
         ExplanationLine("unless", tuple(map(_said, story.turns)), weight=2),
         ExplanationLine("adjusted", tuple(_adjusted(story)), weight=2),
+        ExplanationLine("waits", (story.waits,) if story.waits else (), weight=3),
         ExplanationLine("later", listed(_later(story)), weight=0),
     )
     return Explanation(f"why job {job.job} went where it went", _answer(story), lines)

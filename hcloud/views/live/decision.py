@@ -103,6 +103,7 @@ def _lines(story: Story) -> list[str]:
         lines += ["", "Refused:", *(f"  {line}" for line in options(considered.refused))]
     lines += ["", "Afterwards:"]
     lines += [f"  {_time(e.at)}  {_happened(e)}" for e in story.afterwards] or ["  nothing until the journal ends"]
+    lines += [f"  {story.waits}"] if story.waits else []
     return lines
 
 

@@ -11,6 +11,7 @@ import pytest
 from operating import World, closed_after, job
 
 from hcloud.control.operating.wanted import SpendingLimits
+from hcloud.control.sessions.story import Story
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating import crash_points
 from hcloud.live.operating.loop import OperatingLoop
@@ -20,6 +21,7 @@ from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
 from hcloud.store.journals.journal import read_journal
+from hcloud.usecases.deciding.explain_job import explain_job
 from hcloud.usecases.live.operating.operate import fold_of, kept_limits
 
 
@@ -187,17 +189,23 @@ def test_limits_hold_launches_back_and_say_why(tmp_path: Path) -> None:
     most = 0
     why: set[str] = set()
     told: list[tuple[int, str]] = []
+    waits: list[str] = []
 
     def watch(loop: OperatingLoop) -> bool:
         nonlocal most
         most = max(most, len(world.standing()))
-        told.extend((m.instance, m.why) for m in loop.newly_held())
+        for machine in loop.newly_held():
+            told.append((machine.instance, machine.why))
+            story = explain_job(world.path, next(iter(machine.jobs)))
+            assert isinstance(story, Story)
+            waits.append(story.waits)
         why.update(m.why for m in world.loop.fold.standing.values() if m.why)  # type: ignore[union-attr]
         return False
 
     world.run(until=watch)
     world.check(completed=12)
     assert most == 2
+    assert any(line.startswith("machine 2 is wanted: it would raise the cost") for line in waits)
     assert any(one == "it would raise the cost of machines to $0.3000/h, above the limit of $0.2000/h" for one in why)
     assert {one for _, one in told} == why, "a pipe is told, too"
     assert len(told) < 40, "and not at every pass"
