@@ -315,6 +315,12 @@ def test_a_stop_that_comes_while_the_controller_starts_ends_the_work(
     assert not left()
 
 
+def test_a_family_is_refused_where_there_are_none(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs({"a": (0, 0.1)})
+    assert main.run(["operate", *RUN, "--family", "m5"]) == 64
+    assert "machines of this computer have no families" in capsys.readouterr().err
+
+
 def test_a_reserve_beyond_the_limits_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Jobs would be placed on machines that may never be launched."""
     jobs({"a": (0, 0.1)})

@@ -60,6 +60,11 @@ def setup_for(here: LiveGround, policy: Policy) -> Setup:
     if policy.plan is not None:
         return _planned(here, policy, policy.plan)
     if here.is_local:
+        if policy.families:
+            raise UsageError(
+                f"--family {policy.families[0]}: machines of this computer have no families",
+                hint="leave it out; the types are small, medium and large",
+            )
         return _own_machine(here, policy)
     if policy.pool is None and live_strategy(policy.strategy or STRATEGY).follows("reserved"):
         raise UsageError("the number of reserved servers is missing", hint="--plan plan.json, or --pool N")
