@@ -58,6 +58,22 @@ def test_a_target_takes_the_servers_of_the_walk(tmp_path: Path) -> None:
     assert need == [round(given / sized.reached) for given in ask]
 
 
+def test_servers_that_a_service_gets_later_scale_out_as_it_was_measured(tmp_path: Path) -> None:
+    """Four do 3.6 times the work of one, and nothing is known of a fifth: it adds nothing. Stated as linear, each does
+    as much as the first."""
+    rows = "x,0,60,a,,qps=60 tail_ms=10\ny,0,60,a,,qps=60 tail_ms=10 scale_out=linear\nz,0,60,b,2,\n"
+    jobs = fit_targets(read(tmp_path, rows), [NEED])
+    measured, linear = (one for one in jobs.targets if one.parts)
+    three = float(np.exp(np.interp(np.log(3), np.log([1, 4]), np.log([10, 36])))) / 30
+    assert measured.beside[:4] == pytest.approx([1.0, 0.9 / three, 36 / 50 / three, 36 / 60 / three])
+    assert linear.beside == ()
+    tasks = tasks_of(jobs, load_cloud("paper"), load_strategy("SR"), LARGE, 0)
+    assert tasks.out is not None
+    assert tasks.together is not None
+    assert (tasks.together[tasks.out[tasks.job == 0], :2] == measured.beside[:2]).all()
+    assert (tasks.together[tasks.out[tasks.job > 0]] == 1.0).all()
+
+
 def test_of_a_target_that_nobody_reaches_the_best_is_named(tmp_path: Path) -> None:
     for qps, share in (("270", "40%"), ("900M", "less than 1%")):
         *_, told = fit_targets(read(tmp_path, f"x,0,60,a,,qps={qps} tail_ms=10\n"), [NEED]).provenance.modelled
