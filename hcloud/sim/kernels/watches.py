@@ -27,7 +27,7 @@ def size_by_row(w: SimulatedWorld, number: int) -> None:
     """A job came: it asks for what the row of its application says by now, if that was written anew since the run
     began. A piece of several asks for what it was told to, as the others do."""
     watch, job, c = w.watches[number], w.control.jobs[number], w.control
-    factor = w.written[watch.known]
+    factor = w.written[watch.known, 0]
     if factor == 1.0 or is_piece(job):
         return
     wanted = max(math.floor(watch.told * factor + 0.5), 1)
@@ -41,7 +41,7 @@ def size_by_row(w: SimulatedWorld, number: int) -> None:
 def write_back(w: SimulatedWorld, number: int, sized: int, now: float) -> None:
     """What a job was found to need is written into the row of its application, by which the next ones are sized, if it
     was ``sized`` otherwise before, and was off from when it began: one that changes later is in a phase. It is on one
-    reserved server: elsewhere neighbours may be the reason that nobody knows of."""
+    reserved server: elsewhere neighbours may be the reason that nobody knows of. Each job counts once."""
     watch, c = w.watches[number], w.control
     mine, job = c.watched[number], c.jobs[number]
     is_new = now - w.tasks[number].began <= SOON * c.rules.apart
@@ -51,7 +51,11 @@ def write_back(w: SimulatedWorld, number: int, sized: int, now: float) -> None:
     if place < 0 or c.servers[place].paid != OWN:
         return
     speed = c.speeds[job.platform, c.servers[place].kind] / FULL_SPEED
-    w.written[watch.known] = mine.sized * speed * (1.0 + c.rules.on_top) / watch.told
+    found = mine.sized * speed * (1.0 + c.rules.on_top) / watch.told
+    row = w.written[watch.known]
+    row[1] += 1.0
+    row[0] += (found - row[0]) / row[1]
+    watch.known = 0
 
 
 def begin_watching(w: SimulatedWorld, number: int, now: float) -> None:

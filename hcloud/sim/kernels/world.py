@@ -329,9 +329,9 @@ class SimulatedWorld(NamedTuple):
     [time, reserved vCPUs in use, queue, soft limit, instances by payment and type], ``heat`` [sample, reserved server]
     is the share of a server in use, ``active`` [payment, type]; ``phases`` of jobs, those of a job in order, and
     ``watches``, one for each job where any has phases or is watched. ``written`` [application] is by how much more jobs
-    take than its rows said, as it was measured; ``together`` [row, servers] the share of what as many more servers do
-    that they do beside the first; ``errors`` [job, resource] those of what is known of
-    jobs once they were measured on empty servers."""
+    take than its row said, in the mean of those that were measured, and how many these were; ``together`` [row,
+    servers] the share of what as many more servers do that they do beside the first; ``errors`` [job, resource] those
+    of what is known of jobs once they were measured on empty servers."""
 
     control: Control
     cloud: CloudParameters
@@ -351,7 +351,7 @@ class SimulatedWorld(NamedTuple):
     heat: Reals
     phases: Table[Phase]
     watches: Table[TaskWatch]
-    written: Annotated[Reals, 1]
+    written: Reals
     together: Reals
     errors: Ints
 

@@ -116,7 +116,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         np.zeros((setting.samples, setting.servers)),
         phase_table(tasks),
         watch_table(rows, copied, watched=rules.watching > 0),
-        np.ones(1 if tasks.app is None else int(tasks.app.max(initial=0)) + 1),
+        np.tile([1.0, 0.0], (1 if tasks.app is None else int(tasks.app.max(initial=0)) + 1, 1)),
         np.ones((1, 1)) if tasks.together is None else tasks.together,
         errors_anew(len(rows), setting.strategy, setting.seed),
     )

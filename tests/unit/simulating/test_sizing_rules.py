@@ -15,6 +15,7 @@ from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.model.workload import Jobs
 from hcloud.planning.forecasting.needs import ApplicationNeed, SizePoint
 from hcloud.planning.forecasting.target_jobs import check_sized, fit_targets
+from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy, with_sizing
 from hcloud.readers.workloads.entry import read_workload
@@ -157,12 +158,16 @@ def test_targets_are_converted_with_their_jobs(tmp_path: Path) -> None:
     assert (again.cores.tolist(), again.duration.tolist()) == (jobs.cores.tolist(), jobs.duration.tolist())
 
 
-def test_a_live_controller_gives_jobs_what_they_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_live_controller_gives_jobs_what_they_ask_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decide", "--strategy", "SR+target", "--pool", "2", "--plain"]) == 64
     assert "SR+target: a rule of sizing is for simulations" in capsys.readouterr().err
     assert run(["decide", "--strategy", "SR+autoscale", "--pool", "2", "--plain"]) == 64
     assert "--watching autoscale is for simulations; a live service runs on one server" in capsys.readouterr().err
     assert live_rules(load_strategy("SR+adjust-to-target"), 0).most_servers == 1
+    text = (bundled("policies") / "watchings" / "reactive.yaml").read_text(encoding="utf-8")
+    (tmp_path / "apart.yaml").write_text(text.replace("value: its-server", "value: empty-server"), encoding="utf-8")
+    assert run(["decide", "--strategy", f"SR+{tmp_path / 'apart.yaml'}", "--pool", "2", "--plain"]) == 64
+    assert "measured_on empty-server is for simulations" in capsys.readouterr().err
 
 
 def test_a_target_without_parts_is_no_size() -> None:
