@@ -294,6 +294,16 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     yield from harvested_lines(fold.harvested)
 
 
+def waits_for_end(fold: Fold, *, services_end: bool) -> str:
+    """What somebody waits for who asked for an end of the work, and which jobs do not end by themselves."""
+    waits = "waiting until all jobs have ended and all machines are terminated; Ctrl-C ends the wait, not the work"
+    services = [job.order.id for job in fold.active.values() if job.order.kind is JobKind.SERVICE]
+    if services_end or not services:
+        return waits
+    named = ", ".join(services[:SHOWN_SERVICES]) + (", ..." if len(services) > SHOWN_SERVICES else "")
+    return f"{waits}. Services do not end by themselves ({named}): 'hcloud operate cancel JOB' or 'stop' ends them"
+
+
 def compared_lines(found: CostComparison) -> Iterator[Shown | Figures]:
     """What the work cost beside what others would have cost for the same jobs."""
     if found.costs:
