@@ -16,7 +16,7 @@ import numpy as np
 
 from hcloud.policy.sizes.allocation import Allocation, Choices, allocate, by_quality, efficiency_of, together
 
-CASES, LARGER_CASES, SERVERS, TYPES = 1_000, 100, 10_000, 20
+CASES, LARGER_CASES, SERVERS, TYPES = 1_000, 20, 10_000, 20
 SMALL, LARGER = (3, 9), (30, 61)
 """From and below how many servers a pool of a case has."""
 SIZES = np.array([1.0, 2.0, 4.0, 8.0, 16.0])

@@ -94,7 +94,8 @@ def _of_few(choices: Choices, target: float, below: float) -> Allocation | None:
     needed = target / choices.efficiency[:servers]
     edge = needed - _EDGE * np.abs(needed)
     found = least_of_few(choices.available, choices.performance, choices.cost, edge, round(below, 9))
-    return None if found is None else _together(choices, found.rows, found.sizes, met=True)
+    is_less = found is not None and found.cost < below
+    return _together(choices, found.rows, found.sizes, met=True) if found is not None and is_less else None
 
 
 def by_quality(choices: Choices, target: float) -> Allocation:

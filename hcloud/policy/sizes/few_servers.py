@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from hcloud.policy.records import Ints, Reals
 
-FEW, FEW_THERE = 6, 24
+FEW, FEW_THERE = 6, 64
 """Ours: servers up to which an answer is exact; where no more than that are at hand, any is."""
-_DIGITS, _SAME = 9, 1e-9
+_STEPS = 1024
+"""Ours: costs are told apart by so many steps of the least: the GiB of sizes with as many vCPUs are not, which would
+make thousands of combinations of a dozen."""
+_DIGITS = 9
 """Costs that are the same to so many digits are the same."""
 
 
@@ -45,7 +48,9 @@ def least_of_few(
     """The cheapest combination that does what is ``needed`` of 1, 2, 3 ... servers and costs less than ``below``, of
     equal ones that of the fewest; None where there is none."""
     rows = _candidates(available, performance, len(needed))
-    worth = (performance[rows] / cost).max(axis=1, initial=0.0)
+    least_step = float(cost.min()) / _STEPS
+    whole, below = np.round(cost / least_step) * least_step, below - least_step / 2
+    worth = (performance[rows] / whole).max(axis=1, initial=0.0)
     order = np.argsort(-worth, kind="stable")
     rows, worth = rows[order], np.append(worth[order], 0.0)
     nothing, zero = np.zeros(1, np.int64), np.zeros(1)
@@ -54,23 +59,22 @@ def least_of_few(
     for at, row in enumerate(rows.tolist(), 1):
         if not len(steps[-1].servers):
             return None
-        made = _with(steps[-1], performance[row], cost, len(needed))
+        made = _with(steps[-1], performance[row], whole, len(needed))
         missing = np.maximum(least[made.servers] - made.done, 0.0)
         dear = np.divide(missing, worth[at], out=np.where(missing > 0, np.inf, 0.0), where=worth[at] > 0)
-        steps.append(_unbeaten(made, made.cost + dear < below - _SAME))
+        steps.append(_unbeaten(made, made.cost + dear < below))
     last = steps[-1]
     enough = np.flatnonzero((last.servers > 0) & (last.done >= np.append(np.inf, needed)[last.servers]))
     if not len(enough):
         return None
     at = int(enough[np.lexsort((last.servers[enough], last.cost[enough]))[0]])
-    told = float(last.cost[at])
     taken = []
     for row, step in zip(rows[::-1].tolist(), steps[:0:-1], strict=True):
         if step.size[at] >= 0:
             taken.append((row, int(step.size[at])))
         at = int(step.of[at])
     found = np.array(taken, np.int64)
-    return FewServers(found[:, 0], found[:, 1], told)
+    return FewServers(found[:, 0], found[:, 1], float(cost[found[:, 1]].sum()))
 
 
 def _candidates(available: Ints, performance: NDArray[np.float64], most: int) -> Ints:
