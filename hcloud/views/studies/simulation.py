@@ -18,7 +18,7 @@ from hcloud.sim.outcomes.comparison import (
 )
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.setup.clustered.cluster_shop import OWN
-from hcloud.units import counted, format_figure
+from hcloud.units import SECONDS_PER_HOUR, counted, format_figure
 from hcloud.views.lines import point
 from hcloud.views.studies.admission import admission_lines, admission_notes
 from hcloud.views.studies.many import same_for_all, strategies_in_lines
@@ -38,6 +38,9 @@ _SIDE_BY_SIDE = 7
 """Strategies have a line each where there are as many, so that a table is no wider than a screen."""
 NEARLY = "within ±"
 """Not Pareto-optimal by the means, but the seeds do not tell it from one that is."""
+_TOO_SHORT = (
+    "a window under one hour says nothing about weeks: most of its dollars an hour are starts and instances kept idle"
+)
 _NOT_PACKED = "these figures include starts and idle instances; those of 'hcloud plan' without a strategy do not"
 Row = tuple[str, Callable[["Measures"], str]]
 
@@ -46,7 +49,7 @@ def show_simulation(comparison: StrategyComparison, terminal: Terminal) -> None:
     """Every figure of one run of each strategy, strategies side by side."""
     terminal.show(_headline(comparison), "")
     runs = [c.runs[0] for c in comparison.strategies]
-    for title, rows in _sections():
+    for title, rows in _sections(short=_is_short(comparison)):
         names = (title, *(c.name for c in comparison.strategies))
         cells = [[label, *(cell(run) for run in runs)] for label, cell in rows]
         figures = Figures(names, cells, frozenset(range(1, len(names))))
@@ -102,8 +105,8 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     if NEARLY in front:
         terminal.show(
             point(
-                f"{NEARLY}: as cheap as a Pareto-optimal one, and {len(comparison.seeds)} seeds do not tell"
-                " the shares of jobs that kept 95% apart"
+                f"{NEARLY}: as cheap as a Pareto-optimal strategy, and {len(comparison.seeds)} seeds do not separate"
+                " their shares of jobs that kept 95%"
             )
         )
     if many and not among:
@@ -166,10 +169,10 @@ def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Call
     if any(p is not None and p.held is not None for p in firsts):
         yield "delayed at admission, %", lambda m: 100 * _held(m, "share"), 1
         yield "delay expected, s", lambda m: _held(m, "expected"), 3
-        yield "delay in truth, s", lambda m: _held(m, "took"), 3
+        yield "actual delay, s", lambda m: _held(m, "took"), 3
     if any(p is not None and p.audit is not None for p in firsts):
         yield "rank of choice, %", lambda m: 100 * _audited(m, "mean_rank"), 1
-        yield "ranks off the law", lambda m: _audited(m, "distance"), 3
+        yield "distance from the law", lambda m: _audited(m, "distance"), 3
 
 
 def _of_class(run: Measures, name: str) -> float:
@@ -202,10 +205,10 @@ def _sized_sentence(comparison: StrategyComparison) -> str | None:
         return None
     share = f"{100 * comparison.sized_for:g}% of jobs within 5% of their performance"
     if not found:
-        return f"No strategy keeps {share} with eight times its reserve."
+        return f"No strategy keeps {share}, even with eight times its reserve."
     (best, name), (worst, other) = min(found, key=_dollars), max(found, key=_dollars)
     without = [c.name for c in comparison.strategies if c.sized is None]
-    lacking = f" {' and '.join(without)} cannot with eight times the reserve." if without else ""
+    lacking = f" {' and '.join(without)} cannot, even with eight times the reserve." if without else ""
     if len(found) == 1:
         return f"To keep {share}, {name} needs {_capacity(best)}.{lacking}"
     if best.dollars == worst.dollars:
@@ -247,7 +250,13 @@ def _headline(comparison: StrategyComparison) -> str:
     )
 
 
-def _sections() -> Iterator[tuple[str, list[Row]]]:
+def _is_short(comparison: StrategyComparison) -> bool:
+    """Whether the window is too short to say what weeks of the same cost: starts and what is kept idle after it are
+    most of its cost, then."""
+    return comparison.window is not None and comparison.window.seconds < SECONDS_PER_HOUR
+
+
+def _sections(*, short: bool) -> Iterator[tuple[str, list[Row]]]:
     yield "batch jobs, % of isolation", _levels(lambda m: m.service.batch, 100, 1)
     yield "services, tail x isolation", _levels(lambda m: m.service.tail, 1, 2)
     waiting: list[Row] = [
@@ -261,7 +270,7 @@ def _sections() -> Iterator[tuple[str, list[Row]]]:
     yield "seconds", waiting
     use: list[Row] = [
         ("servers reserved", lambda m: f"{m.pool}"),
-        ("their utilisation", lambda m: _share(m.use.utilisation)),
+        ("reserve utilisation", lambda m: _share(m.use.utilisation)),
         ("jobs that kept 95%", lambda m: _share(m.service.kept_qos)),
         ("instances launched", lambda m: f"{m.use.spin_ups:,}"),
         ("jobs on a used instance", lambda m: f"{m.use.reuses:,}"),
@@ -273,11 +282,11 @@ def _sections() -> Iterator[tuple[str, list[Row]]]:
     yield "capacity", use
     money: list[Row] = [
         ("reserved", lambda m: _cents(m.cost.reserved)),
-        ("of it unused", lambda m: _cents(m.cost.unused)),
+        ("reserved, unused", lambda m: _cents(m.cost.unused)),
         ("rented", lambda m: _cents(m.cost.rented)),
-        ("an hour of work", lambda m: _cents(m.cost.per_ideal_hour)),
-        ("an hour of its own run", lambda m: _cents(m.cost.per_hour)),
-        *((counted(weeks, "week") + ", prepaid terms", _after(weeks)) for weeks in WEEKS),
+        ("per hour of work", lambda m: _cents(m.cost.per_ideal_hour)),
+        ("per hour of the run", lambda m: _cents(m.cost.per_hour)),
+        *((counted(weeks, "week") + ", prepaid terms", _after(weeks)) for weeks in (() if short else WEEKS)),
     ]
     yield "dollars", money
 
@@ -355,20 +364,23 @@ def _faults(faults: RunFaults) -> str:
     return ", ".join(words for count, words in told if count)
 
 
-def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
+def _of_window(comparison: StrategyComparison) -> Iterator[str]:
     if comparison.window is not None:
-        said = f"dollars and use are of the window: {window_line(comparison.window)}"
-        terminal.show(point(said))
-    terminal.show(point(_NOT_PACKED))
-    for said in comparison.assumed:
+        yield f"dollars and use are of the window: {window_line(comparison.window)}"
+    if _is_short(comparison):
+        yield _TOO_SHORT
+
+
+def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
+    for said in (*_of_window(comparison), _NOT_PACKED, *comparison.assumed):
         terminal.show(point(said))
     first: ComparedStrategy = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
     pieces = first.runs[0].jobs - (comparison.jobs - sum(first.first.left_out.values()))
     if pieces > 0:
-        why = "they run on several servers, by what they state or by their target, or fit no type and may be split"
-        terminal.note(f"jobs run in {counted(pieces, 'piece')} more than there are jobs: {why}")
+        why = "some jobs run on several servers (as stated or for their target), or fit no type and are divisible"
+        terminal.note(f"{counted(pieces, 'piece')} more than jobs: {why}")
     for compared in comparison.strategies:
         run = compared.runs[0]
         if lost := run.use.refused + compared.dropped.jobs:
@@ -388,6 +400,6 @@ def _of_placement(run: Measures) -> Iterator[str]:
     if run.placed is None:
         return
     if run.placed.draws_all:
-        yield "as many candidates as vCPUs are reserved: it looks at every server"
+        yield "it looks at every server, because it draws as many candidates as there are reserved vCPUs"
     if run.placed.audit is not None and run.placed.audit.reading == "value":
-        yield "a rank is where a server's quality lies between the worst and the best (placement.reading: value)"
+        yield "ranks are qualities, scaled from the worst to the best server (placement.reading: value)"

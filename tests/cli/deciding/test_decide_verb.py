@@ -156,7 +156,7 @@ def test_state_is_kept_across_restarts(feed: Feed, tmp_path: Path) -> None:
     assert code == 1
     assert told == []
     assert "1 event replayed, the last at 0 s" in said
-    assert "job a has come before" in said
+    assert "job a has arrived already" in said
     code, told, said = feed([{**ARRIVAL, "at": 10}], *journal, *PLAIN)  # the journal knows strategy and pool
     assert (code, [d["place"] for d in told]) == (0, ["reserved server 0"])
     assert "2 events replayed, the last at 9 s" in said
