@@ -16,7 +16,8 @@ JOBS = "submit,duration,cores,memory,kind\n"
 
 def write_jobs(path: Path, rows: int = 60, apart: int = 7) -> Path:
     lines = [
-        f"{i * apart},{90 + 13 * (i % 5)},{(1, 2, 1, 4)[i % 4]},{(2, 4, 3, 8)[i % 4]},{KINDS[i % 4]}\n" for i in range(rows)
+        f"{i * apart},{90 + 13 * (i % 5)},{(1, 2, 1, 4)[i % 4]},{(2, 4, 3, 8)[i % 4]},{KINDS[i % 4]}\n"
+        for i in range(rows)
     ]
     path.write_text(JOBS + "".join(lines))
     return path
