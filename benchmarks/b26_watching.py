@@ -2,6 +2,8 @@
 
 ``python -m benchmarks.b26_watching`` prints a line each, after one on the machine and the date. Every run is a process
 of its own, with all that a user waits for but for compiling: processor seconds, and the memory that it held at most.
+The last lines say
+whether compiled kernels and plain Python write the same bytes there: no test compiles those of watched runs.
 What sizing a target takes is measured in ``benchmarks.b22_size``, admission by classes in ``benchmarks.b25_queues``.
 """
 
@@ -14,7 +16,15 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hcloud.sim.kernels.compiled import CLASSED, ENGINE, made
+import numpy as np
+
+from hcloud.readers.configuration.config import load_config
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.kernels.compiled import CLASSED, ENGINE, SIMULATE, compiled, made, plain
+from hcloud.sim.kernels.objects import as_objects, write_back
+from hcloud.sim.setup.build import build, usual_capacity
+from hcloud.usecases.studies.simulation import SimulationRequest, open_study, setting_for, tasks_for
+from hcloud.usecases.workloads.sources import Flags, with_flags
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS = (
@@ -23,6 +33,7 @@ RUNS = (
     ("quasar-200", "paragon"),
 )
 WAYS = ("off", "reactive", "adjust-to-target")
+SAME = ("SR+target+paragon+adjust-to-target", "SR+paragon+multi-class+sampled")
 WANTED_SECONDS, WANTED_MIB = 10.0, 1024.0
 
 
@@ -52,6 +63,24 @@ def run(scenario: str, placement: str, watching: str) -> tuple[float, float, dic
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, found
 
 
+def differing(strategy: str) -> list[str]:
+    """The tables in which a compiled run of all kinds of jobs differs from one in plain Python."""
+    loaded = with_flags(load_config(None), Flags(workload="scenario:quasar-200"))
+    study = open_study(loaded, SimulationRequest(), datetime.now(UTC).date())
+    chosen = load_strategy(strategy)
+    setting, tasks = setting_for(study, chosen), tasks_for(study, chosen)
+    worlds = [build(setting, tasks, usual_capacity(len(tasks), setting.servers, journal=True)) for _ in range(2)]
+    compiled(CLASSED)[SIMULATE](worlds[0], len(tasks) + 1)
+    objects = as_objects(worlds[1])
+    plain()[SIMULATE](objects, len(tasks) + 1)
+    write_back(objects, worlds[1])
+    one, other = ({**w._asdict(), **{f"control.{k}": v for k, v in w.control._asdict().items()}} for w in worlds)
+    same = {
+        name: np.asarray(one[name]).tobytes() == np.asarray(other[name]).tobytes() for name in one if name != "control"
+    }
+    return [name for name, is_same in same.items() if not is_same]
+
+
 def main() -> int:
     """Print every figure; 1 where one misses its bar."""
     for group in (ENGINE, CLASSED):
@@ -67,6 +96,10 @@ def main() -> int:
                 f" | limit {WANTED_SECONDS:.0f} s, {WANTED_MIB:,.0f} MiB",
                 flush=True,
             )
+    for strategy in SAME:
+        apart = differing(strategy)
+        met &= not apart
+        print(f"b26.same {strategy}: {', '.join(apart) or 'the same bytes'}", flush=True)
     return 0 if met else 1
 
 

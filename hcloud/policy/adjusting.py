@@ -28,9 +28,9 @@ _SAME = 1.1
 _NEARLY = 0.98
 """Ours: a server is given back where what is left is so much of what is needed; a sliver of one is not kept."""
 _MOST_TURNS = 20
-_SOON = 6.0
+SOON = 6.0
 """Ours: a size that turns out too small within so many times what steps are apart was so from the start."""
-_ENTRIES, _MOST_POINTS = 10, 99
+_ENTRIES, MOST_POINTS = 10, 99
 
 
 class Sighting:
@@ -196,7 +196,7 @@ def remember(rules: Rules, job: Watched, rate: float, step: tuple[int, int], now
     if way < 0:
         job.rated = max(rate / step[1], job.rated) if is_lately else rate / step[1]
     elif job.way < 0:  # later it is the load that has changed
-        job.short = step[1] if now - job.adjusted <= _SOON * rules.apart else 0
+        job.short = step[1] if now - job.adjusted <= SOON * rules.apart else 0
     job.way, job.adjusted = way, now
 
 
@@ -227,8 +227,8 @@ def refold(rules: Rules, nature: Ints, at: tuple[int, int], found: tuple[int, in
     if changed:
         factor = (found[0] + found[2] + 1) / (nature[one] + nature[two] + 1)
         for i in range(_ENTRIES):
-            caused = min(int(nature[i] * factor), _MOST_POINTS)
+            caused = min(int(nature[i] * factor), MOST_POINTS)
             tolerated = nature[_ENTRIES + i] - (caused - nature[i])
-            nature[i], nature[_ENTRIES + i] = caused, min(max(tolerated, 0), _MOST_POINTS)
+            nature[i], nature[_ENTRIES + i] = caused, min(max(tolerated, 0), MOST_POINTS)
     nature[one], nature[_ENTRIES + one], nature[two], nature[_ENTRIES + two] = found
     return changed

@@ -13,7 +13,7 @@ class FullServers(Rule, of="on_demand", name="full-servers"):
     headroom: float = number("share above what jobs ask for", 0, 10, "headroom")
 
 
-class SmallestFitting(Rule, of="on_demand", name="smallest-fitting"):
+class SmallestFitting(Rule, of="on_demand", name="smallest-fitting", fitted=1):
     """The smallest of these sizes that holds a job."""
 
     sizes_vcpus: tuple[float, ...] = counts("vCPU", 1, 1024)

@@ -22,6 +22,8 @@ class EnlargeThenReschedule(Rule, of="monitoring", name="enlarge-then-reschedule
 
 RECLASSIFY, ADJUST, AUTOSCALE = 1, 2, 3
 """How jobs are watched: for phases, and also to keep them at their targets; or services by how busy they are."""
+IN_PLACE, EMPTY_SERVER = "its-server", "empty-server"
+"""Where a job is measured anew."""
 _SAMPLES, _MOST_SAMPLES = "samples in a row", 10_000
 
 
@@ -43,6 +45,7 @@ class Reclassify(Rule, of="monitoring", name="reclassify", monitor=1, watching=R
     sampled_share: float = share("share of running jobs", "sampled_share")
     stragglers: str = choice(*WAYS, feeds="straggling")
     straggler_seconds: float = number(SECONDS, 0.1, DAY, "straggle_period")
+    measured_on: str = choice(IN_PLACE, EMPTY_SERVER, feeds="in_vitro", on=EMPTY_SERVER, default=IN_PLACE)
 
     def numbers(self, known: Known) -> dict[str, float]:
         return {**super().numbers(known), "straggling": WAYS.index(self.stragglers)}

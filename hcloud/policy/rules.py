@@ -134,6 +134,11 @@ class Rules(NamedTuple):
     learn_from: float = 0.0
     straggling: int = 0
     straggle_period: float = NEVER_SECONDS
+    fitted: int = 0
+    by_rows: int = 0
+    on_top: float = 0.0
+    in_vitro: int = 0
+    profiling: float = 0.0
 
     @property
     def is_gated(self) -> bool:

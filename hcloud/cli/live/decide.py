@@ -20,7 +20,8 @@ EPILOG = (
     " submitted, true_vector, tolerates, true_tolerates, movable), completion (job, performance, tail), failed "
     "(job, code), cancelled (job), below-qos (job, performance), progress (job, share), latency (job, p99 in ms), "
     "reclassified (job, estimate: ten numbers 0..99, performance), ready (instance, spin_up), interruption "
-    "(instance), launch-failed (instance, why, until), lost (instance, unbegun: jobs), closing (instance, over), "
+    "(instance), launch-failed (instance, why, until), lost (instance, unbegun: jobs), closing (instance, over, "
+    "measures: job), "
     "quality (instance, score), sample (instance, contention: ten numbers 0..99), pool (size), clock. Times are "
     "seconds and never fall; a clock event fires what is due."
 )

@@ -13,7 +13,7 @@ from hcloud.control.operating.results import Results
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction, finite
-from hcloud.model.running.event import Cancelled, Completion, Event, Failed, Latency, LaunchFailed, Quality
+from hcloud.model.running.event import BelowQos, Cancelled, Completion, Event, Failed, Latency, LaunchFailed, Quality
 from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import (
@@ -147,7 +147,7 @@ class Fold:
         job = self.jobs.get(name)
         if job is None:
             return
-        job.decision = decision
+        job.decision, job.best, job.vain = decision, None, 0
         if decision.action is DecisionAction.QUEUE:
             self._leave_machine(job)
             self.queue[name] = None
@@ -267,10 +267,11 @@ class Fold:
 
     @_note.register
     def _(self, entry: Latency) -> None:
-        job = self.jobs[entry.job]
-        if job.order.target is not None:
-            job.looks, job.p99 = job.looks + 1, entry.p99
-            job.kept_looks += job.order.target.kept_at(entry.p99)
+        self.jobs[entry.job].saw(entry.p99)
+
+    @_note.register
+    def _(self, entry: BelowQos) -> None:
+        self.jobs[entry.job].vain += 1  # until something is decided
 
     @_note.register
     def _(self, entry: Completion) -> None:

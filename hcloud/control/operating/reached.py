@@ -3,6 +3,10 @@ tell of it."""
 
 from __future__ import annotations
 
+from hcloud.control.operating.records import JobRecord
+
+_IN_VAIN = 2
+"""Ours: a service that was below its target as often in a row, with nothing that helps, cannot reach it."""
 _LEAST_USE = 0.02
 """Ours: a service that uses less of what it has is told by the clock of processors too roughly."""
 _LEAST = 0.5
@@ -26,3 +30,16 @@ def rate_of(target: float, p99: float, used: float | None, cores: float) -> floa
     if p99 > target:
         return max(min(rate, target / p99), _LEAST)
     return min(max(rate, 1.0), _MOST)
+
+
+def unreachable(job: JobRecord) -> str | None:
+    """That nothing at hand lets a service keep its target, with the best that it reached; None where something was
+    done for it lately, or need not be."""
+    if job.order.target is None or job.best is None or job.vain < _IN_VAIN:
+        return None
+    target = f"{job.order.target.milliseconds:,.10g} ms"
+    return (
+        f"{job.order.id} cannot keep {target} on any server at hand. Its best is {job.best:,.1f} ms with"
+        f" {job.cores / 1000:g} vCPU, all that is free for it; it goes on there."
+        " State a longer latency, or reserve larger servers"
+    )

@@ -76,7 +76,8 @@ class JobRecord:
     did its work: a piece keeps its place until the other pieces of its job did theirs. ``result`` says
     how it ended: completed, failed, cancelled, lost, refused. ``kept_looks`` is the sum of the shares of its target
     that a service kept at so many ``looks``, the last of which found it at ``p99`` milliseconds; ``sized`` thousandths
-    of a vCPU are what it was given since it began (None: nothing else than it asks for)."""
+    of a vCPU are what it was given since it began (None: nothing else than it asks for). Since the last decision about
+    it, it was below its target in ``vain`` so often, and at ``best`` at so many milliseconds."""
 
     order: JobOrder
     came: float
@@ -96,6 +97,22 @@ class JobRecord:
     kept_looks: float = 0.0
     p99: float | None = None
     sized: int | None = None
+    best: float | None = None
+    vain: int = 0
+
+    def saw(self, p99: float) -> None:
+        """Its latency was measured."""
+        if self.order.target is None:
+            return
+        self.looks, self.p99 = self.looks + 1, p99
+        self.kept_looks += self.order.target.kept_at(p99)
+        self.best = p99 if self.best is None else min(self.best, p99)
+        self.vain = 0 if p99 <= self.order.target.milliseconds else self.vain
+
+    @property
+    def cores(self) -> int:
+        """Thousandths of a vCPU that it has, or asks for."""
+        return self.sized or self.order.cores
 
     @property
     def reached(self) -> float | None:

@@ -7,6 +7,7 @@ from hcloud.control.searching.search import find, find_idle
 from hcloud.control.servers.tenancy import close_server, open_server, seat
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, Control, Job
 from hcloud.policy.codes import LARGE, LAUNCH, NO_SPOT, ON_DEMAND, PLACE, RELEASE, SPOT
+from hcloud.policy.mapping import MAP_RESERVED
 
 
 def command(c: Control, what: int, job: int, server: int, reason: tuple[int, int, float]) -> None:
@@ -18,6 +19,25 @@ def command(c: Control, what: int, job: int, server: int, reason: tuple[int, int
     order.what, order.job, order.server = what, job, server
     order.action, order.reason, order.margin = reason
     c.desk.commands += 1
+
+
+def rented_as(c: Control, number: int, ask: int) -> int:
+    """The type that a job is rented which asks for so much: the large one where servers are rented whole, else the
+    smallest that holds it, or the one that stands for the reserve; -1: none holds so much."""
+    job, large = c.jobs[number], c.rules.large
+    if c.rules.mapping == MAP_RESERVED:
+        return job.kind if ask <= job.ask or _holds(c, job, large, ask) else -1
+    if c.rules.fitted == 0 and _holds(c, job, large, ask):
+        return int(large)
+    for kind in range(len(c.kinds)):
+        if _holds(c, job, kind, ask):
+            return kind
+    return -1
+
+
+def _holds(c: Control, job: Job, kind: int, ask: int) -> bool:
+    its = c.kinds[kind]
+    return ask <= its.cores and job.memory <= its.memory and may_run_on(c, job, kind)
 
 
 def release(c: Control, place: int, reason: int, now: float) -> None:

@@ -191,11 +191,13 @@ class Lost:
 @dataclass(frozen=True, slots=True)
 class Closing:
     """The cloud of an instance is going to take it away or to work on what it runs on, or its node drains: no job is
-    placed there from now on, those that are there go on. ``over``: that is not so any more."""
+    placed there from now on, those that are there go on. ``over``: that is not so any more. Or it is empty, and
+    ``measures`` a running job."""
 
     at: float
     instance: int
     over: bool = False
+    measures: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ from hcloud.policy.sizes.allocation import Allocation, Choices, allocate, by_qua
 
 MOST_SERVERS = 10_000
 """Servers that one application may be given (ours)."""
+MOST_BESIDE = 100
+"""Servers that a running service may have."""
 MEMORY_WEIGHT = 1e-6
 """vCPUs that a GiB counts as, so that of sizes with equal vCPUs that with less memory is taken."""
 _SAME = 1e-9
@@ -134,18 +136,30 @@ def size_anywhere(target: JobTarget, need: ApplicationNeed) -> TargetedSize | No
     if not need.sizes:
         return None
     here = replace(need, types={})
-    parts = [ServerShare(p.vcpus, p.gib) for p in need.sizes]
+    sizes = [ServerShare(p.vcpus, p.gib) for p in need.sizes]
     if target.kind is GoalKind.NONE:
-        return TargetedSize(target, (min(parts),))
-    order = sorted(range(len(parts)), key=lambda at: (parts[at], at))
+        return TargetedSize(target, (min(sizes),))
+    order = sorted(range(len(sizes)), key=lambda at: (sizes[at], at))
     efficiency = _efficiency(target, here, MOST_SERVERS)
     performance = np.array([[need.sizes[at].performance for at in order]])
-    parts = [parts[at] for at in order]
-    cost = np.array([part.vcpus + MEMORY_WEIGHT * part.gib for part in parts])
+    sizes = [sizes[at] for at in order]
+    cost = np.array([size.vcpus + MEMORY_WEIGHT * size.gib for size in sizes])
     choices = Choices(np.array([len(efficiency)]), performance, cost, efficiency)
-    found = _sized(target, here, _Offered(choices, [need.app], [[""]], parts), {})
+    found = _sized(target, here, _Offered(choices, [need.app], [[""]], sizes), {})
     answer = found.cheapest
-    return TargetedSize(target, tuple(server.part for server in answer.servers), answer.reached / found.needed)
+    parts = tuple(server.part for server in answer.servers)
+    is_measured = not target.linear and len(need.nodes) > 1 and len(efficiency) > 1
+    beside = _beside(efficiency, len(parts)) if is_measured else ()
+    return TargetedSize(target, parts, answer.reached / found.needed, beside)
+
+
+def _beside(efficiency: Reals, servers: int) -> tuple[float, ...]:
+    """The efficiency of so many servers, and of more, over that of so many. Beyond those that are known of, none does
+    anything more."""
+    counts = servers + np.arange(MOST_BESIDE)
+    known = np.minimum(counts, len(efficiency))
+    shares = efficiency[known - 1] * known / counts
+    return tuple((shares / shares[0]).tolist())
 
 
 def needed_rate(target: JobTarget, need: ApplicationNeed) -> float:

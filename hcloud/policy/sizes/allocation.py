@@ -2,9 +2,9 @@
 
 Servers are ranked by what one of them does for the job; the walk goes down the ranking until together they do enough,
 and the last one is given no more than it takes. One walk is made for each largest size that a server may be given, so
-that many small shares are compared with few large ones; the whole answer that takes least wins. No walk depends on the
-target, which is why a higher target never takes less, and why no server of the answer can be spared
-(docs/decisions/0050).
+that many small shares are compared with few large ones; the whole answer that takes least wins, and answers of few
+servers are exact. No candidate depends on the target, which is why a higher target never takes less, and why no server
+of the answer can be spared (docs/decisions/0050, 0096).
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.policy.records import Ints, Reals
+from hcloud.policy.sizes.few_servers import FEW, FEW_THERE, least_of_few
 
 _EDGE = 1e-9
 """Performance that is lower than the target by no more than this share reaches it: sums are not exact."""
 
 
 _UNREACHABLE = 1e300
-_FEW_ROWS, _FEW_SIZES = 64, 32
-"""In pools up to these prefixes are also tried with two servers more: in larger ones a share matters less."""
 _RESIZED = 64
 """Prefixes up to this length are also tried with one server at another size: in longer ones a share matters less."""
 
@@ -74,12 +73,29 @@ def together(performance: Reals, efficiency: Reals) -> float:
 
 
 def allocate(choices: Choices, target: float) -> Allocation:
-    """The cheapest answer of all walks; of equal ones that with the fewest servers. Where none reaches the target, the
-    most that can be reached."""
+    """The cheapest answer of all walks, or one of few servers; of equal ones that with the fewest servers. Where none
+    reaches the target, the most that can be reached."""
     found = [one for cap in range(len(choices.cost)) if (one := _walked(choices, cap, target)).met]
     if not found:
         return _most(choices)
-    return min(found, key=lambda one: (round(one.cost, 9), len(one.rows)))
+    best = min(found, key=lambda one: (round(one.cost, 9), len(one.rows)))
+    return _of_few(choices, target, best.cost) or best
+
+
+def _of_few(choices: Choices, target: float, below: float) -> Allocation | None:
+    """The least allocation of few servers, if that costs less."""
+    there = int(choices.available.sum())
+    servers = min(there if there <= FEW_THERE else FEW, len(choices.efficiency))
+    best = choices.performance.max(axis=1)
+    order = np.argpartition(-best, servers - 1)[:servers] if servers < len(best) else np.arange(len(best))
+    most = together(np.repeat(best[order], np.minimum(choices.available[order], servers)), choices.efficiency[:servers])
+    if not _reaches(most, target):
+        return None
+    needed = target / choices.efficiency[:servers]
+    edge = needed - _EDGE * np.abs(needed)
+    found = least_of_few(choices.available, choices.performance, choices.cost, edge, round(below, 9))
+    is_less = found is not None and found.cost < below
+    return _together(choices, found.rows, found.sizes, met=True) if found is not None and is_less else None
 
 
 def by_quality(choices: Choices, target: float) -> Allocation:
@@ -119,9 +135,9 @@ def _ranked(choices: Choices, cap: int, target: float) -> _Walk:
 
 
 def _walked(choices: Choices, cap: int, target: float) -> Allocation:
-    """The cheapest end of one walk: a prefix of its ranking alone, with one or two servers more, or one resized."""
+    """The cheapest end of one walk: a prefix of its ranking alone, with one server more, or one resized."""
     walk = _ranked(choices, cap, target)
-    ends = (_complete, _more, _two_more, _resized)
+    ends = (_complete, _more, _resized)
     found = [end for tried in ends for end in tried(choices, walk, target)]
     if not found:
         return Allocation(walk.rows[:0], walk.rows[:0], 0.0, 0.0, met=False)
@@ -167,42 +183,6 @@ def _more(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
         prefix, size = int(possible[end[0]]), end[1]
         able = _reaches(choices.performance[walk.rows[prefix:], size], needed[prefix])
         yield _End(end[2], prefix + 1, prefix, ((prefix + int(np.argmax(able)), size),))
-
-
-def _two_more(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:
-    """Prefixes that two servers from further down complete, each the best there is at its size."""
-    rows, sizes = choices.performance.shape
-    if rows > _FEW_ROWS or sizes > _FEW_SIZES:
-        return
-    most = 2 * float(choices.performance.max(initial=0.0))
-    for prefix in range(min(len(walk.done), len(choices.efficiency) - 1, len(walk.rows) - 1, _RESIZED)):
-        needed = target / choices.efficiency[prefix + 1] - walk.done[prefix]
-        if needed <= most:
-            yield from _best_two(choices, walk, prefix, float(needed))
-
-
-def _best_two(choices: Choices, walk: _Walk, prefix: int, needed: float) -> Iterator[_End]:
-    """The cheapest two sizes whose best servers beyond a prefix add what is needed."""
-    left = np.bincount(walk.rows[prefix:], minlength=len(choices.performance))
-    there = np.where(left[:, None] > 0, choices.performance, 0.0)
-    first = there.argmax(axis=0)
-    is_taken = (np.arange(len(left)) == first[:, None]) & (left < 2)
-    beside = np.where(is_taken[:, :, None], 0.0, there)
-    other = beside.argmax(axis=1)
-    done, second = there.max(axis=0), beside.max(axis=1)
-    cost = np.round(walk.cost[prefix] + choices.cost[:, None] + choices.cost, 9)
-    told = np.where(_reaches(done[:, None] + second, needed) & (second > 0), cost, np.inf)
-    one, two = divmod(int(np.argmin(told)), told.shape[1])
-    if np.isfinite(told[one, two]):
-        places = _places(walk.rows, prefix, (int(first[one]), int(other[one, two])))
-        yield _End(float(told[one, two]), prefix + 2, prefix, ((places[0], one), (places[1], two)))
-
-
-def _places(rows: Ints, prefix: int, wanted: tuple[int, int]) -> tuple[int, int]:
-    """Where two rows stand in a ranking beyond a prefix, at two places."""
-    one = prefix + int(np.argmax(rows[prefix:] == wanted[0]))
-    beyond = one + 1 if wanted[0] == wanted[1] else prefix
-    return one, beyond + int(np.argmax(rows[beyond:] == wanted[1]))
 
 
 def _resized(choices: Choices, walk: _Walk, target: float) -> Iterator[_End]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hcloud.policy.rule import DAY, SECONDS, Rule, count, number, share
+from hcloud.policy.rule import DAY, SECONDS, Known, Rule, count, number, share
 
 
 class Information(Rule):
@@ -21,6 +21,9 @@ class Information(Rule):
 
 class Profiled(Information, of="information", name="profiled", informed=1):
     """Jobs are profiled when first submitted, and classified."""
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        return {**super().numbers(known), "profiling": self.profiling_seconds + self.classification_seconds}
 
 
 class Requested(Information, of="information", name="requested"):

@@ -26,8 +26,8 @@ class ProfiledSizes(SizingRule, of="sizing", name="profiled"):
     """What jobs need, known without error."""
 
 
-class TargetSizes(SizingRule, of="sizing", name="target"):
+class TargetSizes(SizingRule, of="sizing", name="target", by_rows=1):
     """What the target of each job takes by the classified rows of its application, which err."""
 
     row_error: float = number("standard deviation of the logarithm", 0, 1)
-    headroom: float = number("share above what the target takes", 0, 10)
+    headroom: float = number("share above what the target takes", 0, 10, "on_top")

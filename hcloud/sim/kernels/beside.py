@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hcloud.control.ranks import ARRIVAL, CANCEL
+from hcloud.control.searching.renting import rented_as
 from hcloud.control.watching.copying import arrive_as_copy
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.moving import fill_copy
@@ -27,6 +28,7 @@ def _add(w: SimulatedWorld, number: int, cores: int, now: float) -> None:
     copy = fill_copy(w, number)
     if copy < 0:
         return
+    w.control.jobs[copy].kind = rented_as(w.control, copy, cores)
     w.control.jobs[copy].ask = cores
     note(w, (ARRIVAL, copy, -1, cores, number + 1), 0.0)
     arrive_as_copy(w.control, copy, number, now)

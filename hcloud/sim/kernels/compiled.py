@@ -89,6 +89,9 @@ OUT_OF_LINE = frozenset(
         "expect_look",
         "expect_phase",
         "measure_anew",
+        "begin_alone",
+        "_end_alone",
+        "shut",
         "_suspect",
         "_tell",
         "next_step",
@@ -163,7 +166,7 @@ GATES = frozenset(
     | {"sim.kernels.phases.happen", "sim.kernels.phases.look_after", "sim.kernels.stragglers.compare_pieces"}
     | {f"sim.kernels.moving.{name}" for name in ("expect_stragglers", "drop_copy", "overtake")}
     | {"control.watching.copying.arrive_as_copy", "control.watched.displace_or_wait", "control.replicas.unlink"}
-    | {"control.watched.displace_for_queued"}
+    | {"control.watched.displace_for_queued", "sim.kernels.watches.size_by_row"}
 )
 """What others call of several queues, and of jobs that are watched or have phases. Only the engine of such a run is
 compiled with that, when it is first wanted: it takes half as long again. In all others gates do nothing, and are never

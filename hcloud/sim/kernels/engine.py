@@ -33,7 +33,7 @@ from hcloud.sim.kernels.obeying import advance, leave_for_good, look_again, note
 from hcloud.sim.kernels.phases import happen, look_after
 from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
 from hcloud.sim.kernels.stragglers import compare_pieces
-from hcloud.sim.kernels.watches import stopped
+from hcloud.sim.kernels.watches import size_by_row, stopped
 from hcloud.sim.kernels.world import (
     CRASHED,
     DECIDED,
@@ -126,11 +126,13 @@ def _decided(w: SimulatedWorld, number: int, turn: int, now: float) -> None:
 def _decide(w: SimulatedWorld, number: int, now: float) -> None:
     """The controller is told of a job."""
     desk = w.control.desk
+    if len(w.watches) > 0:
+        size_by_row(w, number)
     idle = nominee(w.control, number)
     if idle >= 0:
         _probe(w, idle, now)
     agent, age = desk.agent, desk.copy_age
-    line = (ARRIVAL, number, agent, desk.refused, 0)
+    line = (ARRIVAL, number, agent, desk.refused, -w.control.jobs[number].ask)
     pieces = pieces_of(w.control, number)  # their rows come one after the other
     is_decided = decide_on(w.control, number, now)
     desk.agent, desk.copy_age, desk.refused = -1, 0.0, 0

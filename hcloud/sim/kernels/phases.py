@@ -6,10 +6,13 @@ from __future__ import annotations
 import math
 
 from hcloud.control.controller import reclassify
+from hcloud.control.losses import shut
+from hcloud.control.pieces import is_piece
 from hcloud.control.ranks import CHECK
-from hcloud.control.state import UP
+from hcloud.control.searching.candidates import may_run_on
+from hcloud.control.state import CLOSED, OWN, UP, Control
 from hcloud.control.watching.adjusting import adjust
-from hcloud.policy.adjusting import due_at, refold
+from hcloud.policy.adjusting import MOST_POINTS, due_at, refold
 from hcloud.policy.codes import SCALE
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.records import Ints
@@ -18,11 +21,24 @@ from hcloud.sim.kernels.heap import has_more, push
 from hcloud.sim.kernels.interference import join, part
 from hcloud.sim.kernels.obeying import advance, note, obey
 from hcloud.sim.kernels.progress import DONE, begin, performance_now, review, settle
-from hcloud.sim.kernels.watches import expect_look, expect_phase, looked_until, rows_beside
-from hcloud.sim.kernels.world import MEASURED, PHASE, RESUME, SWEEP, Phase, SimulatedWorld, TaskWatch
+from hcloud.sim.kernels.watches import expect_look, expect_phase, looked_until, rows_beside, write_back
+from hcloud.sim.kernels.world import (
+    CLASSIFIED,
+    KEPT_FREE,
+    MEASURED,
+    PHASE,
+    PROFILED,
+    RESUME,
+    SWEEP,
+    Phase,
+    SimulatedWorld,
+    TaskWatch,
+)
 
 _POINTS = 100
 """What two scores are packed with into one number of a journal's line."""
+HALF_ENTRIES = 5
+"""Scores in one number, where all of a job's are noted."""
 _STRIDE, _TURN = 7919, 131
 """Ours: which numbers of chance say whether a job is measured in a sweep; a prime each."""
 
@@ -33,6 +49,8 @@ def happen(w: SimulatedWorld, kind: int, about: tuple[int, int], now: float) -> 
         _begin_phase(w, about[0], now)
     elif kind == RESUME:
         _resume(w, about[0], about[1], now)
+    elif kind == PROFILED:
+        _end_alone(w, about[0], about[1], now)
     else:
         _sweep(w, now)
 
@@ -74,7 +92,7 @@ def _change(w: SimulatedWorld, number: int, phase: Phase, now: float) -> None:
 def look_after(w: SimulatedWorld, number: int, version: int, now: float) -> None:
     """A job has been off its target for long enough, if it still is: it is measured anew, the controller is told."""
     task, watch, rules = w.tasks[number], w.watches[number], w.control.rules
-    if task.version != version or not task.running or watch.due != now:
+    if task.version != version or not task.running or watch.due != now or watch.alone > 0:
         return
     watch.due = math.inf
     due = max(due_at(rules, watch, w.control.watched[number]), looked_until(rules, watch))
@@ -87,6 +105,8 @@ def look_after(w: SimulatedWorld, number: int, version: int, now: float) -> None
     watch.vain += 1
     performance, rate = performance_now(task), int(watch.rate * SCALE)
     if performance < rules.monitor_level:
+        if begin_alone(w, number, now):
+            return  # what is done follows when it is known what the job is like
         measure_anew(w, number, performance, now)
     _tell(w, number, (performance, rate), now)
     if task.running:
@@ -95,7 +115,9 @@ def look_after(w: SimulatedWorld, number: int, version: int, now: float) -> None
 
 def _tell(w: SimulatedWorld, number: int, measured: tuple[float, int], now: float) -> None:
     note(w, (CHECK, number, measured[1], 0, 0), measured[0])
+    sized = w.control.watched[number].sized
     adjust(w.control, number, (measured[0], measured[1] / SCALE), now)
+    write_back(w, number, sized, now)
     if w.control.watched[number].adjusted == now:
         w.watches[number].vain = 0
         _found(w, w.watches[number])
@@ -123,6 +145,85 @@ def measure_anew(w: SimulatedWorld, number: int, performance: float, now: float)
     reclassify(w.control, number, nature, performance, now)
     obey(w, now)
     return changed
+
+
+def begin_alone(w: SimulatedWorld, number: int, now: float) -> bool:
+    """Have a job measured on an empty server, which is kept for that meanwhile, while it runs on where it is; False
+    where that is not wanted, no server is empty, or the job has much state: it is measured where it is, then (Paragon
+    §3.4)."""
+    job, c = w.control.jobs[number], w.control
+    if c.rules.in_vitro == 0 or c.rules.informed == 0 or not job.again or is_piece(job):
+        return False
+    place = _empty_for(c, number)
+    if place < 0:
+        return False
+    w.watches[number].alone = c.servers[place].serial + 1
+    note(w, (KEPT_FREE, place, number, 0, 0), 0.0)
+    shut(c, place, 0, now)
+    obey(w, now)
+    push(w, now + c.rules.profiling, PROFILED, number, place)
+    return True
+
+
+def _empty_for(c: Control, number: int) -> int:
+    """The smallest empty reserved server that holds a job, the first of equal ones; -1: none."""
+    found, job = -1, c.jobs[number]
+    for place in range(len(c.servers)):
+        server = c.servers[place]
+        if server.status != UP or server.paid != OWN or server.tenants > 0 or not may_run_on(c, job, server.kind):
+            continue
+        its = c.kinds[server.kind]
+        is_less = found < 0 or its.cores < c.kinds[c.servers[found].kind].cores
+        if is_less and job.cores <= its.cores and job.memory <= its.memory:
+            found = place
+    return found
+
+
+def _end_alone(w: SimulatedWorld, number: int, place: int, now: float) -> None:
+    """A job was measured on an empty server: all that it causes and tolerates is known again, but for the errors of
+    classification. The server is free, and what is to be done for the job is done."""
+    watch, c = w.watches[number], w.control
+    serial = watch.alone - 1
+    watch.alone = 0
+    advance(w, now)
+    if c.servers[place].status != CLOSED or c.servers[place].serial != serial:
+        return  # it was lost in the meantime
+    if w.tasks[number].running:
+        settle(w.tasks[number], now)
+        _classify_anew(w, number, now)
+    note(w, (KEPT_FREE, place, number, 1, 0), 0.0)
+    shut(c, place, 1, now)
+    obey(w, now)
+    if w.tasks[number].running:
+        _tell(w, number, (performance_now(w.tasks[number]), int(watch.rate * SCALE)), now)
+        expect_look(w, number, now)
+
+
+def _classify_anew(w: SimulatedWorld, number: int, now: float) -> None:
+    """A job is taken to be what it is, as its classification errs; the controller is told."""
+    task, job, nature, errors = w.tasks[number], w.control.jobs[number], w.tally.nature, w.errors
+    halves, moved, known = w.tally.digits, 0, 0
+    for i in range(2 * RESOURCES):
+        of = i % RESOURCES
+        error = int(errors[number, of])
+        found, before = int(task.vector[of]) + error, int(job.vector[of])
+        if i >= RESOURCES:
+            found, before = int(task.tolerates[of]) - error, int(job.tolerates[of])
+        nature[i] = min(max(found, 0), MOST_POINTS)
+        moved += abs(nature[i] - before)
+        known += before
+        half = i // HALF_ENTRIES
+        halves[half] = (halves[half] if i % HALF_ENTRIES else 0) * _POINTS + nature[i]
+    changed = moved > w.control.rules.differs * known
+    w.tally.measured += 1
+    w.tally.apart += 1
+    if changed and not _found(w, w.watches[number]):
+        w.tally.alarms += 1
+    performance = performance_now(task)
+    note(w, (CLASSIFIED, number, halves[0], halves[1], 0), performance)
+    note(w, (CLASSIFIED, number, halves[2], halves[3], 1), performance)
+    reclassify(w.control, number, nature, performance, now)
+    obey(w, now)
 
 
 def _found(w: SimulatedWorld, watch: TaskWatch) -> bool:
@@ -159,6 +260,8 @@ def _sweep(w: SimulatedWorld, now: float) -> None:
         if task.running and not spare and now - task.began >= rules.sample_every and chance < rules.sampled_share:
             settle(task, now)
             performance = performance_now(task)
+            if w.watches[number].alone > 0 or begin_alone(w, number, now):
+                continue
             if measure_anew(w, number, performance, now):
                 _tell(w, number, (performance, int(w.watches[number].rate * SCALE)), now)
     if tally.present > 0 or has_more(w):

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import math
 
+from hcloud.control.pieces import is_piece
 from hcloud.control.ranks import CHECK
-from hcloud.policy.adjusting import due_at, notice
+from hcloud.control.searching.renting import rented_as
+from hcloud.control.state import FULL_SPEED, OWN
+from hcloud.policy.adjusting import SOON, due_at, notice
 from hcloud.policy.repair import AUTOSCALE
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels.heap import push
@@ -18,6 +21,41 @@ _HURT = 0.95
 _LEAST_LOAD = 1e-3
 _MOST_VAIN = 6
 """Ours: a job that nothing can be done for is looked after more and more rarely, up to 64 times as rarely."""
+
+
+def size_by_row(w: SimulatedWorld, number: int) -> None:
+    """A job came: it asks for what the row of its application says by now, if that was written anew since the run
+    began. A piece of several asks for what it was told to, as the others do."""
+    watch, job, c = w.watches[number], w.control.jobs[number], w.control
+    factor = w.written[watch.known, 0]
+    if factor == 1.0 or is_piece(job):
+        return
+    wanted = max(math.floor(watch.told * factor + 0.5), 1)
+    kind = rented_as(c, number, min(wanted, c.kinds[c.rules.large].cores))
+    if kind < 0:
+        return  # nothing holds so much: it stays as it was told
+    job.ask, job.kind = min(wanted, c.kinds[c.rules.large].cores), kind
+    w.tally.resized += 1
+
+
+def write_back(w: SimulatedWorld, number: int, sized: int, now: float) -> None:
+    """What a job was found to need is written into the row of its application, by which the next ones are sized, if it
+    was ``sized`` otherwise before, and was off from when it began: one that changes later is in a phase. It is on one
+    reserved server: elsewhere neighbours may be the reason that nobody knows of. Each job counts once."""
+    watch, c = w.watches[number], w.control
+    mine, job = c.watched[number], c.jobs[number]
+    is_new = now - w.tasks[number].began <= SOON * c.rules.apart
+    if watch.known == 0 or c.rules.by_rows == 0 or mine.sized == sized or mine.beside > 0 or not is_new:
+        return
+    place = job.server
+    if place < 0 or c.servers[place].paid != OWN:
+        return
+    speed = c.speeds[job.platform, c.servers[place].kind] / FULL_SPEED
+    found = mine.sized * speed * (1.0 + c.rules.on_top) / watch.told
+    row = w.written[watch.known]
+    row[1] += 1.0
+    row[0] += (found - row[0]) / row[1]
+    watch.known = 0
 
 
 def begin_watching(w: SimulatedWorld, number: int, now: float) -> None:
@@ -62,11 +100,14 @@ def _observe(w: SimulatedWorld, number: int, now: float) -> None:
     if not task.running:
         return
     watch.used += (now - watch.since) * watch.using
-    rate, cores, more = watch.part, task.cores, rows_beside(w, number)
+    rate, cores, more, servers = watch.part, task.cores, rows_beside(w, number), 1
     for row in range(watch.twin - 1, watch.twin - 1 + more):
         if w.tasks[row].running:
             rate += w.watches[row].part
             cores += w.tasks[row].cores
+            servers += 1
+    if servers > 1 and watch.out > 0:
+        rate *= w.together[watch.out, servers - 1]
     watch.since, watch.using, watch.rate = now, min(cores, task.need), rate
     if more > 0:
         task.rate = service_tail(w.cloud, 0.0, 1.0, rate)

@@ -17,11 +17,14 @@ of events of :mod:`hcloud.control.ranks`."""
 
 DECIDED, CRASHED, TAKEN_OVER = range(15, 18)
 """An agent has decided on a job, has crashed, another takes over: in no journal. A job's arrival there is the first."""
-PHASE, RESUME, SWEEP, STRAGGLERS = range(20, 24)
-"""A job is to change, has moved and goes on, some of those that run are measured, the pieces of one are compared: in no
-journal either."""
+PHASE, RESUME, SWEEP, STRAGGLERS, PROFILED = range(20, 25)
+"""A job is to change, has moved and goes on, some of those that run are measured, the pieces of one are compared, one
+has been measured on an empty server: in no journal either."""
+KEPT_FREE, CLASSIFIED = 25, 26
+"""In the journal only: an empty server is kept for a job to be measured there, or is free again; all entries of one
+were measured, in two lines."""
 
-COMMAND = 24
+COMMAND = 27
 """What is added to a command's code in a journal."""
 
 RANK = 1 << 40
@@ -151,12 +154,14 @@ class TaskWatch(Sighting):
     """A job that has phases, or that somebody watches. Its phases are those from ``next`` up to ``last``; it is to
     change at ``turns`` at the soonest (infinite: not). It could reach a ``rate`` of its target, has used (``using``,
     thousandths of a vCPU) what it needed of what it had ``since`` then, and ``used`` so many of these seconds before;
-    it is looked after at ``due`` (infinite: not), was ``looked`` after then, and so
-    many times in ``vain``; it moves for ``away`` seconds. A phase of
-    it is ``open`` until somebody finds it: 1, or 2 once the job is below its target for it. Its pieces are compared
-    next at ``compare``; a piece has the row of its ``twin`` (plus one, 0: none; a twin that of its piece, negative) for
-    a second run, and was ``copied`` (2) or suspected (1) before. A service has the rows of its other servers from that
-    of its ``twin`` on; each does its ``part`` of the rate."""
+    it is looked after at ``due`` (infinite: not), was ``looked`` after then, and so many times in ``vain``; it moves
+    for ``away`` seconds. A phase of it is ``open`` until somebody finds it: 1, or 2 once the job is below its target
+    for it. Its pieces are compared next at ``compare``; a piece has the row of its ``twin`` (plus one, 0: none; a twin
+    that of its piece, negative) for a second run, and was ``copied`` (2) or suspected (1) before. A service has the
+    rows of its other servers from that of its ``twin`` on; each does its ``part`` of the rate. Its application is one
+    of those of which rows are ``known`` (0: none, it is on its own), by which it takes what it was ``told`` to, in
+    thousandths of a vCPU; and it scales ``out`` by that row of :class:`SimulatedWorld`. It is measured on an empty
+    server with that serial number (``alone``, plus one, 0: it is not)."""
 
     next: int
     last: int
@@ -174,6 +179,10 @@ class TaskWatch(Sighting):
     twin: int
     copied: int
     part: float
+    known: int
+    told: int
+    out: int
+    alone: int
 
 
 class SimulatedAgent:
@@ -251,17 +260,18 @@ class JournalLine:
 
 class Tally:
     """Counters of a run: seconds of simulated time, pool vCPU-ms integrated over it from ``since`` to ``until`` (the
-    window that counts) and queue jobs over all of it, the last finish,
-    the last control period; jobs running and come; rows written; whether a table was too short; how often things
-    happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance, launches ``failed``,
-    machines were ``lost``, jobs ``ended`` with them or were ``cancelled``), how many jobs are ``present``, and for when
-    the controller was last told to look after those who wait (``woken``). Of jobs that are watched: how many were
-    ``measured`` anew, ``phases`` that began, those that ``hurt``, were ``found`` before they did or ``late``, vectors
-    that were taken to have changed and had not (``alarms``), jobs that got less (``shrunk``), best effort that
-    ``yielded``, neighbours that were moved (``isolated``), rounds in which some were measured (``sweeps``); and what
-    one was measured to be like (``nature``). Pieces that ``lagged`` behind the others of their job, those that were
+    window that counts) and queue jobs over all of it, the last finish, the last control period; jobs running and come;
+    rows written; whether a table was too short; how often things happened (``at_once`` of the ``emptied`` instances
+    were released, jobs ``reused`` an instance, launches ``failed``, machines were ``lost``, jobs ``ended`` with them or
+    were ``cancelled``), how many jobs are ``present``, and for when the controller was last told to look after those
+    who wait (``woken``). Of jobs that are watched: how many were ``measured`` anew, ``phases`` that began, those that
+    ``hurt``, were ``found`` before they did or ``late``, vectors that were taken to have changed and had not
+    (``alarms``), jobs that got less (``shrunk``), best effort that ``yielded``, neighbours that were moved
+    (``isolated``), rounds in which some were measured (``sweeps``); and what one was measured to be like (``nature``;
+    ``digits`` are its scores, five in each). Pieces that ``lagged`` behind the others of their job, those that were
     begun again (``copies``), second runs that ended first (``overtook``) and the seconds that these ``gained``. Servers
-    that services got beside their first (``added``) and gave back (``dropped``)."""
+    that services got beside their first (``added``) and gave back (``dropped``). Jobs ``resized`` by what was measured
+    of their application, and ones that were measured on an empty server (``apart``)."""
 
     now: float
     since: float
@@ -306,8 +316,11 @@ class Tally:
     gained: float
     added: int
     dropped: int
+    resized: int
+    apart: int
     scratch: Annotated[Ints, RESOURCES]
     nature: Annotated[Ints, 2 * RESOURCES]
+    digits: Annotated[Ints, 4]
 
 
 class SimulatedWorld(NamedTuple):
@@ -315,7 +328,10 @@ class SimulatedWorld(NamedTuple):
     those that decide, ``chances`` theirs in 0..1; ``series`` rows are
     [time, reserved vCPUs in use, queue, soft limit, instances by payment and type], ``heat`` [sample, reserved server]
     is the share of a server in use, ``active`` [payment, type]; ``phases`` of jobs, those of a job in order, and
-    ``watches``, one for each job where any has phases or is watched."""
+    ``watches``, one for each job where any has phases or is watched. ``written`` [application] is by how much more jobs
+    take than its row said, in the mean of those that were measured, and how many these were; ``together`` [row,
+    servers] the share of what as many more servers do that they do beside the first; ``errors`` [job, resource] those
+    of what is known of jobs once they were measured on empty servers."""
 
     control: Control
     cloud: CloudParameters
@@ -335,6 +351,9 @@ class SimulatedWorld(NamedTuple):
     heat: Reals
     phases: Table[Phase]
     watches: Table[TaskWatch]
+    written: Reals
+    together: Reals
+    errors: Ints
 
 
 class Capacity(NamedTuple):

@@ -21,7 +21,9 @@ class WatchMeasures:
     before they did (or did not) and those found ``late``; and ``alarms``: a job was taken to be of another kind, and
     was in no phase that nobody had found: what was known of it was wrong. Pieces of jobs that ``lagged`` behind the
     others, those begun ``again`` elsewhere, second runs that ended first (``overtook``) and the seconds by which they
-    did (``gained``). Servers that services got beside their first (``added``) and gave back (``dropped``).
+    did (``gained``). Servers that services got beside their first (``added``) and gave back (``dropped``). Jobs
+    that were given what others of their application were measured to need (``resized``), and those measured on an empty
+    server (``apart``).
     ``watched``: whether anybody looked."""
 
     allocated: float
@@ -46,6 +48,8 @@ class WatchMeasures:
     gained: float
     added: int = 0
     dropped: int = 0
+    resized: int = 0
+    apart: int = 0
 
     @property
     def used_share(self) -> float:
@@ -84,4 +88,6 @@ def watch_measures(outcome: RunOutcome, performance: Reals) -> WatchMeasures:
         gained=float(tally.gained),
         added=int(tally.added),
         dropped=int(tally.dropped),
+        resized=int(tally.resized),
+        apart=int(tally.apart),
     )

@@ -30,7 +30,7 @@ from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST
-from hcloud.sim.setup.watched import phase_table, watch_table, with_copies
+from hcloud.sim.setup.watched import errors_anew, phase_table, watch_table, with_copies
 
 _SPARE = 1024
 _MOST_DRAWS = 1 << 18
@@ -116,6 +116,9 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         np.zeros((setting.samples, setting.servers)),
         phase_table(tasks),
         watch_table(rows, copied, watched=rules.watching > 0),
+        np.tile([1.0, 0.0], (1 if tasks.app is None else int(tasks.app.max(initial=0)) + 1, 1)),
+        np.ones((1, 1)) if tasks.together is None else tasks.together,
+        errors_anew(len(rows), setting.strategy, setting.seed),
     )
     made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
     if rules.watching:

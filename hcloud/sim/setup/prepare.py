@@ -42,7 +42,9 @@ class Tasks:
     in the speeds of types, where these differ by job; ``expected`` is how many seconds each is thought to run, and
     ``slack`` how long it may wait without missing its promise, where something is decided by that; ``pieces`` is on
     how many servers the job of each runs at once (None: all on one); ``phases`` is how some change while they run, and
-    ``spare`` which are best effort (None: none); ``urgent`` ones go before others that wait (None: none).
+    ``spare`` which are best effort (None: none); ``urgent`` ones go before others that wait (None: none). ``app`` is
+    the application of each, one more than its code (0: none), and ``out`` the row by which it scales out, each with the
+    share that so many more servers do of their sum (``together``; None: all of it).
     """
 
     submit: Reals
@@ -66,6 +68,9 @@ class Tasks:
     phases: PhaseRows | None = None
     spare: Ints | None = None
     urgent: Ints | None = None
+    app: Ints | None = None
+    out: Ints | None = None
+    together: Reals | None = None
 
     @property
     def tolerates(self) -> Bytes:
@@ -130,9 +135,22 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         pieces=None if jobs.servers is None else jobs.servers[chosen].astype(np.int64),
         spare=spare_jobs(jobs)[chosen] if jobs.target is not None else None,
         urgent=None if jobs.urgent is None else jobs.urgent[chosen].astype(np.int64),
+        app=jobs.app[chosen].astype(np.int64) + 1,
     )  # fmt: skip
+    made = _scaling_out(made, jobs)
     drawn_ones = drawn_phases(len(made), made.pieces, model, seed)
     return _alike(replace(made, phases=with_courses(drawn_ones, jobs, made.job)))
+
+
+def _scaling_out(tasks: Tasks, jobs: workload.Jobs) -> Tasks:
+    """Tasks of targets whose applications were measured on several servers scale out as these do."""
+    shares = [one.beside for one in jobs.targets] if jobs.target is not None else []
+    if jobs.target is None or not any(shares):
+        return tasks
+    table = np.ones((len(shares) + 1, max(map(len, shares))))
+    for row, share in enumerate(shares, 1):
+        table[row, : len(share)] = share
+    return replace(tasks, out=jobs.target[tasks.job].astype(np.int64) + 1, together=table)
 
 
 def _is_watched(plan: strategy.Strategy) -> bool:

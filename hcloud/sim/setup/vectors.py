@@ -50,13 +50,17 @@ def estimated(truth: Bytes, information: Information, seed: int) -> Bytes:
     are exact, the others err by a normal error of ``vector_error`` points; else nothing is known of any entry."""
     if not isinstance(information, Profiled):
         return np.full_like(truth, UNKNOWN_SCORE)
-    chance = stream(seed, "classification error")
-    error = chance.normal(0.0, information.vector_error, truth.shape)
+    return _scores(truth + classification_errors(len(truth), information, stream(seed, "classification error")))
+
+
+def classification_errors(count: int, information: Information, chance: np.random.Generator) -> Reals:
+    """By how many points each entry of so many vectors is off where jobs are profiled."""
+    error = chance.normal(0.0, information.vector_error, (count, DIGITS))
     measured = min(information.injected_sources, DIGITS)
     if measured:
-        order = chance.random(truth.shape)
+        order = chance.random(error.shape)
         error[order <= np.sort(order, axis=1)[:, measured - 1 : measured]] = 0.0
-    return _scores(truth + error)
+    return error
 
 
 def put_profiled(vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, seed: int, *, informed: bool) -> None:

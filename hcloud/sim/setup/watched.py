@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from hcloud.model.running.strategy import Strategy
 from hcloud.policy.records import Ints, Table, column, table
+from hcloud.policy.registry import rule_of
+from hcloud.policy.repair import EMPTY_SERVER, IN_PLACE
+from hcloud.policy.sizes.information import Information
 from hcloud.sim.kernels.world import Phase, TaskWatch
 from hcloud.sim.setup.prepare import Tasks
-from hcloud.sim.setup.vectors import MOST
+from hcloud.sim.setup.streams import stream
+from hcloud.sim.setup.vectors import MOST, classification_errors
 
 _BY_TASK = (
     *("submit", "decide", "work", "service", "need", "ask", "memory", "vector", "truth", "coin", "job"),
-    *("platform", "expected", "slack", "pieces", "spare", "urgent"),
+    *("platform", "expected", "slack", "pieces", "spare", "urgent", "app", "out"),
 )
 """What of tasks has a row for each."""
 
@@ -66,4 +71,17 @@ def watch_table(tasks: Tasks, copied: Ints, *, watched: bool) -> Table[TaskWatch
         column(made, "twin")[first] = len(tasks) - len(copied) + at + 1
         column(made, "twin")[len(tasks) - len(copied) :] = -copied - 1
     column(made, "looked")[:] = -np.inf
+    if len(made):
+        column(made, "told")[:] = tasks.ask
+        column(made, "known")[:] = 0 if tasks.app is None else tasks.app
+        column(made, "out")[:] = 0 if tasks.out is None else tasks.out
     return made
+
+
+def errors_anew(count: int, strategy: Strategy, seed: int) -> Ints:
+    """By how many points what is known of each of so many tasks is off once they are profiled again on an empty server;
+    none where that is not done."""
+    watching, information = rule_of(strategy, "monitoring"), rule_of(strategy, "information")
+    assert isinstance(information, Information)
+    count = count if getattr(watching, "measured_on", IN_PLACE) == EMPTY_SERVER else 0
+    return np.rint(classification_errors(count, information, stream(seed, "errors anew"))).astype(np.int64)

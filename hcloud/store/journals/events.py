@@ -141,6 +141,10 @@ def _name(document: Document) -> str:
     return _named(document.get("job"), "job")
 
 
+def _or_none(document: Document, key: str) -> str | None:
+    return _named(document[key], key) if key in document else None
+
+
 def _named(value: object, key: str) -> str:
     if type(value) is int:
         return str(value)
@@ -196,8 +200,8 @@ def _known(document: Document, key: str) -> tuple[int, ...] | None:
     return None if document.get(key) is None else _entries(document, key)
 
 
-def _stated(**entries: tuple[int, ...] | None) -> Document:
-    return {key: list(points) for key, points in entries.items() if points is not None}
+def _stated(**entries: tuple[int, ...] | str | None) -> Document:
+    return {k: given if isinstance(given, str) else list(given) for k, given in entries.items() if given is not None}
 
 
 def _at(document: Document) -> float:
@@ -237,10 +241,8 @@ def _read_arrival(document: Document) -> Arrival:
     priority = _whole(document, "priority", -MOST_PRIORITY, MOST_PRIORITY) if "priority" in document else 0
     natures = _known(document, "tolerates"), _known(document, "true_tolerates")
     pieces = _whole(document, "pieces", 1, MOST_SERVERS) if "pieces" in document else 1
-    after = _named(document["after"], "after") if "after" in document else None
-    by, ranked, several = (agent, copy_age, platform), _ranked(document), (pieces, after)
-    copy_of = _named(document["copy_of"], "copy_of") if "copy_of" in document else None
-    spare = _flag(document, "spare", usual=False)
+    by, ranked, several = (agent, copy_age, platform), _ranked(document), (pieces, _or_none(document, "after"))
+    spare, copy_of = _flag(document, "spare", usual=False), _or_none(document, "copy_of")
     return Arrival(*known, *by, ranked, *natures, refused, expected, *several, slack, urgent, priority, spare, copy_of)
 
 
@@ -340,6 +342,10 @@ def _read_ready(document: Document) -> Ready:
     return Ready(at, instance, took)
 
 
+def _write_launch_failed(event: LaunchFailed) -> Document:
+    return {"instance": event.instance, "why": event.why, "until": event.until}
+
+
 def _write_ready(event: Ready) -> Document:
     return {"instance": event.instance} | ({} if event.spin_up is None else {"spin_up": event.spin_up})
 
@@ -371,16 +377,12 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
         },
     ),
     Ready: ("ready", _read_ready, _write_ready),
-    LaunchFailed: (
-        "launch-failed",
-        _read_launch_failed,
-        lambda e: {"instance": e.instance, "why": e.why, "until": e.until},
-    ),
+    LaunchFailed: ("launch-failed", _read_launch_failed, _write_launch_failed),
     Lost: ("lost", _read_lost, _write_lost),
     Closing: (
         "closing",
-        lambda d: Closing(_at(d), _instance(d), _flag(d, "over", usual=False)),
-        lambda e: {"instance": e.instance} | ({"over": True} if e.over else {}),
+        lambda d: Closing(_at(d), _instance(d), _flag(d, "over", usual=False), _or_none(d, "measures")),
+        lambda e: {"instance": e.instance} | ({"over": True} if e.over else {}) | _stated(measures=e.measures),
     ),
     Quality: ("quality", _read_quality, lambda e: {"instance": e.instance, "score": e.score}),
     Pool: ("pool", _read_pool, lambda e: {"size": e.size}),

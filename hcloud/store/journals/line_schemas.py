@@ -79,6 +79,7 @@ _VALUES: Mapping[str, Schema] = {
     "size": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
     "contention": _entries(),
     "over": _FLAG,
+    "measures": _NAME,
     "during": {"enum": [during.value for during in During]},
 }
 _OPTIONAL = frozenset(
@@ -106,7 +107,7 @@ _OPTIONAL = frozenset(
         "platform",
         "ranked",
     }
-    | {"over", "performance", "rate", "tail", "spin_up", "unbegun", "during"}
+    | {"over", "measures", "performance", "rate", "tail", "spin_up", "unbegun", "during"}
 )
 """Keys that a line may leave out, whatever its event."""
 

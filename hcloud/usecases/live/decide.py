@@ -17,7 +17,8 @@ from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.facts import Setup
-from hcloud.policy.registry import compose, rents_whole_servers, sizing_of
+from hcloud.policy.registry import compose, rents_whole_servers, rule_of, sizing_of
+from hcloud.policy.repair import EMPTY_SERVER, IN_PLACE
 from hcloud.policy.rules import Rules
 from hcloud.readers.strategies import AUTOSCALED, load_strategy
 from hcloud.sim.kernels.compiled import many_at_a_time
@@ -62,6 +63,11 @@ def live_strategy(name: str) -> Strategy:
         raise UsageError(
             f"--watching {AUTOSCALED} is for simulations; a live service runs on one server",
             hint="--watching adjust-to-target gives it more of that server, or moves it",
+        )
+    if getattr(rule_of(strategy, "monitoring"), "measured_on", IN_PLACE) != IN_PLACE:
+        raise UsageError(
+            f"{strategy.name}: measured_on {EMPTY_SERVER} is for simulations; live jobs are measured where they run",
+            hint=f"leave it out, or write {IN_PLACE}",
         )
     return strategy
 

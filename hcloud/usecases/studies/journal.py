@@ -23,6 +23,7 @@ from hcloud.model.running.event import (
     BelowQos,
     Cancelled,
     ClockTick,
+    Closing,
     Completion,
     During,
     Event,
@@ -45,6 +46,7 @@ from hcloud.policy.registry import rents_whole_servers
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
 from hcloud.sim.kernels.compiled import kernels
+from hcloud.sim.kernels.phases import HALF_ENTRIES
 from hcloud.sim.outcomes.measure import tails_by_task
 from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.shop import Shop
@@ -143,7 +145,7 @@ class JournalReader:
         for at, line in enumerate(self._lines):
             if line[0] >= world.COMMAND:
                 yield self._decision(line)
-            elif line[0] not in (ranks.CONTROL, ranks.EXPIRE):
+            elif line[0] not in (ranks.CONTROL, ranks.EXPIRE) and (line[0] != world.CLASSIFIED or line[4]):
                 yield self._event(at)
         yield ClockTick(self._lines[-1][5] if self._lines else 0.0)
 
@@ -166,12 +168,12 @@ class JournalReader:
         if code == ranks.FINISH:
             tail = self._tails[who]
             return Completion(time, self._names[who], value, None if math.isnan(tail) else tail)
+        if code == world.CLASSIFIED:
+            return self._classified(self._lines[at - 1], self._lines[at])
         if code in (ranks.CHECK, world.MEASURED):
             return self._seen(self._lines[at])
-        if code == ranks.CANCEL:
-            return Cancelled(time, self._names[who])
-        if code == ranks.REPLACE:
-            return Pool(time, who)
+        if code in (ranks.CANCEL, ranks.REPLACE):
+            return Cancelled(time, self._names[who]) if code == ranks.CANCEL else Pool(time, who)
         return self._of_instance(self._lines[at])
 
     def _seen(self, line: Line) -> BelowQos | Reclassified:
@@ -186,9 +188,19 @@ class JournalReader:
         known = tuple(nature.tolist())
         return Reclassified(time, self._names[who], known[:ENTRIES], performance, known[ENTRIES:])
 
+    def _classified(self, *lines: Line) -> Reclassified:
+        """What is known of a job once all of it was measured: five scores in each number."""
+        nature, who = self._nature(lines[0][1]), lines[0][1]
+        packed = [n for line in lines for n in line[2:4]]
+        nature[:] = [n // 100**place % 100 for n in packed for place in range(HALF_ENTRIES - 1, -1, -1)]
+        known = tuple(nature.tolist())
+        return Reclassified(lines[0][5], self._names[who], known[:ENTRIES], lines[0][6], known[ENTRIES:])
+
     def _of_instance(self, line: Line) -> Event:
-        code, slot, held_back, _, _, time, value = line
+        code, slot, held_back, over, _, time, value = line
         number = self._numbers[slot]
+        if code == world.KEPT_FREE:
+            return Closing(time, number, bool(over), self._names[held_back])
         if code == ranks.READY:
             return Ready(time, number, value if held_back else None)
         if code == ranks.FAILED_LAUNCH:
@@ -196,11 +208,11 @@ class JournalReader:
         return (Interruption if code == ranks.INTERRUPT else Lost)(time, number)
 
     def _arrival(self, row: int, time: float, line: Line) -> Arrival:
-        if line[4]:
+        if line[4] > 0:
             return self._second(line[4] - 1, row, line)
         t = self._tasks
         vector = tuple(t.vector[row].tolist())
-        asked = int(t.ask[row]), int(t.memory[row])
+        asked = -line[4] or int(t.ask[row]), int(t.memory[row])
         submitted = float(t.submit[row])
         before = submitted if submitted < time else None
         restartable, coin, truth = not t.service[row], float(t.coin[row]), tuple(t.truth[row].tolist())

@@ -198,7 +198,7 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
 def with_seed(study: Study, seed: int) -> Study:
     """The same study at another seed: a scenario's jobs are drawn anew, a trace stays as it is."""
     if study.cluster is not None:
-        return on_cluster_of(study, scenario_on_cluster(study.cluster.name, seed, study.cluster.load), seed)
+        return on_cluster_of(study, scenario_on_cluster(study.cluster.name, seed, study.cluster.asked_load), seed)
     jobs = study.jobs if study.scenario is None else scenario_jobs(study.scenario, seed)
     window = study.window if jobs is study.jobs or study.window is None else window_of(jobs)
     return replace(study, jobs=jobs, seed=seed, window=window)

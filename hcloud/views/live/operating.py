@@ -13,6 +13,7 @@ from rich.text import Text
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import NO_CODE
+from hcloud.control.operating.reached import unreachable
 from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.results import jobs_in
 from hcloud.model.catalog import PurchaseOption
@@ -255,7 +256,7 @@ def _targets(fold: Fold) -> Iterator[Shown | Figures]:
         (
             job.order.id,
             f"{p99:,.1f} of {target.milliseconds:,.10g} ms",
-            f"{(job.sized or job.order.cores) / 1000:g} for {job.order.cores / 1000:g}",
+            f"{job.cores / 1000:g} for {job.order.cores / 1000:g}",
         )
         for job, target, p99 in off
     ]
@@ -263,6 +264,7 @@ def _targets(fold: Fold) -> Iterator[Shown | Figures]:
     if len(measured) > len(off):
         yield f"and {counted(len(measured) - len(off), 'service')} more"
     yield from (decision_line(job.decision) for job, *_ in off if job.sized is not None and job.decision is not None)
+    yield from (Text(f"{told}.", style="yellow") for job, *_ in off if (told := unreachable(job)))
 
 
 def _queue(fold: Fold, now: float) -> Iterator[Shown | Figures]:

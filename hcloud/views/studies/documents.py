@@ -145,6 +145,8 @@ class _Watched(Part):
     seconds_gained: Annotated[Number, From("gained")]
     servers_added: Annotated[Count, From("added")]
     servers_given_back: Annotated[Count, From("dropped")]
+    sized_by_others: Annotated[Count, From("resized")]
+    measured_on_empty_servers: Annotated[Count, From("apart")]
 
 
 def _is_told(watching: WatchMeasures | None) -> bool:

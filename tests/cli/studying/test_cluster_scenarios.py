@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.readers.configuration.config import load_config
+from hcloud.usecases.studies.simulation import SimulationRequest, open_study, with_seed
+from hcloud.usecases.workloads.scenarios import scenario_on_cluster
+from hcloud.usecases.workloads.sources import Flags, with_flags
 
 SVG = "{http://www.w3.org/2000/svg}"
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -144,3 +150,21 @@ def test_other_verbs_take_the_jobs(tmp_path: Path, capsys: pytest.CaptureFixture
     target = tmp_path / "jobs.csv"
     assert run(["workload", "convert", "scenario:local-40", "--to", str(target)]) == 0
     assert len(target.read_text(encoding="utf-8").splitlines()) == 179
+
+
+@pytest.mark.parametrize("name", ["quasar-200-hadoop", "quasar-200-web-spike", "local-40"])
+def test_other_seeds_of_a_study_are_those_of_the_scenario(name: str) -> None:
+    """Jobs whose lengths are stated keep them, whatever load those of the first seed came to."""
+    loaded = with_flags(load_config(None), Flags(workload=f"scenario:{name}"))
+    study = open_study(loaded, SimulationRequest(), date(2026, 11, 23))
+    for seed in (43, 44):
+        direct = scenario_on_cluster(name, seed).jobs
+        assert np.array_equal(with_seed(study, seed).jobs.duration, direct.duration)
+        assert direct.duration.min() > 1.0
+
+
+def test_a_load_that_is_asked_for_counts_where_lengths_are_stated() -> None:
+    usual, halved = (scenario_on_cluster("quasar-200-web-flat", 42, load) for load in (None, 0.5))
+    assert halved.load == 0.5
+    assert usual.load != 0.5
+    assert not np.array_equal(usual.jobs.duration, halved.jobs.duration)

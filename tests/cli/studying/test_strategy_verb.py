@@ -180,6 +180,19 @@ def test_all_problems_of_a_file_at_once(tmp_path: Path, capsys: pytest.CaptureFi
     assert "Traceback" not in said
 
 
+def test_ways_to_watch_need_what_a_move_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = yaml.safe_load((bundled("policies") / "watchings" / "adjust-to-target.yaml").read_text(encoding="utf-8"))
+    for key in ("move_seconds", "move_gib_seconds"):
+        del known["monitoring"]["parameters"][key]
+    known["monitoring"]["parameters"]["measured_on"]["value"] = "nowhere"
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(known), encoding="utf-8")
+    assert run(["simulate", "scenario:local-40", "--strategy", "SR", "--watching", str(file)]) == 1
+    said = capsys.readouterr().err
+    for expected in ("move_seconds: missing", "move_gib_seconds: missing", "'nowhere'", "empty-server"):
+        assert expected in said
+
+
 Change = Callable[[dict[str, Any]], object]
 
 

@@ -126,3 +126,20 @@ def test_a_controller_that_sees_the_journal_alone_decides_the_same(name: str) ->
     assert tally.added > 1
     assert tally.present == 0
     assert not column(outcome.world.control.jobs, "server")[len(tasks) :].max() >= 0
+
+
+def test_servers_of_an_application_that_scales_out_badly_do_less_than_their_sum() -> None:
+    """Two servers of it do 1.4 times the work of one: it gets more of the second, and never counts on their sum."""
+    setting, tasks = alone([(0.0, 8000.0, 16.0, 8.0, SERVICE)])
+    phased = with_phases(tasks, (0, 0.25, 1.25, 1.0), (0, 0.75, 1.0, 1.0))
+    shares = np.array([[1.0, 1.0, 1.0], [1.0, 0.7, 0.65]])
+    badly = replace(phased, out=np.ones(len(tasks), np.int64), together=np.pad(shares, ((0, 0), (0, 97)), "edge"))
+    held, tails = [], []
+    for one in (phased, badly):
+        outcome = run(setting, one, journal=True)
+        held.append(column(outcome.world.tasks, "usage").sum() / 3_600_000)
+        tails.append(outcome.of_tasks("tail")[0] / outcome.of_tasks("ran")[0])
+        assert is_empty(outcome)
+    assert held[0] == pytest.approx((16 * 8000 + 0.05 * 20 * 4000 + 4 * 4000) / 3600, rel=0.05)
+    assert held[1] > held[0] + 8 * 4000 / 3600
+    assert tails[1] < 1.1

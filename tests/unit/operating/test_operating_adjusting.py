@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from operating import World, closed_after, job, setup_of
 from rich.console import Console
 
-from hcloud.control.operating.reached import rate_of
+from hcloud.control.operating.reached import rate_of, unreachable
 from hcloud.errors import UsageError
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import BelowQos
 from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import Sized
 from hcloud.model.workload import JobKind
@@ -200,6 +201,33 @@ def test_the_screen_shows_what_it_has_and_why(tmp_path: Path) -> None:
     assert service.has > 2
     text = " ".join(shown.get().split())
     assert "more of reserved server 0" in text
+    assert "cannot keep" not in text
+
+
+def test_a_target_that_nothing_reaches_is_told_with_the_best_that_is(tmp_path: Path) -> None:
+    """Ten vCPUs of load where the machine has eight: it stays on all of it, and is asked about ever more rarely. When
+    the load falls nobody says so any more."""
+    service = pressed(tmp_path / "j", lambda seconds: 10.0 if seconds < 200 else 0.7, 260.0)
+    world = service.world
+    world.run(until=lambda loop: world.now > service.began + 190)
+    fold = fold_of(read_journal(world.path))
+    told = unreachable(fold.jobs["web"])
+    assert world.loop is not None
+    assert world.loop.desk.troubles["target of web"] == told
+    assert told is not None
+    assert "web cannot keep 100 ms on any server at hand. Its best is 20,000.0 ms with 8 vCPU" in told
+    shown = Console(width=500, record=True)
+    with shown.capture() as screen:
+        for part in operating_screen(fold, Moment(world.now)):
+            shown.print(part)
+    assert f"{told}." in screen.get()
+    known = read_journal(world.path)
+    below = [e.at for e in known.lines if isinstance(e, BelowQos)]
+    assert len(below) < 16
+    assert tuple(replay(known, plain())[1]) == known.decisions
+    world.run()
+    assert "target of web" not in world.loop.desk.troubles
+    assert min(cores for _, cores in sizes(world)) < 8000
 
 
 @pytest.mark.slow

@@ -134,6 +134,7 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "monitoring.isolate": ("SR+sampled", CROWDED, *PHASED),
     "monitoring.queue_first": ("SR+adjust-to-target", CROWDED, *PHASED),
     "monitoring.evict": ("SR+adjust-to-target", BEST_EFFORT, CROWDED, *PHASED),
+    "monitoring.measured_on": ("SR+sampled", *PHASED),
     **{f"monitoring.straggler{of}": ("SR+adjust-to-target", ON_SEVERAL, CROWDED, HARSH) for of in ("s", "_seconds")},
     "monitoring.settling_seconds": ("SR+requested+adjust-to-target", *PHASED, "monitoring.above_samples=3"),
 }
@@ -275,6 +276,7 @@ OTHERWISE = {
     "monitoring.written_back_from": "1",
     "monitoring.stragglers": "hadoop",
     "monitoring.straggler_seconds": "3",
+    "monitoring.measured_on": "empty-server",
     "monitoring.busy": "0.65",
     "monitoring.idle": "0.1",
     "monitoring.servers": "1",

@@ -15,6 +15,7 @@ from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.model.workload import Jobs
 from hcloud.planning.forecasting.needs import ApplicationNeed, SizePoint
 from hcloud.planning.forecasting.target_jobs import check_sized, fit_targets
+from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy, with_sizing
 from hcloud.readers.workloads.entry import read_workload
@@ -56,6 +57,22 @@ def test_a_target_takes_the_servers_of_the_walk(tmp_path: Path) -> None:
     ask, need = asks(jobs, "SR+profiled")
     assert sorted(ask) == [1_000, 4_000, 4_000]
     assert need == [round(given / sized.reached) for given in ask]
+
+
+def test_servers_that_a_service_gets_later_scale_out_as_it_was_measured(tmp_path: Path) -> None:
+    """Four do 3.6 times the work of one, and nothing is known of a fifth: it adds nothing. Stated as linear, each does
+    as much as the first."""
+    rows = "x,0,60,a,,qps=60 tail_ms=10\ny,0,60,a,,qps=60 tail_ms=10 scale_out=linear\nz,0,60,b,2,\n"
+    jobs = fit_targets(read(tmp_path, rows), [NEED])
+    measured, linear = (one for one in jobs.targets if one.parts)
+    three = float(np.exp(np.interp(np.log(3), np.log([1, 4]), np.log([10, 36])))) / 30
+    assert measured.beside[:4] == pytest.approx([1.0, 0.9 / three, 36 / 50 / three, 36 / 60 / three])
+    assert linear.beside == ()
+    tasks = tasks_of(jobs, load_cloud("paper"), load_strategy("SR"), LARGE, 0)
+    assert tasks.out is not None
+    assert tasks.together is not None
+    assert (tasks.together[tasks.out[tasks.job == 0], :2] == measured.beside[:2]).all()
+    assert (tasks.together[tasks.out[tasks.job > 0]] == 1.0).all()
 
 
 def test_of_a_target_that_nobody_reaches_the_best_is_named(tmp_path: Path) -> None:
@@ -141,12 +158,16 @@ def test_targets_are_converted_with_their_jobs(tmp_path: Path) -> None:
     assert (again.cores.tolist(), again.duration.tolist()) == (jobs.cores.tolist(), jobs.duration.tolist())
 
 
-def test_a_live_controller_gives_jobs_what_they_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_live_controller_gives_jobs_what_they_ask_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decide", "--strategy", "SR+target", "--pool", "2", "--plain"]) == 64
     assert "SR+target: a rule of sizing is for simulations" in capsys.readouterr().err
     assert run(["decide", "--strategy", "SR+autoscale", "--pool", "2", "--plain"]) == 64
     assert "--watching autoscale is for simulations; a live service runs on one server" in capsys.readouterr().err
     assert live_rules(load_strategy("SR+adjust-to-target"), 0).most_servers == 1
+    text = (bundled("policies") / "watchings" / "reactive.yaml").read_text(encoding="utf-8")
+    (tmp_path / "apart.yaml").write_text(text.replace("value: its-server", "value: empty-server"), encoding="utf-8")
+    assert run(["decide", "--strategy", f"SR+{tmp_path / 'apart.yaml'}", "--pool", "2", "--plain"]) == 64
+    assert "measured_on empty-server is for simulations" in capsys.readouterr().err
 
 
 def test_a_target_without_parts_is_no_size() -> None:

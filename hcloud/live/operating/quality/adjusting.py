@@ -15,6 +15,8 @@ from hcloud.model.running.event import BelowQos
 from hcloud.policy.adjusting import Sighting, below_or_above, due_at, notice, unseen
 
 _USED = "use of processors"
+_LONGEST, _MOST_VAIN = 30.0, 6
+"""Ours: the controller is told of a job that nothing can be done for more and more rarely, but every half a minute."""
 
 
 class Adjuster:
@@ -23,6 +25,7 @@ class Adjuster:
     def __init__(self, desk: OperatingDesk) -> None:
         self._desk, self._rules = desk, desk.session.setup.rules
         self._seen: dict[str, Sighting] = {}
+        self._told: dict[str, tuple[float, int]] = {}
         self._gauge, self._gauged = Gauge(), -math.inf
 
     @property
@@ -52,6 +55,7 @@ class Adjuster:
     def forget(self, job: str) -> None:
         """An attempt is over, or has not begun: what begins is seen anew."""
         self._seen.pop(job, None)
+        self._told.pop(job, None)
 
     def is_below(self, performance: float) -> bool:
         """Whether that is less than is promised."""
@@ -71,8 +75,13 @@ class Adjuster:
         desk, rules, name = self._desk, self._rules, job.order.id
         seen = self._seen.setdefault(name, unseen())
         notice(rules, seen, (performance, performance if rate is None else rate), now)
-        tables = desk.session.tables
-        if name not in tables.rows or now < due_at(rules, seen, tables.control.watched[tables.rows[name]]):
+        tables, (told, vain) = desk.session.tables, self._told.get(name, (-math.inf, 0))
+        wait = min(rules.apart * 2.0**vain, _LONGEST) if vain else 0.0
+        if name not in tables.rows or now < max(
+            due_at(rules, seen, tables.control.watched[tables.rows[name]]), told + wait
+        ):
             return None
         self._seen[name] = unseen()  # whether or not anything follows
-        return [d for d in desk.happen(BelowQos(now, name, performance, rate)) if d.job == name]
+        made = [d for d in desk.happen(BelowQos(now, name, performance, rate)) if d.job == name]
+        self._told[name] = now, 0 if made else min(vain + 1, _MOST_VAIN)
+        return made

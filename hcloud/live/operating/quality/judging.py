@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from hcloud.control.operating.happened import performance_until
+from hcloud.control.operating.reached import unreachable
 from hcloud.control.operating.records import JobRecord
 from hcloud.live.operating.acting import Action
 from hcloud.live.operating.desk import OperatingDesk
@@ -112,6 +113,10 @@ class Judge:
         if not is_below:
             self._learner.keeps(job.order.id, now)
         made = self._adjuster.measured(job, share, rate, now)
+        if told := unreachable(job):
+            self._desk.troubles[f"target of {job.order.id}"] = told
+        else:
+            self._desk.troubles.pop(f"target of {job.order.id}", None)
         if is_below and made is not None:
             self._learner.misses(job, now)
             if not made:

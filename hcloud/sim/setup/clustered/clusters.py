@@ -67,8 +67,8 @@ class ClusterScenario:
     """Jobs and the cluster they run on. ``platform_speeds`` [row, type] are the speeds of types relative to the best
     for a job (1.0), in the order of ``types``; ``platform_row`` is each job's row. ``causes`` and ``tolerates`` are
     points [application, resource] that each application is known to press on and bear; ``tolerance_assumed`` says that
-    the latter are but 99 less the former. ``load`` is the vCPUs needed over those there are, ``checks`` what the
-    sources state beside what was generated."""
+    the latter are but 99 less the former. ``load`` is the vCPUs needed over those there are, ``asked_load`` that which
+    was asked for (None: the scenario's own), ``checks`` what the sources state beside what was generated."""
 
     name: str
     cluster: Cluster
@@ -81,6 +81,7 @@ class ClusterScenario:
     tolerates: Ints
     tolerance_assumed: bool
     checks: tuple[ScenarioCheck, ...]
+    asked_load: float | None = None
 
     @property
     def window(self) -> Window | None:
@@ -117,15 +118,15 @@ def cluster_scenario(
     chance = stream(seed, f"{name}: lengths")
     lengths = of_each(recipe, groups, lambda g, n: g.lengths.drawn(chance, n))
     level = _Level(recipe, cluster, submit, cores, span)
-    wanted = recipe.load if load is None else load
-    wanted = level.of(lengths) if recipe.stated and load is None else wanted
-    load = None if wanted == recipe.load else load
+    stays = recipe.stated and load is None
+    usual = level.of(lengths) if stays else recipe.load
+    wanted = usual if load is None else load
+    load = None if wanted == recipe.load and not recipe.stated else load
     if wanted <= recipe.resident:
         raise UsageError(
             f"--load {wanted:g}: {recipe.resident:g} of the vCPUs of scenario:{name} are held by residents alone",
             hint=f"write a load above {recipe.resident:g}",
         )
-    stays = recipe.stated and load is None
     seconds = lengths if stays else level.fitted(lengths, wanted - recipe.resident)
     checked = groups[own], (wanted, level.of(seconds) + recipe.resident, load is None)
     beside, held = residents_of(recipe, found, cluster)
@@ -136,7 +137,7 @@ def cluster_scenario(
     return ClusterScenario(
         name, cluster, jobs, wanted, tuple(t.name for t in cluster.types),
         _speeds(recipe, len(found.names), cluster, seed), app, found.causes, tolerates, not recipe.tolerance_apart,
-        tuple(_checks(recipe, cluster, jobs, *checked)),
+        tuple(_checks(recipe, cluster, jobs, *checked)), load,
     )  # fmt: skip
 
 
