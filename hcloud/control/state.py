@@ -17,6 +17,8 @@ BARRED = 4
 """Added to the status of a server that a piece of a job sits on, while servers are chosen for others of its pieces."""
 OWN, RENTED, INTERRUPTIBLE = range(3)
 """How a server is paid for: reserved, on demand, spot."""
+FREE, TO_RESERVE, TO_RENT = range(3)
+"""Where a job that is decided on for a second time has to go: anywhere, or as it went before."""
 
 GRAINS = 16
 SHELF = GRAINS + 1
@@ -31,6 +33,10 @@ MOST_QUEUES = 16
 """Servers that a job waits at, at most."""
 FREED = 16
 """Servers remembered that a job left since somebody looked for those who are followed."""
+FULL_SPEED = 10_000
+"""The speed of the fastest type for a job."""
+RELEASES = 128
+"""Releases of units that are remembered."""
 
 
 class RentableKind:
@@ -358,10 +364,16 @@ class Command:
     margin: float
 
 
+class BoundJob:
+    """Where a job that is decided on for a second time goes: ``FREE``, ``TO_RESERVE`` or ``TO_RENT``."""
+
+    where: Tiny
+
+
 class Control(NamedTuple):
     """All that a decision of the controller rests on, and the commands it gives; jobs ``followed`` elsewhere; what
-    is noted of classes, those of pools first, and known of them (``book``: one row); jobs that are ``watched``;
-    ``speeds`` [row of jobs, type] are relative to the fastest type, of 10,000."""
+    is noted of classes, those of pools first, and known of them (``book``: one row); jobs that are ``watched``, or
+    ``bound`` (empty: none); ``speeds`` [row of jobs, type] are relative to the fastest type, of 10,000."""
 
     rules: Rules
     kinds: Table[RentableKind]
@@ -387,12 +399,6 @@ class Control(NamedTuple):
     ring: Table[RingPoint]
     ringed: Table[RingedServer]
     speeds: Ints
+    bound: Table[BoundJob]
     desk: Desk
     commands: Table[Command]
-
-
-FULL_SPEED = 10_000
-"""The speed of the fastest type for a job."""
-
-RELEASES = 128
-"""Releases of units that are remembered."""

@@ -42,7 +42,8 @@ class Tasks:
     in the speeds of types, where these differ by job; ``expected`` is how many seconds each is thought to run, and
     ``slack`` how long it may wait without missing its promise, where something is decided by that; ``pieces`` is on
     how many servers the job of each runs at once (None: all on one); ``phases`` is how some change while they run, and
-    ``spare`` which are best effort (None: none); ``urgent`` ones go before others that wait (None: none).
+    ``spare`` which are best effort (None: none); ``urgent`` ones go before others that wait (None: none); ``bound`` is
+    whether each goes where the run says that it is compared with (None: none does).
     """
 
     submit: Reals
@@ -66,6 +67,7 @@ class Tasks:
     phases: PhaseRows | None = None
     spare: Ints | None = None
     urgent: Ints | None = None
+    bound: Bytes | None = None
 
     @property
     def tolerates(self) -> Bytes:

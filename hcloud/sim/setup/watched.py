@@ -14,7 +14,7 @@ from hcloud.sim.setup.vectors import MOST
 
 _BY_TASK = (
     *("submit", "decide", "work", "service", "need", "ask", "memory", "vector", "truth", "coin", "job"),
-    *("platform", "expected", "slack", "pieces", "spare", "urgent"),
+    *("platform", "expected", "slack", "pieces", "spare", "urgent", "bound"),
 )
 """What of tasks has a row for each."""
 

@@ -106,6 +106,11 @@ def notes(found: ReplicaStudy) -> Iterator[str]:
                 f"{one.system}: {one.put_off / found.seeds:,.0f} times a seed a block waited to be copied, since all"
                 " servers that have it or may take it were busy."
             )
+    if found.copies == found.environments:
+        yield (
+            f"{found.copies} copies in {found.environments} environments: a copy that is lost can be made in its"
+            " environment only, and waits as long as that is out of reach."
+        )
     if found.log_days:
         yield (
             f"Years are drawn from {format_span(found.log_days * _DAY)} of reimages; a server copies"
