@@ -157,3 +157,9 @@ def audit_notes(found: PlacementAudit) -> Iterator[str]:
         yield "Expected losses are unknown: --reimages names a log of reimages."
     if found.unreserved is not None:
         yield f"{counted(found.unreserved, 'block')} without a copy on a reserved server."
+    if found.least_diverse is not None:
+        yield (
+            f"{found.diverse:,} of {counted(found.guarded, 'guarded block')} have every copy in an environment of its"
+            f" own; --least-diverse asks for {found.least_diverse:.4g} of them."
+            + (" Take no more blocks before copies are spread again." if found.is_too_alike else "")
+        )

@@ -131,6 +131,14 @@ def test_a_time_that_is_there_twice_is_refused_as_clocks_do_it(pool: Path, capsy
     assert "where clocks were put back, export times in UTC" in said
 
 
+@pytest.mark.parametrize(("text", "said"), [("", "util.csv is empty"), ("server,time,cpu\n", "util.csv: no rows")])
+def test_an_empty_history_is_refused(text: str, said: str, pool: Path, capsys: Capture) -> None:
+    Path("util.csv").write_text(text, encoding="utf-8")
+    code, told = refused(capsys, "types", "util.csv", "--servers", "servers.csv")
+    assert code == 1
+    assert said in told
+
+
 @pytest.mark.parametrize(("days", "code", "said"), [(1, 9, "2 whole days"), (3, 0, "no tenant can be periodic")])
 def test_short_histories(days: int, code: int, said: str, pool: Path, capsys: Capture) -> None:
     util_csv(Path("short.csv"), {"a1": daily(days), "a2": daily(days)})
