@@ -1,8 +1,9 @@
 """B27: what a reserve costs after a history whose demand fell, planned from all of it and from the weeks since.
 
-``python -m benchmarks.b27_falls [--traces DIR]`` prints, for three values of ``planning.shrunk``, how many histories of
-two and three weeks fell, what the reserve that was right for them costs afterwards in shares of all on demand, and how
-often the weeks since were the better ground. Traces: those of B13, and random sums of two, five and ten machines of
+``python -m benchmarks.b27_falls [--traces DIR]`` prints, for values of ``planning.shrunk`` and of
+``planning.shrunk_days``, how many histories of two and three weeks fell (where days are judged: histories that end on
+any day and fell by them), what the reserve that was right for them costs afterwards in shares of all on demand, and how
+often the part since was the better ground. Traces: those of B13, and random sums of two, five and ten machines of
 Bitbrains. The reserve is the level that the history exceeds for as long as a plan of one year breaks even at; its price
 is that share of the price on demand. No price book and no planner of ours takes part but the rule itself.
 """
@@ -19,7 +20,7 @@ import numpy as np
 
 from benchmarks.b13_bands import traces
 from hcloud.model.workload import Demand, Provenance
-from hcloud.planning.forecasting.fall import fall_of
+from hcloud.planning.forecasting.fall import DemandFall, fall_of
 from hcloud.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 SEED = 1
 BREAK_EVEN = 0.588  # of an all-upfront savings plan of one year for m5a in us-east-1 in the bundled prices
-WEEK = 168
+WEEK, DAY = 168, 24
+NEVER = 7.0
+"""Days that cannot be missing in six."""
+VALUES = ((0.7, NEVER), (0.8, NEVER), (0.9, NEVER), (0.7, 1.0), (0.7, 1.5), (0.7, 2.0), (0.7, 2.5))
 HISTORIES = (2 * WEEK, 3 * WEEK)
 AFTERWARDS = (72, 7 * WEEK)
 """The least and the most hours that a reserve is judged by."""
@@ -44,16 +48,25 @@ def main() -> None:
         print(f"no traces in {asked.traces}: nothing is measured")
         return
     series = list(_series(asked.traces))
-    for threshold in (0.7, 0.8, 0.9):
+    for threshold, missing in (
+        (0.7, NEVER),
+        (0.8, NEVER),
+        (0.9, NEVER),
+        (0.7, 1.0),
+        (0.7, 1.5),
+        (0.7, 2.0),
+        (0.7, 2.5),
+    ):
         found: dict[str, list[Fallen | None]] = defaultdict(list)
         for kind, hourly in series:
-            found[kind] += _judged(hourly, threshold)
+            found[kind] += _judged(hourly, threshold, missing)
+        by = "weeks" if missing == NEVER else f"days {missing:g}"
         for kind, all_of in found.items():
             fallen = np.array([one for one in all_of if one is not None]).reshape(-1, 2)
             whole, since = fallen.mean(axis=0) if len(fallen) else (np.nan, np.nan)
             better = float(np.mean(fallen[:, 1] <= fallen[:, 0])) if len(fallen) else np.nan
             print(
-                f"shrunk {threshold:g} | {kind} | fell {len(fallen)} of {len(all_of)}"
+                f"shrunk {threshold:g} | {by} | {kind} | fell {len(fallen)} of {len(all_of)}"
                 f" | whole {whole:.2f} | since {since:.2f} | since is better in {better:.0%}"
             )
 
@@ -71,17 +84,26 @@ def _series(folder: Path) -> Iterator[tuple[str, Floats]]:
             yield "sums", np.sum([machines[at][:hours] for at in drawn], axis=0)
 
 
-def _judged(hourly: Floats, threshold: float) -> Iterator[Fallen | None]:
-    """For each history: None where it did not fall, else the costs of both reserves afterwards."""
+def _judged(hourly: Floats, threshold: float, missing: float) -> Iterator[Fallen | None]:
+    """For each history: None where it did not fall, else the costs of both reserves afterwards. Where days are judged,
+    the other reserve is that of the weeks since a fall, if there was one."""
     least, most = AFTERWARDS
     for length in HISTORIES:
-        for at in range(0, len(hourly) - length - least + 1, WEEK):
+        for at in range(0, len(hourly) - length - least + 1, WEEK if missing == NEVER else DAY):
             seen, came = hourly[at : at + length], hourly[at + length : at + length + most]
             if not (seen.max() > 0 and came.max() > 0):
                 continue
             origin = Provenance("a history", "test", "0" * 64, length)
-            fall = fall_of(Demand(0.0, SECONDS_PER_HOUR, seen, seen, 0 * seen, origin), threshold)
-            yield None if fall is None else (_cost(seen, came), _cost(seen[-fall.weeks * WEEK :], came))
+            demand = Demand(0.0, SECONDS_PER_HOUR, seen, seen, 0 * seen, origin)
+            weeks, fall = fall_of(demand, threshold, missing=NEVER), fall_of(demand, threshold, missing=missing)
+            if missing != NEVER and fall == weeks:
+                fall = None
+            whole = seen if missing == NEVER else _since(seen, weeks)
+            yield None if fall is None else (_cost(whole, came), _cost(_since(seen, fall), came))
+
+
+def _since(seen: Floats, fall: DemandFall | None) -> Floats:
+    return seen if fall is None else seen[-fall.seconds // SECONDS_PER_HOUR :]
 
 
 def _cost(seen: Floats, came: Floats) -> float:

@@ -11,8 +11,8 @@ PAGE = Path(__file__).parent / "research" / "transcripts" / "demo.md"
 HEAD = """\
 # What the demo shows
 
-Written by `python docs/make_demo.py`, as it ran. Digests and times differ from run to run, and so does the measurement:
-without `--no-measure` the first step measures a small program on your machine instead of showing a bundled profile.
+Written by `python docs/make_demo.py` from a real run. Digests and times differ between runs. Without `--no-measure`,
+the first step measures a small program on your machine instead of showing a bundled profile.
 
 ```
 $ hcloud demo --no-measure

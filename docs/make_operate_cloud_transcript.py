@@ -128,24 +128,24 @@ def life(shell: Session) -> None:
     shell.run("sbatch job.sh 2; sbatch job.sh 2")
     shell.until(lambda: shell.ledger()["end 1"] and shell.ledger()["end 2"], "the first jobs do not end")
     shell.say(
-        f"Both have ended, {time.monotonic() - began:.0f} seconds after they came, on machines that came for them:"
+        f"Both jobs ended {time.monotonic() - began:.0f} seconds after submission, on machines launched for them:"
     )
     shell.run("sinfo -N -p hc; hcloud operate status")
-    shell.say("A job that may not begin anew, and one that may; the controller is killed with -9 while they run:")
+    shell.say("Job 3 may not restart, job 4 (`--requeue`) may; kill -9 ends the controller while both run:")
     shell.run("sbatch job.sh 8; sbatch --requeue job.sh 60")
     shell.until(lambda: shell.ledger()["begin 4"], "the third and fourth do not begin")
     shell.running[-1].kill()
     shell.shown()
     shell.maintain()
-    shell.say("Jobs and machines went on. The next controller goes on with them:")
+    shell.say("Jobs and machines kept running. A new controller takes over:")
     shell.begin(OPERATE)
     shell.until(lambda: shell.ledger()["end 3"], "the third does not end")
     shell.say(
-        f"{MAINTAINED_AFTER} seconds after the kill the cloud says that it will maintain the hosts of all machines:"
+        f"{MAINTAINED_AFTER} seconds after the kill, the cloud announces maintenance for the hosts of all machines:"
     )
     shell.until(lambda: shell.ledger()["begin 4"] == 2, "the fourth does not leave its machine")
     shell.run("squeue -o '%i %T %N %r'; sinfo -N -p hc -o '%N %T %E'")
-    shell.say("The fourth job has begun anew on another machine, ten minutes before its own would have ended. The end:")
+    shell.say("Job 4 restarted on another machine, ten minutes before its own would have ended. The end:")
     shell.run("hcloud operate drain")
     assert "none left standing" in shell.shown()
     shell.run("cat ledger; squeue -h | wc -l")
@@ -170,9 +170,8 @@ def main() -> None:
     head = [
         "# Live work on a fake cloud with a real Slurm",
         "",
-        "Written by `python docs/make_operate_cloud_transcript.py`, whose checks ask the fake's own ledger and what",
-        "the jobs themselves noted. Before it: `apt-get install slurm-wlm munge`, which makes munge's key and starts",
-        "munged.",
+        "Written by `python docs/make_operate_cloud_transcript.py`, which checks the run against the fake's ledger and",
+        "the jobs' own. Needs `apt-get install slurm-wlm munge`, which creates munge's key and starts munged.",
         "",
     ]
     steady = re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)

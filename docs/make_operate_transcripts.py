@@ -80,7 +80,7 @@ class Transcript:
     def judge(self, names: list[str]) -> None:
         """Every job began once and ended once."""
         assert self.ledger() == Counter(f"{what} {name}" for name in names for what in ("begin", "end")), self.ledger()
-        self.say(f"The ledger that the jobs wrote: {len(names)} begun, {len(names)} ended, none twice.")
+        self.say(f"The jobs' own ledger: {len(names)} jobs started and ended, each once.")
 
     def told(self, words: str, printed: str, code: int) -> str:
         """Note a command with what it printed."""
@@ -100,11 +100,11 @@ def on_this_machine(folder: Path) -> list[str]:
     (folder / "jobs.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     told = Transcript(folder, {})
     told.shown("jobs.csv")
-    told.say("Machines are groups of processes here. The controller is killed when some jobs have ended:")
+    told.say("Machines are groups of processes here. We kill the controller after some jobs have ended:")
     told.killed("hcloud operate run jobs.csv --cloud local --pool 1", 9)
-    told.say("Jobs and machines go on without it:")
+    told.say("Jobs and machines continue without a controller:")
     told.run("hcloud operate status")
-    told.say("The next one reads the journal, looks at machines and jobs, and goes on:")
+    told.say("A new controller reads the journal, checks machines and jobs, and continues:")
     told.run("hcloud operate run jobs.csv --cloud local --pool 1")
     told.judge(names)
     journal = ".hcloud/operate/journal.jsonl"
@@ -124,15 +124,15 @@ def on_slurm(home: Path) -> list[str]:
         told = Transcript(home, {"SLURM_CONF": str(grid.conf), "PATH": f"{SEARCHED}:{Path(sys.executable).parent}"})
         told.run("hcloud slurm check")
         told.run("sinfo")
-        told.say("Jobs come by sbatch; `job_submit.lua` holds them until hcloud has decided:")
+        told.say("sbatch submits jobs; `job_submit.lua` holds them until hcloud has decided:")
         jobs = submitted(told, 4)
         told.run("squeue --Format=JobID,State,Reason,Partition")
         operate = "hcloud operate --engine slurm --cloud local --strategy HM --pool 1"
-        told.say("The controller works, and is killed in the middle; two more jobs come while there is none:")
+        told.say("We kill the controller while jobs run, then submit two more jobs:")
         told.killed(operate, 3)
         jobs += submitted(told, 2)
         told.run("hcloud operate status")
-        told.say("The next one goes on; when it is told to drain, it ends the jobs that came and then all machines:")
+        told.say("A new controller continues; after `drain` it finishes all jobs, then terminates all machines:")
         with told.begun(operate) as process:
             wait_for(lambda: sum(told.ledger().values()) == 2 * len(jobs), "not all jobs end", 120)
             told.run("hcloud operate drain --no-wait")
@@ -169,8 +169,8 @@ def main() -> None:
         head = [
             f"# Jobs on {where}",
             "",
-            "Written by `python docs/make_operate_transcripts.py`, as it ran. Times, ids and decisions differ from",
-            "run to run.",
+            "Written by `python docs/make_operate_transcripts.py` from a real run. Times, ids and decisions differ",
+            "between runs.",
             "",
         ]
         (TRANSCRIPTS / f"operate-{name}.md").write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")

@@ -67,7 +67,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "size": (size_documents.SizeDocument,),
     "state-screen": (live.RememberedDocument, live.UnlockedDocument),
     "status": (live.StatusDocument,),
-    "story": (live.StoryDocument,),
+    "story": (live.StoryDocument, live.HarvestStoryDocument),
     "strategies": (studies.StrategiesDocument,),
     "strategy": (studies.StrategyDocument,),
     "sweep": (studies.SweepDocument,),

@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from make_operate_transcripts import TRANSCRIPTS, Transcript
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "pressed-service"
-HEAD = """# A service that is pressed
+HEAD = """# A service under interference
 
-Written by `python docs/make_target_transcript.py`, as it ran. Times and decisions differ from run to run. The service,
-and what presses on it, are those of `examples/pressed-service`.
+Written by `python docs/make_target_transcript.py` from a real run. Times and decisions differ between runs. The
+service and the injector that disturbs it come from `examples/pressed-service`.
 """
 
 
@@ -31,7 +31,7 @@ def main() -> None:
         told.run("cat jobs.csv")
         with told.begun(words) as process:
             journal = folder / ".hcloud" / "operate" / "journal.jsonl"
-            for what, said in (("enlarge", "While it is pressed:"), ("shrink", "After requests are few again:")):
+            for what, said in (("enlarge", "While the injector runs:"), ("shrink", "After the request rate drops:")):
                 line = f'"decision":"{what}"'
                 while process.poll() is None and not (journal.exists() and line in journal.read_text()):
                     time.sleep(0.2)
@@ -39,7 +39,7 @@ def main() -> None:
                 told.say(said)
                 told.run("hcloud operate status")
             printed = process.communicate(timeout=120)[0]
-        told.say("What the controller said, what the injector did and saw, and lines of the service's ledger:")
+        told.say("Output of the controller, actions and readings of the injector, and lines of the service's ledger:")
         told.told(words, printed, process.returncode)
         told.run("cat .hcloud/operate/output/injector.1.out")
         told.run("sed -n 1~15p ledger")

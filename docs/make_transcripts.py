@@ -129,16 +129,16 @@ def _live(cloud: str, folder: Path, lines: list[str]) -> None:
         (folder / "trace.csv").write_text(trace(), encoding="utf-8")
         life.run("init --workload trace.csv")
         (folder / "hcloud.yaml").write_text(config(cloud), encoding="utf-8")
-        life.lines += ["", "hcloud.yaml is cut down to what differs from the defaults:", "", "```"]
+        life.lines += ["", "hcloud.yaml keeps only the keys that differ from the defaults:", "", "```"]
         life.lines += [*config(cloud).splitlines(), "```"]
-        life.say("A program is measured on a small machine of the cloud, which is ended whatever happens:")
+        life.say("hcloud measures a program on a small cloud machine, and always terminates it afterwards:")
         life.run(
             f"profile run --cloud {cloud} --max-dollars 1 --resources none --time-cap 20s --name spin -- sleep 0.2"
         )
-        life.say("What to reserve and what to rent, and what that changes:")
+        life.say("The plan: what to reserve, what to rent, and which changes follow:")
         life.run("plan --out plan.json")
         wanted = len_of(folder / "plan.json")
-        life.say("The first order is answered three seconds late, and apply is killed in the middle:")
+        life.say("The cloud answers the first launch three seconds late, and apply is killed while it waits:")
         slow = {"on": LAUNCHES[cloud], "answer": "slow", "seconds": 3, "first": 1}
         life.ask("faults", {"rules": [slow]})
         life.run("apply plan.json --yes", kill=True)
@@ -146,17 +146,17 @@ def _live(cloud: str, folder: Path, lines: list[str]) -> None:
         life.run("apply plan.json --yes --resume")
         assert len(life.machines()) == wanted, (len(life.machines()), wanted)
         life.run("status")
-        life.say("Somebody makes a machine larger by hand:")
+        life.say("Somebody resizes a machine outside hcloud:")
         life.edit({"resize": life.machines()[0]["id"], "type": LARGER[cloud]})
         life.run("drift")
         life.run("plan --out plan.json -q")
         life.run("apply plan.json --yes")
         assert len(life.machines()) == wanted
-        life.say("Commitments are bought apart, once, and only with the amount typed:")
+        life.say("A separate command buys commitments, once, and only if you type the amount:")
         life.run("commit plan plan.json --out buy.json")
         bought(life, folder)
         life.run("commit list")
-        life.say("The end; and nothing is left:")
+        life.say("The end: destroy terminates all machines:")
         life.run("destroy --yes")
         life.run(f"destroy --yes --ends {wanted}")
         life.run("gc")
@@ -197,9 +197,9 @@ def main() -> None:
         head = [
             f"# A life on the fake {cloud}",
             "",
-            "Written by `python docs/make_transcripts.py`, whose checks ask the",
+            "Written by `python docs/make_transcripts.py`, which checks each run against the fake's own ledger.",
         ]
-        head += ["fake's own ledger. Ids, digests and times differ from run to run.", ""]
+        head += ["Ids, digests and times differ from run to run.", ""]
         (TRANSCRIPTS / f"{cloud}.md").write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
 
 

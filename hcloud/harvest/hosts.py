@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 import numpy as np
 
@@ -113,6 +114,32 @@ def host_for(cores: int, memory: int, hosts: Sequence[IdleHost], rules: HarvestS
     whole = weighed(free, weight, taken, max(cores, 1))
     reached = chance(np.array(stream, np.int64)) * whole
     return drawn(free, weight, taken, max(cores, 1), reached)
+
+
+class Lacking(StrEnum):
+    """What a container that waits lacks."""
+
+    MACHINE = "machine"
+    MEASUREMENT = "measurement"
+    MEMORY = "memory"
+    CORES = "cores"
+
+
+def why_waits(cores: int, memory: int, hosts: Sequence[IdleHost], rules: HarvestSet) -> tuple[Lacking, str]:
+    """What a container lacks that ``host_for`` finds no machine for, and a sentence with the figures."""
+    if not hosts:
+        return Lacking.MACHINE, "no reserved machine is ready"
+    most = max(free_memory(host, rules, host.held_memory) for host in hosts)
+    if most < memory:
+        return (
+            Lacking.MEMORY,
+            f"it takes {memory:,} MiB of memory, and no machine has more than {max(most, 0):,} MiB free",
+        )
+    roomy = [host for host in hosts if free_memory(host, rules, host.held_memory) >= memory]
+    if all(host.use is None for host in roomy):
+        return Lacking.MEASUREMENT, "the use of the services is not measured yet"
+    free = max(max(free_cores(host, rules, host.held_cores), 0) for host in roomy) / VCPU
+    return Lacking.CORES, f"it takes {cores / VCPU:g} vCPUs, and no machine has more than {free:.2f} free"
 
 
 def why_moves(kills: int, waited: float, expected: float | None, rules: HarvestSet) -> str:

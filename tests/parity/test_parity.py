@@ -269,20 +269,20 @@ def live(journal: Callable[..., Path]) -> ControlSession:
 
 def test_events_that_cannot_be(journal: Callable[..., Path]) -> None:
     session = live(journal)
-    with pytest.raises(EventError, match="job b has not come"):  # and the clock does not start with it
+    with pytest.raises(EventError, match="job b has not arrived"):  # and the clock does not start with it
         session.handle(Completion(99.0, "b", 1.0))
     with pytest.raises(EventError, match="is ready already"):
         session.handle(Ready(99.0, 0))
     job = Arrival(10.0, "a", 1000, 1024, (10,) * 10, False, 0.5)
     assert session.handle(job)[0].place == "reserved server 0"
     for event, said in (
-        (job, "has come before"),
-        (ClockTick(9.0), "before the event before it"),
+        (job, "has arrived already"),
+        (ClockTick(9.0), "earlier than the previous event"),
         (ClockTick(1e12), "more than a year"),
-        (Completion(11.0, "b", 1.0), "has not come"),
+        (Completion(11.0, "b", 1.0), "has not arrived"),
         (Sample(11.0, 77, (1,) * 10, During.WATCH), "no instance 77"),
         (Ready(11.0, 0), "is ready already"),
-        (Interruption(11.0, 0), "no spot capacity"),
+        (Interruption(11.0, 0), "not a spot instance"),
     ):
         with pytest.raises(EventError, match=said):
             session.handle(event)

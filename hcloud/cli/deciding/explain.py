@@ -149,7 +149,9 @@ def _explain_purchases(terminal: Terminal, path: Path, shown: PlanFormat) -> Non
 
 
 def _explain_job(terminal: Terminal, asked: tuple[Path, str, datetime], shown: PlanFormat, *, full: bool) -> None:
+    from hcloud.control.operating.harvested_story import HarvestStory
     from hcloud.usecases.deciding.explain_job import explain_job
+    from hcloud.views.explanations.harvested import explain_harvested
     from hcloud.views.explanations.job import explain_story
     from hcloud.views.live.decision import show_story
 
@@ -157,13 +159,14 @@ def _explain_job(terminal: Terminal, asked: tuple[Path, str, datetime], shown: P
     with terminal.busy(f"replaying {journal}"):
         story = explain_job(journal, job)
     if shown is PlanFormat.JSON:
-        from hcloud.views.live.documents import StoryDocument
+        from hcloud.views.live.documents import story_document
 
-        terminal.write_json(StoryDocument.of(story, at))
+        terminal.write_json(story_document(story, at))
     elif full:
         show_story(story, terminal)
     else:
-        _tell(terminal, explain_story(story), shown, None)
+        made = explain_harvested(story) if isinstance(story, HarvestStory) else explain_story(story)
+        _tell(terminal, made, shown, None)
 
 
 def _tell(terminal: Terminal, made: Explanation, shown: PlanFormat, ground: tuple[datetime, object] | None) -> None:

@@ -206,14 +206,14 @@ def status(
     """Machines, queue and last decisions, read from the journal; asks no cloud."""
     from hcloud.live.clock import SystemClock
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.operating.looking import look
+    from hcloud.usecases.live.operating.looking import Onlooker
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, who_works
 
-    terminal, clock = session(ctx).terminal, SystemClock()
+    terminal, clock, onlooker = session(ctx).terminal, SystemClock(), Onlooker(which.place)
     with terminal.screen() if watch and not shown.is_document else nullcontext() as draw:
         while True:
-            found = look(which.place)
+            found = onlooker.look()
             if draw is None:
                 break
             seen = Moment(clock.now(), lines=terminal.lines)
@@ -245,11 +245,11 @@ def explain(
     from hcloud.usecases.deciding.explain_job import explain_job
     from hcloud.usecases.live.operating.looking import journal_at
     from hcloud.views.live.decision import show_story
-    from hcloud.views.live.documents import StoryDocument
+    from hcloud.views.live.documents import story_document
 
     terminal = session(ctx).terminal
     story = explain_job(journal_at(which.place), job)
-    shown.tell(terminal, lambda: StoryDocument.of(story, shown.at), lambda: show_story(story, terminal))
+    shown.tell(terminal, lambda: story_document(story, shown.at), lambda: show_story(story, terminal))
 
 
 @app.command()
@@ -328,12 +328,13 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
     from hcloud.usecases.live.operating.operate import OperateRequest, operating
     from hcloud.usecases.live.state import state_place
     from hcloud.views.live.documents import operating_document
-    from hcloud.views.live.operating import outcome_lines
+    from hcloud.views.live.operating import outcome_lines, waits_for_end
 
     place = state_place(where.state, where.file)
     if works(place):
         terminal.note(ask(place, what))
         if wait:
+            terminal.note(waits_for_end(look(place).fold, services_end=what != "drain"))
             with terminal.busy("waiting for the controller"):
                 works_no_more(place)
         return

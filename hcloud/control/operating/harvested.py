@@ -16,6 +16,7 @@ from hcloud.model.running.harvest_note import (
     HarvestOver,
     HarvestSet,
     HarvestTaken,
+    HarvestWaiting,
     HarvestYielding,
     Yielded,
 )
@@ -139,10 +140,14 @@ class HarvestLedger:
             self.jobs[order.id] = task
 
     @take.register
+    def _(self, note: HarvestWaiting) -> None:
+        self.jobs[note.job].why = note.why
+
+    @take.register
     def _(self, note: HarvestBeginning) -> None:
         job = self.jobs[note.job]
         self.begun += 1
-        job.attempt, job.on, job.yields, job.turn = note.attempt, note.instance, False, self.begun
+        job.attempt, job.on, job.yields, job.turn, job.why = note.attempt, note.instance, False, self.begun, ""
 
     @take.register
     def _(self, note: HarvestYielding) -> None:

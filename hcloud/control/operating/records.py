@@ -10,7 +10,7 @@ from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.job import JobOrder
+from hcloud.model.running.job import JobOrder, with_wait
 from hcloud.model.running.note import CommitmentsAdvised, EstimateFitted, LimitsSet
 from hcloud.model.workload import JobKind
 
@@ -107,9 +107,7 @@ class JobRecord:
         if self.order.expect is None or self.performance is None or self.ended is None or self.began is None:
             return None
         took = self.ended - min(self.order.submit, self.began)
-        return (
-            min(self.performance * (self.ended - self.began) / took, self.performance) if took > 0 else self.performance
-        )
+        return with_wait(self.performance, self.ended - self.began, took, self.order.expect)
 
     @property
     def is_over(self) -> bool:

@@ -34,18 +34,37 @@ def share_their_end(fold: Fold, job: JobRecord) -> list[JobRecord]:
     return [job] if job.order.kind is JobKind.SERVICE else with_others(fold, job)
 
 
-def may_begin(fold: Fold, nodes: Mapping[int, NodePhase], job: JobRecord) -> bool:
-    """Whether nothing of a job runs and its machine is ready, and those of all that begin with it are."""
-    return _waits_ready(fold, nodes, job) and all(
-        one.rests or (one.on is not None and not one.leaving) or _waits_ready(fold, nodes, one)
+def ending_on(fold: Fold) -> frozenset[int]:
+    """The machines on which an attempt runs that is to end."""
+    active = fold.active.values()
+    return frozenset(job.on for job in active if job.on is not None and (job.leaving or job.is_over))
+
+
+def may_begin(fold: Fold, nodes: Mapping[int, NodePhase], job: JobRecord, ending: frozenset[int]) -> bool:
+    """Whether nothing of a job runs and its machine is ready and has room beside what is still ``ending`` there, and
+    those of all that begin with it are."""
+    return _waits_ready(fold, nodes, job, ending) and all(
+        one.rests or (one.on is not None and not one.leaving) or _waits_ready(fold, nodes, one, ending)
         for one in with_others(fold, job)
     )
 
 
-def _waits_ready(fold: Fold, nodes: Mapping[int, NodePhase], job: JobRecord) -> bool:
+def _waits_ready(fold: Fold, nodes: Mapping[int, NodePhase], job: JobRecord, ending: frozenset[int]) -> bool:
     if job.on is not None or job.is_over or job.rests or job.instance is None:
         return False
-    return fold.machines[job.instance].phase is MachinePhase.READY and nodes.get(job.instance) is NodePhase.READY
+    is_up = fold.machines[job.instance].phase is MachinePhase.READY and nodes.get(job.instance) is NodePhase.READY
+    return is_up and (job.instance not in ending or _has_room(fold, job))
+
+
+def _has_room(fold: Fold, job: JobRecord) -> bool:
+    """Whether a job fits beside all that runs on its machine: what was cancelled, or leaves, keeps its place until
+    nothing of it is left."""
+    assert job.instance is not None
+    name = fold.machines[job.instance].type_name
+    size = next(t for t in fold.setup.types if t.name == name)
+    there = [one for one in fold.active.values() if one.on == job.instance]
+    cores = sum(one.sized or one.order.cores for one in there) + job.order.cores
+    return cores <= size.cores and sum(one.order.memory for one in there) + job.order.memory <= size.memory
 
 
 def ended(fold: Fold, job: JobRecord, told: Event | None, performance: Callable[[JobRecord], float]) -> Iterator[Event]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
-from hcloud.control.operating.together import may_begin
+from hcloud.control.operating.together import ending_on, may_begin
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.job import NodePhase
 from hcloud.policy.facts import Setup
@@ -81,17 +81,34 @@ def to_end(fold: Fold, *, all_of_them: bool) -> Iterator[MachineRecord]:
 
 def to_begin(fold: Fold, nodes: Mapping[int, NodePhase]) -> Iterator[JobRecord]:
     """Jobs whose machine is ready and of which nothing runs; a piece of several when all may begin."""
+    ending = ending_on(fold)
     for machine in fold.standing.values():
         if machine.phase is MachinePhase.READY and nodes.get(machine.instance) is NodePhase.READY:
             for name in machine.jobs:
                 job = fold.jobs[name]
-                if may_begin(fold, nodes, job):
+                if may_begin(fold, nodes, job, ending):
                     yield job
 
 
-def to_stop(fold: Fold) -> Iterator[JobRecord]:
-    """Jobs of which an attempt runs that should not: they are over, or to begin elsewhere."""
-    return (job for job in fold.active.values() if job.on is not None and (job.leaving or job.is_over))
+def to_stop(fold: Fold, nodes: Mapping[int, NodePhase], noticed: Collection[int]) -> Iterator[JobRecord]:
+    """Jobs of which an attempt runs that should not: they are over, or to begin elsewhere. One whose next machine is
+    not ready yet runs on, where its machine stays (none of the ``noticed``) and nobody else waits for its place."""
+    for job in fold.active.values():
+        if job.on is not None and (job.is_over or (job.leaving and not _may_run_on(fold, nodes, job, noticed))):
+            yield job
+
+
+def _may_run_on(fold: Fold, nodes: Mapping[int, NodePhase], job: JobRecord, noticed: Collection[int]) -> bool:
+    """A machine that was given back waits for it, too, unless its end is what the next machine waits for."""
+    if job.instance is None or job.instance == job.on or job.order.piece is not None or job.on in noticed:
+        return False
+    there, comes = fold.machines[job.on or 0], fold.machines[job.instance]
+    if nodes.get(there.instance) is not NodePhase.READY or nodes.get(comes.instance) is NodePhase.READY:
+        return False
+    if there.phase is MachinePhase.ENDING:
+        is_held = comes.phase is MachinePhase.WANTED and bool(comes.why) and not comes.failures
+        return there.released is not None and not is_held
+    return there.phase is MachinePhase.READY and all(fold.jobs[name].on == job.on for name in there.jobs)
 
 
 def reserve_beyond(setup: Setup, price: Callable[[str, PurchaseOption], Decimal], limits: SpendingLimits) -> str:

@@ -21,33 +21,33 @@ Lot = tuple[int, int, int]
 def check_arrival(tables: ControlTables, event: Arrival) -> None:
     """Raise EventError for a job of an unknown platform, or that is no piece of those before it."""
     if event.platform >= len(tables.control.speeds):
-        raise EventError(f"platform {event.platform}: speeds of types are known of {len(tables.control.speeds)}")
+        raise EventError(f"platform {event.platform}: speeds are known for {len(tables.control.speeds)}")
     if event.copy_of is not None:
         _check_copied(tables, event.copy_of)
     if event.after is None:
         return
     if event.pieces <= 1:
-        raise EventError(f"after {event.after}: {event.job} is no piece of several; state pieces, too")
+        raise EventError(f"after {event.after}: {event.job} has only one piece; state pieces, too")
     row = tables.rows.get(event.after)
     if row is None:
-        raise EventError(f"after {event.after}: has not come or has ended before")
+        raise EventError(f"after {event.after}: has not arrived, or has ended")
     before = tables.control.jobs[row]
     if before.ask != event.ask or before.memory != event.memory:
-        raise EventError(f"after {event.after}: the pieces of a job ask for as much each")
+        raise EventError(f"after {event.after}: all pieces of a job must ask for the same vCPUs and memory")
     linked = before.piece_after > 0 and before.server < 0 and not before.stands
     if linked and _count(tables, row) >= event.pieces:
-        raise EventError(f"after {event.after}: all {event.pieces} pieces have come")
+        raise EventError(f"after {event.after}: all {event.pieces} pieces have arrived")
     if not linked and are_linked(tables.control.rules):
-        raise EventError(f"after {event.after}: is no piece that waits for others to come")
+        raise EventError(f"after {event.after}: does not wait for other pieces")
 
 
 def _check_copied(tables: ControlTables, job: str) -> None:
     if not tables.control.rules.watching:
-        raise EventError(f"copy_of {job}: the strategy watches no jobs")
+        raise EventError(f"copy_of {job}: the strategy does not watch jobs")
     if job not in tables.rows:
-        raise EventError(f"copy_of {job}: has not come or has ended before")
+        raise EventError(f"copy_of {job}: has not arrived, or has ended")
     if tables.server[tables.rows[job]] < 0:
-        raise EventError(f"copy_of {job}: is in the queue; it has not begun")
+        raise EventError(f"copy_of {job}: is in the queue and has not started")
 
 
 def join_others(tables: ControlTables, setup: Setup, event: Arrival, row: int) -> bool:

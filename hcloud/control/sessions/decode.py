@@ -239,9 +239,9 @@ def _no_large(setup: Setup, now: Situation) -> Missed:
 
 def _no_queue(setup: Setup, now: Situation) -> Missed:
     if setup.pool == 0:
-        return "nothing is reserved that one could wait for", None, ""
+        return "no server is reserved that it could wait for", None, ""
     if not _mapping(setup).by_wait:
-        return "jobs queue only where the strategy wants them in the pool", None, ""
+        return "the strategy lets jobs queue only for the reserved pool", None, ""
     if now.offered > now.needed:
         return "the type that fits is good enough", (now.offered - now.needed) / SCALE, QUALITY
     return "the expected wait exceeds the start of a large instance", now.wait - now.large_spin_up, SECONDS
@@ -254,7 +254,7 @@ def _no_spot(setup: Setup, now: Situation) -> Missed:
         return "the job may not be interrupted", None, ""
     if now.needed >= setup.rules.spot_quality:
         return "the job is too sensitive", (now.needed - setup.rules.spot_quality) / SCALE, QUALITY
-    return "a job is not sent to the market that its rule keeps elsewhere", None, ""
+    return "the strategy's rule keeps this job off the spot market", None, ""
 
 
 def options(refused: tuple[Declined, ...]) -> Iterator[str]:

@@ -129,10 +129,10 @@ class ControlSession:
         """Refuse, before any time passes, what names a job or an instance that nobody was told of."""
         if isinstance(event, Arrival):
             if event.job in self.tables.rows:
-                raise EventError(f"job {event.job} has come before and has not ended")
+                raise EventError(f"job {event.job} has arrived already and has not ended")
         elif isinstance(event, OfJob):
             if event.job not in self.tables.rows:
-                raise EventError(f"job {event.job} has not come or has ended before")
+                raise EventError(f"job {event.job} has not arrived, or has ended")
         elif isinstance(event, OfInstance):
             self._book.named(event.instance)
 
@@ -140,9 +140,9 @@ class ControlSession:
         if math.isnan(self.now):
             self.now = self._control = at
         if at < self.now:
-            raise EventError(f"at {at!r} lies before the event before it, at {self.now!r}")
+            raise EventError(f"at {at!r} is earlier than the previous event, at {self.now!r}")
         if at - self.now > LONGEST_GAP:
-            raise EventError(f"at {at!r} lies more than a year after the event before it; times are in seconds")
+            raise EventError(f"at {at!r} is more than a year after the previous event; times are in seconds")
 
     def _fire(self, at: float, rank: int) -> list[Decision]:
         """Retention deadlines and control periods that come before an event of a rank, in order."""
@@ -227,9 +227,9 @@ class ControlSession:
         row = self.tables.rows[job]
         slot = self.tables.server[row]
         if slot < 0:
-            raise EventError(f"job {job} is in the queue; it has not begun")
+            raise EventError(f"job {job} is in the queue and has not started")
         if self.tables.status[slot] not in _RUNS:
-            raise EventError(f"job {job} has not begun: its instance {self._book.number(slot)} is not ready")
+            raise EventError(f"job {job} has not started: its instance {self._book.number(slot)} is not ready")
         return row
 
     def _completion(self, event: Completion) -> list[Decision]:
@@ -263,7 +263,7 @@ class ControlSession:
 
     def _reclassified(self, event: Reclassified) -> list[Decision]:
         if not self.setup.rules.informed:
-            raise EventError(f"job {event.job}: {self.setup.strategy} does not look at what jobs are like")
+            raise EventError(f"job {event.job}: {self.setup.strategy} does not use job profiles")
         row = self.tables.rows[event.job]
         tolerates = tolerated(event.estimate, event.tolerates)
         self.tables.correct(row, *quality_needed(tolerates))
@@ -300,7 +300,7 @@ class ControlSession:
     def _interruption(self, event: Interruption) -> list[Decision]:
         instance = self._book.named(event.instance)
         if instance.paid != INTERRUPTIBLE:
-            raise EventError(f"instance {event.instance} is no spot capacity; it is not interrupted")
+            raise EventError(f"instance {event.instance} is not a spot instance and cannot be interrupted")
         return self._call(handle.INTERRUPT, instance.slot, event.at)
 
     def _launch_failed(self, event: LaunchFailed) -> list[Decision]:
@@ -310,7 +310,7 @@ class ControlSession:
         if self.tables.status[instance.slot] != STARTING:
             raise EventError(f"instance {number} is ready already; its launch has not failed")
         if event.until < event.at:
-            raise EventError(f"until {event.until!r} lies before at, {event.at!r}")
+            raise EventError(f"until {event.until!r} is before at, {event.at!r}")
         return self._lose(instance.slot, codes.LAUNCH_FAILED, event.until, event.at, said=event.why)
 
     def _lost(self, event: Lost) -> list[Decision]:

@@ -80,7 +80,8 @@ class Turn:
 @dataclass(slots=True)
 class Story:
     """One job in a journal: how it came, what was considered, how many servers were looked at and which of them were
-    candidates or what filters left of them, what happened to it afterwards, and whether it ended."""
+    candidates or what filters left of them, what happened to it afterwards, whether it ended, and why it had left idle
+    capacity, if it did (``moved``)."""
 
     setup: Setup
     arrival: Arrival
@@ -95,6 +96,7 @@ class Story:
     turns: tuple[Turn, ...] = ()
     ends: float = 0.0
     is_over: bool = False
+    moved: str = ""
 
     @property
     def began(self) -> float | None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import partial
 
 from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.together import ending_on, may_begin
 from hcloud.control.operating.wanted import Allowance, key_of, to_begin, to_end, to_launch, to_stop
 from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.crash_points import BEGIN, END, LAUNCH
@@ -42,9 +43,11 @@ def intended(desk: OperatingDesk, now: float) -> list[Action]:
     ]
     actions += [partial(end, desk, machine, "") for machine in going]
     if not desk.stops:
+        ending = ending_on(desk.fold)
         for job in list(to_begin(desk.fold, desk.nodes)):
-            _intend_begin(desk, job, now, actions)
-    actions += [partial(_stop, desk, job, now) for job in to_stop(desk.fold)]
+            if may_begin(desk.fold, desk.nodes, job, ending):  # those before it may have taken the room
+                _intend_begin(desk, job, now, actions)
+    actions += [partial(_stop, desk, job, now) for job in to_stop(desk.fold, desk.nodes, desk.notices)]
     actions += [partial(_begin_again, desk, job, now) for job in desk.fold.active.values() if job.on is not None]
     actions += [partial(desk.say, partial(desk.parts.engine.forget, name)) for name in sorted(desk.over)]
     desk.over.clear()

@@ -22,6 +22,7 @@ from hcloud.errors import HcloudError
 from hcloud.harvest.hosts import (
     HostedContainer,
     IdleHost,
+    Lacking,
     class_of,
     classes_for,
     free_cores,
@@ -30,6 +31,7 @@ from hcloud.harvest.hosts import (
     host_for,
     reserve_of,
     why_moves,
+    why_waits,
 )
 from hcloud.harvest.tasks.graphs import dag_of, largest_of, slip_of
 from hcloud.live.harvesting.gauge import Gauge
@@ -44,6 +46,7 @@ from hcloud.model.running.harvest_note import (
     HarvestOver,
     HarvestSet,
     HarvestTaken,
+    HarvestWaiting,
     HarvestYielding,
     Yielded,
 )
@@ -68,6 +71,7 @@ class Harvester:
         self._uses: dict[int, deque[tuple[float, float]]] = {}
         self._coming: list[tuple[float, int, JobOrder | JobGraph]] = []
         self._expected: set[str] = set()
+        self._lacking: dict[str, Lacking] = {}
         self._closed = False
         self.told: list[HarvestNote] = []
         now, known = desk.now(), self.ledger.settings
@@ -281,7 +285,9 @@ class Harvester:
             found = host_for(job.order.cores, job.order.memory, mine, self._rules, stream)
             if found < 0:
                 full.add(alike)
+                self._wait(job, mine, now)
                 continue
+            self._lacking.pop(job.order.id, None)
             at = hosts.index(mine[found])
             host = hosts[at]
             free = free_cores(host, self._rules, host.held_cores) / VCPU
@@ -291,6 +297,13 @@ class Harvester:
             hosts[at] = replace(
                 host, held=(*host.held, HostedContainer(job.order.id, job.order.cores, job.order.memory))
             )
+
+    def _wait(self, job: HarvestRecord, hosts: list[IdleHost], now: float) -> None:
+        """Tell why a job waits, unless that is as before, or it came just now."""
+        lacking, why = why_waits(job.order.cores, job.order.memory, hosts, self._rules)
+        if now - job.came >= 2 * self._rules.tick and self._lacking.get(job.order.id) != lacking:
+            self._lacking[job.order.id] = lacking
+            self._tell(HarvestWaiting(now, job.order.id, why))
 
     def _may_have(self, job: HarvestRecord, host: IdleHost) -> bool:
         """Whether a machine is of the classes of a job."""

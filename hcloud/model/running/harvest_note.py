@@ -81,6 +81,16 @@ class HarvestGraphTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class HarvestWaiting:
+    """A job finds no room on idle capacity, and why; told once a reason, and only of the first of jobs that are
+    alike."""
+
+    at: float
+    job: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class HarvestBeginning:
     """An attempt is about to begin beside what runs on a machine: ``use`` is how many vCPUs its services used, ``free``
     what was left of them beside the reserve and what other such jobs hold."""
@@ -144,6 +154,7 @@ HarvestNote = (
     | HarvestClasses
     | HarvestTaken
     | HarvestGraphTaken
+    | HarvestWaiting
     | HarvestBeginning
     | HarvestYielding
     | HarvestOver

@@ -89,6 +89,12 @@ class JobOrder:
     priority: int = 0
 
 
+def with_wait(performance: float, ran: float, took: float, expect: float | None = None) -> float:
+    """The share of its performance that a batch job reached with its wait counted in, at most ``performance``: the
+    seconds that it was expected to take (else those that it ran, by its performance) over all that it took."""
+    return min(max(expect or 0.0, performance * ran) / took, performance) if took > 0 else performance
+
+
 def in_pieces(order: JobOrder, servers: int) -> tuple[JobOrder, ...]:
     """A job as a piece for each of its servers, with an equal part of its vCPUs and memory; on one server itself."""
     if servers <= 1:

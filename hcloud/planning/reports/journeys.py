@@ -19,7 +19,7 @@ from hcloud.model.running.event import (
     Lost,
     Ready,
 )
-from hcloud.model.running.job import JobOrder
+from hcloud.model.running.job import JobOrder, with_wait
 from hcloud.model.running.note import AttemptOver, Beginning, JobTaken, Note
 from hcloud.model.workload import JobKind
 
@@ -102,9 +102,10 @@ class Journey:
         unknown = self.order is not None and self.order.expect is None
         if unknown or self.performance is None or self.ended is None or self.began is None:
             return None
-        if self.kind == SERVICE or self.ended <= self.arrived:
+        if self.kind == SERVICE:
             return self.performance
-        return min(self.performance * self.ran / (self.ended - self.arrived), self.performance)
+        expect = None if self.order is None else self.order.expect
+        return with_wait(self.performance, self.ran, self.ended - self.arrived, expect)
 
     @property
     def is_judged(self) -> bool:

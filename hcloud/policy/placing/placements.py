@@ -49,7 +49,7 @@ class Placement(Rule):
         yield from super().misfits()
         for key in _LAYOUT.get(self.locality, ()):
             if getattr(self, key) == 0:
-                yield key, "0", f"must be 1 or more where locality is {self.locality}: nobody knows of racks otherwise"
+                yield key, "0", f"must be at least 1 with locality {self.locality}: otherwise there are no racks"
 
 
 class Considerate(Placement):
@@ -156,11 +156,11 @@ class SampledUnits(Sampled):
     def misfits(self) -> Iterable[tuple[str, str, str]]:
         yield from super().misfits()
         if self.quality >= 1:
-            yield "quality", f"{self.quality:g}", "must lie below 1: only a look at all servers is sure of the best"
+            yield "quality", f"{self.quality:g}", "must be below 1: only a look at all servers guarantees the best"
         if self.quality > 0 and self.miss <= 0:
-            yield "miss", f"{self.miss:g}", "must lie above 0: no sample is certain"
+            yield "miss", f"{self.miss:g}", "must be above 0: no sample is certain"
         if self.quality > 0 and self.miss >= 1:
-            yield "miss", f"{self.miss:g}", "must lie below 1: a share of decisions"
+            yield "miss", f"{self.miss:g}", "must be below 1: it is a share of decisions"
 
 
 class Centralised(Considerate, of="placement", name="centralised", ranking=codes.BY_COLOCATION):

@@ -132,6 +132,9 @@ class PlanningSection(Section):
     shrunk: Share = setting(
         0.7, "weeks before demand fell are left out where the last one is below this part of the mean (ours) [share]"
     )
+    shrunk_days: float = setting(
+        2.0, "also a fall: so much demand missing in the last 3 to 6 days beside a week before (ours) [days]", ge=0
+    )
     history_1y: Seconds = setting(
         parse_duration("28d"), "a plan that buys a 1-year term on a shorter trace warns first (ours) [duration]"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -176,6 +177,45 @@ def read_journal(path: Path) -> JournalContents:
     return JournalContents(setup, tuple(lines), whole, torn, live, before)
 
 
+@dataclass(frozen=True, slots=True)
+class JournalPlace:
+    """After so many whole ``bytes`` of a file, by its number; ``sum`` is their checksum."""
+
+    file: int
+    bytes: int
+    sum: int
+
+
+def place_of(path: Path, whole: int) -> JournalPlace:
+    """After the ``whole`` bytes of a journal that was read."""
+    with path.open("rb") as file:
+        return JournalPlace(os.fstat(file.fileno()).st_ino, whole, crc32(file.read(whole)))
+
+
+def read_on(path: Path, place: JournalPlace) -> tuple[tuple[Entry | Note, ...], JournalPlace] | None:
+    """The whole passes of live work after a place, and the place after them; None where the journal began anew since
+    or says something else now, so that it has to be read as a whole."""
+    found = path.stat()
+    if found.st_ino != place.file or found.st_size < place.bytes:
+        return None
+    lines, reached, sums = list[Entry | Note](), 0, PassSums(path, place.sum)
+    ahead = place.bytes
+    try:
+        for number, raw in _lines(path, place.bytes):
+            if not raw.endswith(b"\n"):
+                break
+            lines.append(line := parse_line(from_line(raw.decode())))
+            ahead += len(raw)
+            if isinstance(line, PassNoted):
+                sums.check(line, number)
+            sums.add(raw)
+            if isinstance(line, PassNoted):
+                reached, place = len(lines), JournalPlace(place.file, ahead, sums.sum)
+    except (EventError, UnicodeDecodeError, InputError):
+        return None
+    return tuple(lines[:reached]), place
+
+
 def checksum(value: int) -> str:
     """A checksum as the end of a pass has it."""
     return f"{value:08x}"
@@ -184,16 +224,16 @@ def checksum(value: int) -> str:
 class PassSums:
     """Compares the checksum at the end of each pass with the bytes of a journal before it."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._sum, self._first = path, 0, 1
+    def __init__(self, path: Path, sum_before: int = 0) -> None:
+        self._path, self.sum, self._first = path, sum_before, 1
 
     def add(self, text: bytes) -> None:
         """Whole lines that come next."""
-        self._sum = crc32(text, self._sum)
+        self.sum = crc32(text, self.sum)
 
     def check(self, noted: PassNoted, line: int) -> None:
         """InputError where the end of a pass, on this line, does not fit what is before it."""
-        if noted.sum not in (None, checksum(self._sum)):
+        if noted.sum not in (None, checksum(self.sum)):
             said = "a line was changed or is missing: the checksum does not match"
             raise InputError(f"{self._path}: lines {self._first} to {line} are damaged: {said}")
         self._first = line + 1

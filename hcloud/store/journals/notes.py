@@ -16,6 +16,7 @@ from hcloud.model.running.harvest_note import (
     HarvestOver,
     HarvestSet,
     HarvestTaken,
+    HarvestWaiting,
     HarvestYielding,
 )
 from hcloud.model.running.note import (
@@ -68,6 +69,7 @@ _NAMES: dict[type, str] = {
     HarvestClasses: "harvest-classes",
     HarvestTaken: "harvest-job",
     HarvestGraphTaken: "harvest-graph",
+    HarvestWaiting: "harvest-waiting",
     HarvestBeginning: "harvest-beginning",
     HarvestYielding: "harvest-yielding",
     HarvestOver: "harvest-over",

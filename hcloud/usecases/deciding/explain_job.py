@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from hcloud.control.operating.harvested import HarvestLedger
+from hcloud.control.operating.harvested_story import HarvestStory, harvest_story
 from hcloud.control.searching.brief import is_brief
 from hcloud.control.searching.candidates import has_capacity
 from hcloud.control.searching.filters import passes
@@ -15,7 +17,7 @@ from hcloud.control.state import OWN
 from hcloud.errors import InputError, UsageError
 from hcloud.model.running.decision import Considered, Decision
 from hcloud.model.running.event import Arrival, Event, EventError
-from hcloud.model.running.harvest_note import HarvestGraphTaken, HarvestTaken
+from hcloud.model.running.harvest_note import HarvestMoved
 from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.placing.placement import RESOURCES
@@ -24,39 +26,34 @@ from hcloud.store.journals.journal import JournalContents, read_journal
 from hcloud.store.journals.live import read_whole
 from hcloud.usecases.deciding.explain_turns import turns
 from hcloud.usecases.live.decide import replay
+from hcloud.usecases.live.operating.operate import fold_of
 
 NAMED = 8
 """Jobs that a hint lists."""
 
 
-def explain_job(path: Path, job: str) -> Story:
-    """The story of a job (of the last one, where a name came again); raises UsageError where it never came."""
+def explain_job(path: Path, job: str) -> Story | HarvestStory:
+    """The story of a job (of the last one, where a name came again), or of one that had idle capacity alone; raises
+    UsageError where it never came."""
     journal = read_journal(path)
     arrivals = _arrivals(journal, job)
     if not arrivals and journal.before is not None:  # it came in a part that was put aside
         journal = read_whole(path)
         arrivals = _arrivals(journal, job)
-    if not arrivals and any(_is_harvested(e, job) for e in journal.lines):
-        raise UsageError(
-            f"{path}: job {job} runs on idle capacity, which the policy does not place",
-            hint="hcloud operate status --json says how often and why it gave way",
-        )
     if not arrivals:
-        known = [e.job for e in journal.events if isinstance(e, Arrival)]
+        beside = HarvestLedger() if journal.live is None else fold_of(journal).harvested
+        if job in beside.graphs or job in beside.jobs:
+            return harvest_story(job, beside, tuple(journal.lines))
+        known = [*(e.job for e in journal.events if isinstance(e, Arrival)), *beside.graphs, *beside.jobs]
         pieces = [name for name in known if name.startswith(f"{job}.")]
         names = ", ".join([*(pieces or known)[:NAMED], *(["..."] if len(pieces or known) > NAMED else [])])
         raise UsageError(f"{path}: no job {job} in it", hint=f"{'it was split' if pieces else 'jobs in it'}: {names}")
     try:
-        return _story(journal, arrivals[-1])
+        story = _story(journal, arrivals[-1])
     except EventError as error:
         raise InputError(f"{path}: the journal contains an impossible event: {error}") from None
-
-
-def _is_harvested(entry: object, job: str) -> bool:
-    """Whether a line takes a job, or a graph or one of its tasks, on for idle capacity."""
-    if isinstance(entry, HarvestGraphTaken):
-        return job == entry.graph.id or any(job == order.id for _, order in entry.graph.orders())
-    return isinstance(entry, HarvestTaken) and entry.order.id == job
+    story.moved = next((n.why for n in journal.lines if isinstance(n, HarvestMoved) and n.job == job), "")
+    return story
 
 
 def _arrivals(journal: JournalContents, job: str) -> list[int]:

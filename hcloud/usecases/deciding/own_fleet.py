@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
@@ -15,11 +16,11 @@ from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.explanations.harvested import on_machines
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.window import window_of
-from hcloud.planning.strategies.own_fleet import PlannedFleet, fleet_of
+from hcloud.planning.strategies.own_fleet import WITHOUT_RESERVE, PlannedFleet, fleet_of
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, Loaded, MarketSection, ProfilesSection, WorkloadSection
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.outcomes.measure import measure
+from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.setup.shop import SmallerReserve, shop_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, cents, format_money
@@ -69,13 +70,24 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     if (tasks := len(tasks_for(study, load_strategy(fleet.strategy)))) > most:
         return replace(told, why_not=_too_many(tasks, most))
     found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
-    wait = found.service.waiting.p95
+    wait, monthly = found.service.waiting.p95, _monthly(found)
+    is_dearer = monthly > plan.now.monthly and fleet.strategy != WITHOUT_RESERVE
     return replace(
         told,
         kept_qos=round(found.service.kept_qos, 6),
         wait_p95=None if math.isnan(wait) else round(wait, 6),
-        monthly=cents(found.cost.per_ideal_hour * HOURS_PER_MONTH),
+        monthly=monthly,
+        all_on_demand=_all_on_demand(study) if is_dearer else None,
     )
+
+
+def _all_on_demand(study: Study) -> Decimal:
+    rented = replace(study, beside=())
+    return _monthly(measure(simulate_once(rented, load_strategy(WITHOUT_RESERVE), pool=0)))
+
+
+def _monthly(found: Measures) -> Decimal:
+    return cents(found.cost.per_ideal_hour * HOURS_PER_MONTH)
 
 
 def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
@@ -86,11 +98,14 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
             f"simulated, {found.kept_qos:.1%} of jobs keep 95% of their performance on this fleet; operation.qos asks"
             f" for {qos:.0%}. 'hcloud plan --strategy auto' looks for a fleet that reaches it"
         )
-    if found.monthly is not None and found.monthly > plan.now.monthly:
-        yield (
-            f"simulated, this fleet costs {format_money(found.monthly)} a month with starts and idle instances; all on"
-            f" demand is {format_money(plan.now.monthly)} by arithmetic, which counts neither"
-        )
+    if found.monthly is None or found.monthly <= plan.now.monthly:
+        return
+    cost, other = f"costs {format_money(found.monthly)} a month with starts and idle instances", found.all_on_demand
+    if other is None:
+        arithmetic = format_money(plan.now.monthly)
+        yield f"simulated, this fleet {cost}; all on demand is {arithmetic} by arithmetic, which counts neither"
+    elif found.monthly >= other:
+        yield f"this plan does not pay: simulated, it {cost}, and all on demand {format_money(other)}"
 
 
 def _too_many(jobs: int, most: int) -> str:

@@ -89,8 +89,8 @@ def checked_loads(found: Sequence[float]) -> tuple[float, ...]:
     for load in found:
         if not 0 < load <= MOST_LOAD:
             raise UsageError(
-                f"--load {load:g}: vCPUs needed over those there are",
-                hint=f"write numbers above 0 and up to {MOST_LOAD:g}: 0.8 is a cluster of which 80% is needed",
+                f"--load {load:g}: must be above 0 and at most {MOST_LOAD:g}",
+                hint="a load is vCPUs needed / vCPUs available: 0.8 needs 80% of the cluster",
             )
     if len(set(found)) < len(found):
         listed = ",".join(f"{load:g}" for load in found)
@@ -115,6 +115,6 @@ def told_of(ground: ClusterScenario, shop: Shop) -> str:
     price = load_clusters().price
     vcpu, gib = (format_money(Decimal(dollars), 4) for dollars in (price.vcpu_hourly, price.gib_hourly))
     return (
-        f"the scenario's cluster: {size}, not sold by anybody; priced at {vcpu} a vCPU-hour and {gib} a GiB-hour"
-        " (ours: policies/clusters)"
+        f"the scenario's cluster: {size}; no provider sells them, so hcloud assumes {vcpu} per vCPU-hour"
+        f" and {gib} per GiB-hour (policies/clusters)"
     )

@@ -140,6 +140,8 @@ def fleet_line(plan: Plan) -> Iterator[str]:
     fleet = f"{machines(found.reserved)} reserved" if found.reserved else "nothing reserved"
     wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
     cost = "" if found.monthly is None else f", {format_money(found.monthly)}/month with starts and idle instances"
+    if found.all_on_demand is not None:
+        cost += f" (all on demand {format_money(found.all_on_demand)})"
     jobs = f"the jobs beside {carried:,} in idle hours" if carried else "jobs"
     kept = f"{found.kept_qos:.1%} of {jobs} keep 95% of their performance"
     yield f"simulated as {found.strategy} ({fleet}, one seed): {kept}{wait}{cost}"

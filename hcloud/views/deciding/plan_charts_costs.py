@@ -93,7 +93,7 @@ MEASURES = (
     QualityMeasure("kept_qos", "Jobs that keep 95% of their performance", 100, 1, "%", "More is better"),
     QualityMeasure(
         "batch_p5",
-        "Batch jobs: performance all but 5% reach",
+        "Batch jobs: performance that 95% reach",
         100,
         0,
         "%",
@@ -101,13 +101,13 @@ MEASURES = (
     ),
     QualityMeasure(
         "tail_p95",
-        "Services: tail latency all but 5% stay below",
+        "Services: tail latency that 95% stay below",
         1,
         1,
         " ×",
         "In multiples of isolation; less is better",
     ),
-    QualityMeasure("wait_p95", "Waiting that all but 5% stay below", 1, 0, " s", "Less is better"),
+    QualityMeasure("wait_p95", "Waiting time that 95% stay below", 1, 0, " s", "Less is better"),
 )
 
 

@@ -36,6 +36,7 @@ def explain_story(story: Story) -> Explanation:
     asked = f"{size} at {job.at:,.2f} s under {story.setup.strategy}"
     lines = (
         ExplanationLine("asked", (asked, "may be interrupted") if job.restartable else (asked,), weight=0),
+        ExplanationLine("before", (f"it left idle capacity: {story.moved}",) if story.moved else (), weight=2),
         ExplanationLine("why", (considered.decision.why,), weight=3),
         ExplanationLine("state", listed(_there(story)), weight=2),
         ExplanationLine("search", tuple(_looked_at(story)), weight=2),

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
+from hcloud.control.operating.harvested_story import HarvestStory
 from hcloud.control.sessions.decode import options
 from hcloud.model.running.decision import Decision, Entry, GoneOn
 from hcloud.model.running.event import (
@@ -26,6 +27,7 @@ from hcloud.model.workload import DATES_FROM
 from hcloud.store.journals.journal import LONGEST_LINE
 from hcloud.units import counted, counted_vcpus
 from hcloud.views.escaped import json_as_stored
+from hcloud.views.live.harvested import harvest_story_lines
 
 if TYPE_CHECKING:
     from hcloud.control.sessions.story import Story
@@ -42,7 +44,7 @@ def show_opened(opened: GoneOn, terminal: Terminal) -> None:
     if opened.torn:
         terminal.warn("the last line of the journal was incomplete and was dropped: send its event again")
     if opened.replayed:
-        terminal.note(f"{counted(opened.replayed, 'event')} replayed, the last at {opened.last!r}")
+        terminal.note(f"{counted(opened.replayed, 'event')} replayed, the last at {_time(opened.last)}")
     if opened.untold:
         terminal.write(json_as_stored(opened.untold))
         terminal.out.file.flush()
@@ -79,9 +81,9 @@ def _tell(line: bytes, number: int, answer: Answer, terminal: Terminal) -> int:
     return 0
 
 
-def show_story(story: Story, terminal: Terminal) -> None:
+def show_story(story: Story | HarvestStory, terminal: Terminal) -> None:
     """The story of a job for people."""
-    terminal.show(*_lines(story))
+    terminal.show(*(harvest_story_lines(story, _time) if isinstance(story, HarvestStory) else _lines(story)))
 
 
 def _lines(story: Story) -> list[str]:
@@ -92,6 +94,7 @@ def _lines(story: Story) -> list[str]:
     lines = [
         f"Job {job.job} under {story.setup.strategy}: came at {_time(job.at)} asking for {asked}"
         f"{', may be interrupted' if job.restartable else ''}",
+        *([f"  it left idle capacity: {story.moved}"] if story.moved else []),
         "",
         f"Decided: {_what(chosen)}",
         f"  because {chosen.why}{_by(chosen)}",

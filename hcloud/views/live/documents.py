@@ -12,11 +12,14 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.harvested import HARVEST_RESULTS
+from hcloud.control.operating.harvested_story import HarvestStory
 from hcloud.control.operating.records import JOB_STATES, RESULTS, MachinePhase
+from hcloud.control.sessions.story import Story
 from hcloud.live.applying.outcome import ApplyResult
 from hcloud.model.holdings.state import Deed, RememberedState, State
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, Declined
+from hcloud.model.running.harvest_note import HarvestOver, Yielded
 from hcloud.store.journals.events import UNBOUNDED, decision_document, event_document
 from hcloud.store.states import codec
 from hcloud.views.document import (
@@ -163,6 +166,38 @@ class StoryDocument(Document, title="hcloud explain --job"):
     decision: Annotated[_Entry, From("considered.decision")]
     refused: Annotated[list[_Refused], From("considered.refused")]
     afterwards: list[_Entry]
+
+
+class _HarvestAttempt(Part):
+    job: Text
+    attempt: Count
+    result: Annotated[Text, choice_of(Yielded)]
+    began: Number | None
+    ended: Number | None
+    code: Whole | None
+
+
+class HarvestStoryDocument(Document, title="hcloud explain --job"):
+    """The story of a job, or of a graph of tasks, on idle capacity."""
+
+    job: Text
+    state: Annotated[Text, From("record.state")]
+    why: Annotated[NoText, From("record.why")]
+    came: Annotated[Number, From("record.came")]
+    classes: Annotated[list[Text], From("record.classes")]
+    kills: Annotated[Count, From("record.kills")]
+    tasks: Annotated[Count, From(lambda story: len(story.tasks))]
+    cores: Annotated[Number, From(lambda story: story.asked[0] / 1000)]
+    memory_mib: Annotated[Count, From(lambda story: story.asked[1])]
+    attempts: Annotated[
+        list[_HarvestAttempt], From(lambda story: [n for n in story.notes if isinstance(n, HarvestOver)])
+    ]
+
+
+def story_document(story: Story | HarvestStory, at: datetime) -> Content:
+    """The story of a job for programs."""
+    kind = HarvestStoryDocument if isinstance(story, HarvestStory) else StoryDocument
+    return kind.of(story, at)
 
 
 class _Lock(Part):

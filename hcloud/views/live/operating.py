@@ -118,6 +118,7 @@ def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
         if len(machines) > len(chosen):
             shown.append(f"and {counted(len(machines) - len(chosen), 'machine')} more")
         shown += _whys(machines)
+    shown += _ending(fold)
     shown += _targets(fold)
     shown += _queue(fold, now)
     if fold.advised is not None:
@@ -226,6 +227,16 @@ def _without_empty(figures: Figures) -> Figures:
     return Figures(tuple(figures.names[c] for c in kept), rows, numbers)
 
 
+def _ending(fold: Fold) -> Iterator[str]:
+    """Jobs that are to end and have not yet: they keep their place."""
+    ending = [job for job in fold.active.values() if job.on is not None and (job.is_over or job.leaving)]
+    for job in ending[:SHOWN_QUEUE]:
+        why = f"is {job.result}" if job.is_over else "is to start again elsewhere"
+        yield f"job {job.order.id} {why}, but has not stopped on machine {job.on} yet: it keeps its place"
+    if len(ending) > SHOWN_QUEUE:
+        yield f"and {counted(len(ending) - SHOWN_QUEUE, 'more job')} that did not stop yet"
+
+
 def _targets(fold: Fold) -> Iterator[Shown | Figures]:
     """Services that are measured: their latency and what they have, and why that is not what they ask for."""
     measured = [(j, j.order.target, j.p99) for j in fold.active.values() if j.order.target and j.p99 is not None]
@@ -290,6 +301,16 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     if quality := _kept(fold):
         yield quality
     yield from harvested_lines(fold.harvested)
+
+
+def waits_for_end(fold: Fold, *, services_end: bool) -> str:
+    """What somebody waits for who asked for an end of the work, and which jobs do not end by themselves."""
+    waits = "waiting until all jobs have ended and all machines are terminated; Ctrl-C ends the wait, not the work"
+    services = [job.order.id for job in fold.active.values() if job.order.kind is JobKind.SERVICE]
+    if services_end or not services:
+        return waits
+    named = ", ".join(services[:SHOWN_SERVICES]) + (", ..." if len(services) > SHOWN_SERVICES else "")
+    return f"{waits}. Services do not end by themselves ({named}): 'hcloud operate cancel JOB' or 'stop' ends them"
 
 
 def compared_lines(found: CostComparison) -> Iterator[Shown | Figures]:

@@ -16,7 +16,7 @@ def admission_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Calla
     if not any(_classes(c.runs[0]) for c in comparison.strategies):
         return
     yield "waiting over run time, %", lambda m: 100 * m.admitted.waiting if m.admitted else math.nan, 2
-    yield "kept 95% but for waiting, %", lambda m: 100 * m.admitted.kept_running if m.admitted else math.nan, 1
+    yield "kept 95% without waits, %", lambda m: 100 * m.admitted.kept_running if m.admitted else math.nan, 1
     yield "diverted up", lambda m: _figure(m, "up"), 0
     yield "diverted down", lambda m: _figure(m, "down"), 0
     yield "window over", lambda m: _figure(m, "late"), 0
@@ -28,11 +28,11 @@ def admission_notes(run: Measures) -> Iterator[str]:
     if told is None:
         return
     if told.classes > 1:
-        fewer = "; fewer classes would wait less (queueing.classes)" if told.releases < FEW_RELEASES else ""
-        yield f"{told.releases:.1f} servers get free a pool and window{fewer}"
+        fewer = "; with fewer classes, jobs would wait less (queueing.classes)" if told.releases < FEW_RELEASES else ""
+        yield f"{told.releases:.1f} servers become free per pool and window{fewer}"
     if told.never:
         jobs = counted(told.never, "job")
-        yield f"the window of {jobs} of {run.jobs:,} is zero or below, so they never wait"
+        yield f"{jobs} of {run.jobs:,} never wait, because their window is zero or less"
 
 
 def _classes(run: Measures) -> ClassMeasures | None:

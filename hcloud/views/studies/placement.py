@@ -48,8 +48,8 @@ def headline(found: PromisedPlacement) -> str:
     missed, of = _of(asked.miss)
     sure = f"at least {of - missed:,} of {of:,} decisions" if of else f"all decisions but a share of {asked.miss:.2g}"
     return (
-        f"With {counted(size.candidates, 'candidate')} the server taken is among the best {_part(asked.quality)} of"
-        f" those free in {sure}; its rank is {_rank(size.mean_rank)} on average (1 is the best, 0 the worst)."
+        f"With {counted(size.candidates, 'candidate')}, the chosen server is among the best {_part(asked.quality)} of"
+        f" the free ones in {sure}. Its mean rank is {_rank(size.mean_rank)} (1 is the best, 0 the worst)."
     )
 
 
@@ -75,7 +75,7 @@ def _sizes(found: PromisedPlacement) -> Figures:
     for quality in dict.fromkeys(size.quality for size in found.sizes):
         told = [_candidates(found, size.candidates) for size in found.sizes if size.quality == quality]
         rows.append([f"{quality:g}: the best {_part(quality)}", *told])
-    title = "Candidates for a quality that is missed in at most"
+    title = "Candidates needed, by quality and by how often it may be missed"
     return Figures(("quality", *map(_seldom, misses)), rows, frozenset(range(1, len(misses) + 1)), title)
 
 
@@ -95,7 +95,7 @@ def _fewer(found: PromisedPlacement) -> Figures:
         [f"{p.candidates:,}", _rank(p.quality), f"{p.miss * 100:.2g}%", _rank(p.mean_rank)]
         for p in (*found.fewer, found.size)
     ]
-    title, numbers = "What fewer candidates promise", frozenset(range(len(names)))
+    title, numbers = "Promise of fewer candidates", frozenset(range(len(names)))
     return Figures(names, rows, numbers, title, bold=frozenset({len(rows) - 1}))
 
 
@@ -108,13 +108,13 @@ def _notes(found: PromisedPlacement) -> Iterator[str]:
     if asked.busy is not None and free is not None and among_all is not None:
         share, candidates = _percent(asked.busy), found.size.candidates
         yield (
-            f"With {share} of the servers busy and the free ones sampled (over: free), the promise holds; to find"
-            f" {counted(candidates, 'free candidate')} takes {free.looks:,.0f} looks on average."
+            f"With {share} of the servers busy and the free ones sampled (over: free), the promise holds; it takes"
+            f" {free.looks:,.0f} looks on average to find {counted(candidates, 'free candidate')}."
         )
         if free.found < candidates - 0.5:
             yield (
-                f"At most {LOOKS_A_CANDIDATE} looks a candidate are made: {LOOKS_A_CANDIDATE * candidates:,} looks find"
-                f" {free.found:,.0f} free servers on average, which promise less."
+                f"hcloud makes at most {LOOKS_A_CANDIDATE} looks per candidate: {LOOKS_A_CANDIDATE * candidates:,}"
+                f" looks find {free.found:,.0f} free servers on average, so the promise is lower."
             )
         yield _among_all(found, share, among_all)
     if any(_candidates(found, size.candidates) == "all" for size in found.sizes):
@@ -127,7 +127,7 @@ def _among_all(found: PromisedPlacement, share: str, sampled: AllSampled) -> str
     quality, best = found.asked.quality, _part(found.asked.quality)
     told = f"With {share} of the servers busy and all of them sampled (over: all), a busy server is a miss:"
     if sampled.candidates is None:
-        return f"{told} no number of candidates promises the best {best}, since none of it is free."
+        return f"{told} no number of candidates promises the best {best}, because none of it is free."
     units = found.asked.units
     many = f", more than the {counted(units, 'server')}" if units is not None and sampled.candidates > units else ""
     return (

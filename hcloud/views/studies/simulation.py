@@ -102,8 +102,8 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     if NEARLY in front:
         terminal.show(
             point(
-                f"{NEARLY}: as cheap as a Pareto-optimal one, and {len(comparison.seeds)} seeds do not tell"
-                " the shares of jobs that kept 95% apart"
+                f"{NEARLY}: as cheap as a Pareto-optimal strategy, and {len(comparison.seeds)} seeds do not separate"
+                " their shares of jobs that kept 95%"
             )
         )
     if many and not among:
@@ -166,10 +166,10 @@ def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Call
     if any(p is not None and p.held is not None for p in firsts):
         yield "delayed at admission, %", lambda m: 100 * _held(m, "share"), 1
         yield "delay expected, s", lambda m: _held(m, "expected"), 3
-        yield "delay in truth, s", lambda m: _held(m, "took"), 3
+        yield "actual delay, s", lambda m: _held(m, "took"), 3
     if any(p is not None and p.audit is not None for p in firsts):
         yield "rank of choice, %", lambda m: 100 * _audited(m, "mean_rank"), 1
-        yield "ranks off the law", lambda m: _audited(m, "distance"), 3
+        yield "distance from the law", lambda m: _audited(m, "distance"), 3
 
 
 def _of_class(run: Measures, name: str) -> float:
@@ -202,10 +202,10 @@ def _sized_sentence(comparison: StrategyComparison) -> str | None:
         return None
     share = f"{100 * comparison.sized_for:g}% of jobs within 5% of their performance"
     if not found:
-        return f"No strategy keeps {share} with eight times its reserve."
+        return f"No strategy keeps {share}, even with eight times its reserve."
     (best, name), (worst, other) = min(found, key=_dollars), max(found, key=_dollars)
     without = [c.name for c in comparison.strategies if c.sized is None]
-    lacking = f" {' and '.join(without)} cannot with eight times the reserve." if without else ""
+    lacking = f" {' and '.join(without)} cannot, even with eight times the reserve." if without else ""
     if len(found) == 1:
         return f"To keep {share}, {name} needs {_capacity(best)}.{lacking}"
     if best.dollars == worst.dollars:
@@ -261,7 +261,7 @@ def _sections() -> Iterator[tuple[str, list[Row]]]:
     yield "seconds", waiting
     use: list[Row] = [
         ("servers reserved", lambda m: f"{m.pool}"),
-        ("their utilisation", lambda m: _share(m.use.utilisation)),
+        ("reserve utilisation", lambda m: _share(m.use.utilisation)),
         ("jobs that kept 95%", lambda m: _share(m.service.kept_qos)),
         ("instances launched", lambda m: f"{m.use.spin_ups:,}"),
         ("jobs on a used instance", lambda m: f"{m.use.reuses:,}"),
@@ -273,10 +273,10 @@ def _sections() -> Iterator[tuple[str, list[Row]]]:
     yield "capacity", use
     money: list[Row] = [
         ("reserved", lambda m: _cents(m.cost.reserved)),
-        ("of it unused", lambda m: _cents(m.cost.unused)),
+        ("reserved, unused", lambda m: _cents(m.cost.unused)),
         ("rented", lambda m: _cents(m.cost.rented)),
-        ("an hour of work", lambda m: _cents(m.cost.per_ideal_hour)),
-        ("an hour of its own run", lambda m: _cents(m.cost.per_hour)),
+        ("per hour of work", lambda m: _cents(m.cost.per_ideal_hour)),
+        ("per hour of the run", lambda m: _cents(m.cost.per_hour)),
         *((counted(weeks, "week") + ", prepaid terms", _after(weeks)) for weeks in WEEKS),
     ]
     yield "dollars", money
@@ -367,8 +367,8 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
     pieces = first.runs[0].jobs - (comparison.jobs - sum(first.first.left_out.values()))
     if pieces > 0:
-        why = "they run on several servers, by what they state or by their target, or fit no type and may be split"
-        terminal.note(f"jobs run in {counted(pieces, 'piece')} more than there are jobs: {why}")
+        why = "some jobs run on several servers (as stated or for their target), or fit no type and are divisible"
+        terminal.note(f"{counted(pieces, 'piece')} more than jobs: {why}")
     for compared in comparison.strategies:
         run = compared.runs[0]
         if lost := run.use.refused + compared.dropped.jobs:
@@ -388,6 +388,6 @@ def _of_placement(run: Measures) -> Iterator[str]:
     if run.placed is None:
         return
     if run.placed.draws_all:
-        yield "as many candidates as vCPUs are reserved: it looks at every server"
+        yield "it looks at every server, because it draws as many candidates as there are reserved vCPUs"
     if run.placed.audit is not None and run.placed.audit.reading == "value":
-        yield "a rank is where a server's quality lies between the worst and the best (placement.reading: value)"
+        yield "ranks are qualities, scaled from the worst to the best server (placement.reading: value)"

@@ -100,7 +100,7 @@ def _over_load(strategies: Sequence[ComparedStrategy]) -> list[Panel]:
         for c in strategies
         if c.load is not None
     ]
-    return _both(places, "load: vCPUs needed over those there are", ())
+    return _both(places, "load: vCPUs needed / vCPUs available", ())
 
 
 _Place = tuple[str, float, ComparedStrategy, Callable[[Measures], tuple[float, float]]]
@@ -163,7 +163,7 @@ def _durations(strategies: Iterable[ComparedStrategy]) -> Panel:
         for c in strategies
         for weeks in _WEEKS
     ]
-    about = f"terms prepaid, begin anew after {WEEKS_A_TERM} weeks"
+    about = f"prepaid terms, renewed every {WEEKS_A_TERM} weeks"
     title, across = "cost against duration", "weeks of the same load"
     return Panel(title, "steps", across, "$ in all", marks, about, log="xy", limit=float(WEEKS_A_TERM))
 

@@ -42,9 +42,9 @@ MORE, LESS = "More is better.", "Less is better."
 DOLLARS = RunMeasure("Dollars an hour of work", dollars_per_hour, 2, "$", "", LESS)
 QUALITY = (
     RunMeasure("Jobs that keep 95% of their performance", lambda m: 100 * kept_qos(m), 1, "", "%", MORE),
-    RunMeasure("Batch jobs: performance all but 5% reach", lambda m: 100 * m.service.batch.p5, 0, "", "%", MORE),
-    RunMeasure("Services: tail latency all but 5% stay below", lambda m: m.service.tail.p95, 2, "", " ×", LESS),
-    RunMeasure("Waiting that all but 5% stay below", lambda m: m.service.waiting.p95, 0, "", " s", LESS),
+    RunMeasure("Batch jobs: performance that 95% reach", lambda m: 100 * m.service.batch.p5, 0, "", "%", MORE),
+    RunMeasure("Services: tail latency that 95% stay below", lambda m: m.service.tail.p95, 2, "", " ×", LESS),
+    RunMeasure("Waiting time that 95% stay below", lambda m: m.service.waiting.p95, 0, "", " s", LESS),
     RunMeasure(
         "Use of the reserve", lambda m: 100 * m.use.utilisation, 0, "", "%", "Of its vCPUs, over the whole run."
     ),
@@ -65,7 +65,7 @@ def comparison_page(comparison: StrategyComparison, at: datetime, loads: Sequenc
         ),
         PageSection("Quality, waiting and use", figures=quality, tables=(_table(comparison),)),
         PageSection(
-            "What is in use when",
+            "Use over time",
             ("The first seed.",),
             tuple(drawn.figure() for drawn in _courses(comparison)),
         ),
@@ -81,7 +81,7 @@ def _best(comparison: StrategyComparison) -> Iterator[str]:
     if best is not None:
         cost, kept = best.interval(dollars_per_hour).mean, best.interval(kept_qos).mean
         yield (
-            f"{best.name} is the cheapest strategy that no other beats in both: ${cost:,.2f} an hour of work, and"
+            f"{best.name} is the cheapest Pareto-optimal strategy: ${cost:,.2f} an hour of work, and"
             f" {kept:.1%} of jobs keep 95% of their performance."
         )
 

@@ -63,8 +63,8 @@ def _legend(sweep: Sweep) -> str:
     seeds = len(sweep.grid.seeds)
     spread = f"mean ± half of the 95 % interval over {seeds} seeds" if seeds > 1 else "one seed"
     return (
-        f"{spread}. performance: of batch jobs, isolation = 1, waiting included; its p5: 19 of 20 batch jobs do at "
-        "least so well; tail p95: of services, times isolation; $/h: by hour of work, reserve amortised"
+        f"{spread}. performance: batch jobs, isolation = 1, waiting included; p5: 95 % of batch jobs reach at least"
+        " this; tail p95: services, times isolation; $/h: dollars per hour of work, reserve amortised"
     )
 
 

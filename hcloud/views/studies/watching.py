@@ -36,14 +36,14 @@ def watching_lines(comparison: StrategyComparison) -> Iterator[Line]:
     if any(m is not None and m.phases for m in firsts):
         yield "phases", lambda m: _figure(m, "phases"), 0
         yield "phases that hurt", lambda m: _figure(m, "hurt"), 0
-        yield "found before they hurt", lambda m: _figure(m, "found"), 0
-        yield "found after that", lambda m: _figure(m, "late"), 0
+        yield "detected before they hurt", lambda m: _figure(m, "found"), 0
+        yield "detected afterwards", lambda m: _figure(m, "late"), 0
     if any(m is not None and m.lagged for m in firsts):
         yield "stragglers", lambda m: _figure(m, "lagged"), 0
-        yield "begun again", lambda m: _figure(m, "again"), 0
-        yield "of these ended first", lambda m: _figure(m, "overtook"), 0
-        yield "seconds gained by them", lambda m: _figure(m, "gained"), 0
-    yield "taken for a phase in error", lambda m: _figure(m, "alarms"), 0
+        yield "restarted elsewhere", lambda m: _figure(m, "again"), 0
+        yield "restarts that ended first", lambda m: _figure(m, "overtook"), 0
+        yield "seconds saved by restarts", lambda m: _figure(m, "gained"), 0
+    yield "false phase alarms", lambda m: _figure(m, "alarms"), 0
 
 
 def _figure(run: Measures, name: str) -> float:

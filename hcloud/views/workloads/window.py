@@ -11,7 +11,7 @@ _WHY = {
     WindowRule.TRACE: "up to the end that the trace states",
     WindowRule.ARRIVALS: "up to the last submission",
     WindowRule.STANDING: "the time that its jobs run: they outlast their submissions",
-    WindowRule.FALLEN: "the weeks since demand fell",
+    WindowRule.FALLEN: "since demand fell",
     WindowRule.WHOLE: "the whole series",
 }
 

@@ -155,11 +155,11 @@ def test_state_is_kept_across_restarts(feed: Feed, tmp_path: Path) -> None:
     code, told, said = feed([{**ARRIVAL, "at": 5}, {"at": 9, "event": "completion", "job": "a"}], *hm)
     assert code == 1
     assert told == []
-    assert "1 event replayed, the last at 0.0" in said
-    assert "job a has come before" in said
+    assert "1 event replayed, the last at 0 s" in said
+    assert "job a has arrived already" in said
     code, told, said = feed([{**ARRIVAL, "at": 10}], *journal, *PLAIN)  # the journal knows strategy and pool
     assert (code, [d["place"] for d in told]) == (0, ["reserved server 0"])
-    assert "2 events replayed, the last at 9.0" in said
+    assert "2 events replayed, the last at 9 s" in said
     assert feed([], "--strategy", "HM", "--pool", "2", *PLAIN, *journal)[0] == 64
     assert feed([], "--strategy", "SR", "--pool", "1", *PLAIN, *journal)[0] == 64
 

@@ -245,6 +245,7 @@ def test_every_job_of_a_journal_is_explained_in_under_ten_lines(strategy: str, t
     assert run(["simulate", str(jobs), "-s", strategy, "--pool", "2", "--journal", str(journal), *NOW, "-q"]) == 0
     told = [" ".join(" ".join(say(journal, "--job", job)).split()) for job in range(0, 60, 3)]
     assert all("ran on" in text or "waited" in text for text in told)
+    assert run(["explain", str(journal), "--job", "none"]) == 64, "a journal of a run, not of live work"
     if strategy == "SR":
         assert any("waited" in text and "unless" in text and "reserved server" in text for text in told)
 

@@ -41,4 +41,4 @@ def test_jobs_whose_window_is_below_zero_are_told_once(tmp_path: Path, capsys: p
     """5 % of a second is less than it takes to decide."""
     assert simulated(tmp_path, 2) == 0
     captured = capsys.readouterr()
-    assert (captured.out + captured.err).count("the window of 3 jobs of 4 is zero or below, so they never wait") == 1
+    assert (captured.out + captured.err).count("3 jobs of 4 never wait, because their window is zero or less") == 1

@@ -18,21 +18,21 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_the_promise_in_plain_words(capsys: pytest.CaptureFixture[str]) -> None:
     told = said(capsys, "--quality", "0.9", "--miss", "1e-3")
-    assert "With 66 candidates the server taken is among the best tenth of those free in" in told
+    assert "With 66 candidates, the chosen server is among the best tenth of the free ones in" in told
     assert "at least 999 of 1,000 decisions" in told
     assert "0.8: the best fifth 21 31 42 52 62" in told
     assert "in at least 9,985 of 10,000 decisions" in said(capsys, "--miss", "0.0015")
-    assert "among the best 3% of those free" in said(capsys, "--quality", "0.97")
+    assert "among the best 3% of the free ones" in said(capsys, "--quality", "0.97")
 
 
 def test_what_busy_servers_change(capsys: pytest.CaptureFixture[str]) -> None:
     told = said(capsys, "--quality", "0.8", "--units", "100", "--busy", "0.6")
-    assert "to find 31 free candidates takes 78 looks on average" in told
+    assert "it takes 78 looks on average to find 31 free candidates" in told
     assert "83 candidates promise the best fifth of all servers (the law with 0.92 in place of 0.8)" in told
     assert "all: more candidates than free servers" in told
     assert "528 looks find 26 free servers on average" in said(capsys, "--busy", "0.95")
     none = said(capsys, "--units", "100", "--quality", "0.9", "--busy", "0.91", "--miss", "0.4")
-    assert "no number of candidates promises the best tenth, since none of it is free" in none
+    assert "no number of candidates promises the best tenth, because none of it is free" in none
 
 
 def test_documents(capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,7 +84,7 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
         (("compare", *LOCAL, "--size-for", "0.9", "--load", "0.5,0.8"), "--size-for needs one load"),
         (("sweep", "scenario:static", "--strategy", "SR+tarcil", "--vary", "placement.candidates=0"), "from 1 to 1024"),
         (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.agents=0"), "a whole number from 1 to 1000"),
-        (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.quality=1"), "must lie below 1"),
+        (("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.quality=1"), "must be below 1"),
         (
             (
                 *("sweep", *LOCAL, "--placement", "tarcil"),
@@ -93,11 +93,11 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
                 "--vary",
                 "placement.miss=0",
             ),
-            "of the best; mechanisms.placement.parameters.miss 0: must lie above 0",
+            "guarantees the best; mechanisms.placement.parameters.miss 0: must be above 0",
         ),
         (
             ("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.miss=0", "--vary", "placement.quality=0.9"),
-            "miss 0: must lie above 0: no sample is certain",
+            "miss 0: must be above 0: no sample is certain",
         ),
         (("simulate", *LOCAL, "--placement", "tarcil", "--pool", "0"), "greater than or equal to 1"),
         (("strategy", "show", "SR+"), "there is no placement ''"),

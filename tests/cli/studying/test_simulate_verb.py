@@ -102,7 +102,7 @@ def test_a_comparison_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert run("compare", str(write_jobs(tmp_path / "jobs.csv")), "--seeds", seeds, "-s", "SR,HM", "-o", "html") == 0
     page = capsys.readouterr().out
     assert page.startswith("<!DOCTYPE html>")
-    assert "cheapest strategy that no other beats" in page
+    assert "cheapest Pareto-optimal strategy" in page
     assert ("95% interval over the seeds" in page) == (seeds == "2")
     assert ">nan" not in page.lower()
 

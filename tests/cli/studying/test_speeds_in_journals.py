@@ -41,7 +41,7 @@ def test_a_job_that_requires_a_type_is_explained(tmp_path: Path, capsys: pytest.
             "[0,0,10000,10000,10001]",
             "row 2 of the speeds: 1 to 10000 are allowed, 0 for a type that a job may not run on",
         ),
-        ('"platform":1', '"platform":7', "an impossible event: platform 7: speeds of types are known of 2"),
+        ('"platform":1', '"platform":7', "an impossible event: platform 7: speeds are known for 2"),
     ],
 )
 @pytest.mark.parametrize("job", ["0", "1"])

@@ -16,12 +16,16 @@ from idle_worlds import CORES, POLICY, STAYING, run, world_of
 from operating import World, closed_after
 
 from hcloud.control.operating.harvested import HarvestLedger
+from hcloud.control.operating.harvested_story import HarvestStory
+from hcloud.control.sessions.story import Story
 from hcloud.harvest.hosts import IdleHost, classes_for
 from hcloud.harvest.tasks.graphs import dag_of, largest_of, slip_of
 from hcloud.live.harvesting.terms import settings_of
 from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses
 from hcloud.model.running.job_graph import GraphVertex, JobGraph
 from hcloud.model.running.note import Asked
+from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.views.explanations.job import explain_story
 
 BUSY = [0.98 * CORES]
 
@@ -160,6 +164,12 @@ def test_a_graph_without_room_moves_task_by_task(tmp_path: Path) -> None:
     world.check(completed=4)
     ends = max(world.engine._end(ran) for ran in world.engine.ran if ran.job != "s0")
     assert ledger.last["g"] == pytest.approx(ends - ledger.graphs["g"].came, abs=5.0), "a run of it took so long"
+    graph, task = explain_job(world.path, "g"), explain_job(world.path, "g.a.1")
+    assert isinstance(graph, HarvestStory)
+    assert (graph.record.state, len(graph.tasks)) == ("moved", 3)
+    assert isinstance(task, Story)
+    assert "has lost" in task.moved
+    assert any("it left idle capacity: it has lost" in line.text for line in explain_story(task).said)
 
 
 def test_a_graph_asks_for_as_many_containers_as_run_at_once() -> None:

@@ -102,10 +102,10 @@ def test_a_copy_of_a_job_that_nobody_watches_or_knows_is_refused() -> None:
     first = Arrival(0.0, "a", 1000, 1024, (5,) * 10, True, 0.5)
     live = ControlSession(setup, plain())
     live.handle(first)
-    with pytest.raises(EventError, match="copy_of b: has not come"):
+    with pytest.raises(EventError, match="copy_of b: has not arrived"):
         live.handle(replace(first, job="c", copy_of="b"))
     live.handle(replace(first, job="c", copy_of="a"))
     off = ControlSession(replace(setup, rules=setup.rules._replace(watching=0)), plain())
     off.handle(first)
-    with pytest.raises(EventError, match="watches no jobs"):
+    with pytest.raises(EventError, match="does not watch jobs"):
         off.handle(replace(first, job="c", copy_of="a"))

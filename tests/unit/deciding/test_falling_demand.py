@@ -15,6 +15,7 @@ from hcloud.cli.main import run
 from hcloud.model.workload import Demand, Provenance
 from hcloud.planning.forecasting.fall import DemandFall, ends_lower, fall_of
 
+WEEK = 604_800
 NOW = ("--now", "2026-11-20T12:00:00Z")
 WEEKS = st.lists(st.integers(0, 50), min_size=1, max_size=9)
 
@@ -32,15 +33,16 @@ def of_weeks(levels: list[int], more: int = 0) -> Demand:
         ([10, 10, 10], None),
         ([10, 8, 9, 7], None),
         ([5, 10, 20], None),
-        ([20, 20, 5, 5], DemandFall(2, 2, 0.25)),
-        ([20, 16, 12, 8, 4], DemandFall(1, 4, 4 / 14)),
-        ([20, 20, 20, 0], DemandFall(1, 3, 0.0)),
-        ([4, 30, 5, 5, 5], DemandFall(3, 2, 5 / 17)),
+        ([20, 20, 5, 5], (2, 2, 0.25)),
+        ([20, 16, 12, 8, 4], (1, 4, 4 / 14)),
+        ([20, 20, 20, 0], (1, 3, 0.0)),
+        ([4, 30, 5, 5, 5], (3, 2, 5 / 17)),
     ],
 )
-def test_weeks_before_a_fall_are_told_from_those_since(levels: list[int], found: DemandFall | None) -> None:
-    assert fall_of(of_weeks(levels), 0.7) == found
-    assert fall_of(of_weeks(levels, more=5), 0.7) == found, "part of a week says nothing"
+def test_weeks_before_a_fall_are_told_from_those_since(levels: list[int], found: tuple[int, int, float] | None) -> None:
+    fall = found and DemandFall(found[0] * WEEK, found[2], f"the mean of the {found[1]} weeks before")
+    assert fall_of(of_weeks(levels), 0.7) == fall
+    assert fall_of(of_weeks(levels, more=5), 0.7) == fall, "part of a week says nothing"
     assert fall_of(of_weeks(levels), 0.0) is None
 
 
@@ -50,12 +52,48 @@ def test_what_is_left_has_not_fallen_and_what_is_left_out_was_more(levels: list[
     if fall is None:
         assert len(levels) == 1 or levels[-1] >= 0.7 * np.mean(levels) - 1e-9
         return
-    since, before = levels[-fall.weeks :], levels[: -fall.weeks]
-    assert (len(since), len(before)) == (fall.weeks, fall.before)
+    weeks = fall.seconds // WEEK
+    since, before = levels[-weeks:], levels[:-weeks]
+    assert fall.share == pytest.approx(np.mean(since) / np.mean(before))
     assert since[-1] >= 0.7 * np.mean(since) - 1e-9
     assert before[-1] > since[-1]
     assert np.mean(before) > np.mean(since)
     assert fall_of(of_weeks(since), 0.7) is None, "once is enough"
+
+
+WORKWEEK = [10.0] * 5 + [2.0] * 2
+
+
+@pytest.mark.parametrize(
+    ("days", "found"),
+    [
+        (WORKWEEK * 2, None),
+        (WORKWEEK * 2 + [3.0] * 2, None),
+        (WORKWEEK * 2 + [1.0] * 3, (3, 0.1)),
+        (WORKWEEK + [1.0] * 3, (3, 0.1)),
+        ([10.0] * 6 + [1.0] * 3, None),
+        (WORKWEEK * 2 + [0.0] * 3, (3, 0.0)),
+        (WORKWEEK * 2 + [6.0] * 3, None),
+        (WORKWEEK * 2 + [5.0] * 4, (4, 0.5)),
+        (WORKWEEK * 2 + [9.0, 9.0, 1.0, 1.0], None),
+        (WORKWEEK * 2 + [1.0] * 5 + [0.2], (6, 5.2 / 52)),
+        ([0.0] * 14, None),
+    ],
+)
+def test_days_that_fell_within_the_last_week(days: list[float], found: tuple[int, float] | None) -> None:
+    hours = np.repeat(np.array(days), 24)
+    demand = Demand(0.0, 3600, hours, 4 * hours, 0 * hours, Provenance("made", "csv", "0" * 64, 1))
+    fall = fall_of(demand, 0.7)
+    if found is None:
+        assert fall is None
+        return
+    assert fall is not None
+    assert (fall.seconds, fall.than) == (found[0] * 86_400, "the same days a week before")
+    assert fall.share == pytest.approx(found[1])
+    other = fall_of(demand, 0.7, missing=7)
+    assert other is None or other.seconds == WEEK, "days do not count, then"
+    late = Demand(0.0, 3600, hours[5:], hours[5:], hours[5:], demand.provenance)
+    assert fall_of(late, 0.7) == (fall if len(days) > 10 else None), "whole days count from the end"
 
 
 def test_a_weekend_is_no_fall() -> None:
@@ -101,3 +139,16 @@ def test_a_plan_commits_to_what_is_left_and_its_fleet_is_simulated_on_that(
     assert planned(capsys, "--window", "42d")["workload"]["mean_cores"] == 120
     monkeypatch.setenv("HYC_PLANNING__SHRUNK", "0")
     assert planned(capsys)["workload"]["mean_cores"] == 120
+
+
+def test_demand_that_ended_is_said_with_what_plans_it_nevertheless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{3600 * hour},{10 if hour < 20 * 24 else 0}\n" for hour in range(24 * 24))
+    Path("trace.csv").write_text(f"time,cores\n{rows}", encoding="utf-8")
+    assert run(["plan", "trace.csv", *NOW]) == 1
+    err = " ".join(capsys.readouterr().err.split())
+    assert "no demand in the last 4d" in err
+    assert "--window 24d" in err
+    assert planned(capsys, "--window", "24d")["workload"]["mean_cores"] == pytest.approx(10 * 20 / 24, abs=1e-3)

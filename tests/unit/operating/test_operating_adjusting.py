@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,26 @@ def test_it_moves_where_its_machine_has_no_more(tmp_path: Path) -> None:
     (moved,) = (d for d in known.decisions if d.action is DecisionAction.MOVE)
     assert "worth the move" in moved.why
     assert tuple(replay(known, plain())[1]) == known.decisions
+
+
+@pytest.mark.slow
+def test_it_runs_on_until_its_next_machine_is_ready(tmp_path: Path) -> None:
+    """Nothing that is launched helps it: it is down for restarts, not for launches."""
+    service = pressed(tmp_path / "j", lambda seconds: 2.4 if seconds >= RISES else 0.7)
+    world = service.world
+    world.source.orders[:] = [replace(world.source.orders[0], restartable=True), job("full", cores=7.0, seconds=ENDS)]
+    world.setup = setup_of("HM+adjust-to-target", 1)
+    world.engine.join_after = 45.0
+    world.run()
+    world.check(completed=2)
+    ran = [ran for ran in world.engine.ran if ran.job == "web"]
+    assert len(ran) > 1
+    for before, after in pairwise(ran):
+        there = world.cloud.ledger.machines[after.machine]
+        assert before.stopped is not None
+        assert there.running_at is not None
+        assert before.stopped >= there.running_at + 45.0
+        assert after.began < before.stopped + 10.0
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from hcloud.store.exchange import JobExchange
 from hcloud.store.journals.journal import read_journal
 from hcloud.store.journals.line_schemas import order_schema
 from hcloud.usecases.live.decide import replay
+from hcloud.views.live.operating import Moment, operating_screen
 
 
 @pytest.fixture(autouse=True)
@@ -190,6 +191,32 @@ def test_who_asks_hcloud_to_cancel_is_obeyed_once_it_is_told_that_the_job_stoppe
     loop = world.run()
     assert [o["order"] for o in world.outsider.orders if o["order"] != "hear"] == ["begin", "stop", "leave"]
     assert loop.fold.results.counted == {"cancelled": 1}
+    assert world.standing() == []
+
+
+@pytest.mark.parametrize("late", ["b", "c"])
+def test_a_cancelled_job_keeps_its_place_until_it_has_stopped(tmp_path: Path, late: str) -> None:
+    """One that needs the room begins after it, and one that finds room beside it does not wait."""
+    world = world_of(tmp_path, arrival("a", 6))
+    world.outsider.seconds["a"], world.outsider.slow = 1e6, 200.0
+    world.run(until=lambda loop: bool(loop.fold.jobs) and loop.fold.jobs["a"].on is not None)
+    world.outsider.tell(arrival(late, 8 if late == "b" else 2))
+    world.asked.append(Asked(0.0, "cancel", "a"))
+    loop = world.run(until=lambda loop: loop.fold.jobs["a"].is_over and len(loop.fold.jobs) == 2)
+    assert any("a is cancelled, but has not stopped" in str(line) for line in operating_screen(loop.fold, Moment(0.0)))
+    loop = world.run()
+    assert loop.fold.results.counted == {"cancelled": 1, "completed": 1}
+    began, asked = world.outsider.begun[late, 1][1], world.outsider.stopping["a", 1] - 200.0
+    assert began >= asked + 200.0 if late == "b" else began < asked + 100.0
+
+
+def test_work_goes_on_after_a_job_that_no_machine_holds(tmp_path: Path) -> None:
+    """It is refused, and its line still stands in the file of events when the next controller reads that."""
+    world = world_of(tmp_path, arrival("a", 2), arrival("big", 999))
+    world.outsider.seconds["a"] = 500.0
+    world.run(until=lambda loop: bool(loop.fold.jobs) and loop.fold.jobs["a"].on is not None)
+    loop = world.run()
+    assert loop.fold.results.counted == {"completed": 1, "refused": 1}
     assert world.standing() == []
 
 

@@ -41,7 +41,9 @@ def story_of(setup: Setup, jobs: list[Arrival], path: Path) -> Story:
     for job in jobs:
         entries += [job, *session.handle(job)]
     save_journal(replace(setup, start=0.0), entries, path)
-    return explain_job(path, jobs[-1].job)
+    story = explain_job(path, jobs[-1].job)
+    assert isinstance(story, Story)
+    return story
 
 
 def turn(story: Story, what: str) -> Turn:

@@ -10,6 +10,7 @@ import pytest
 from operating import World, closed_after, job
 
 from hcloud.cli.main import run as cli
+from hcloud.control.sessions.story import Story
 from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind
 from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
@@ -135,7 +136,9 @@ def test_parts_that_were_put_aside_count(tmp_path: Path) -> None:
     assert len(list(world.path.parent.glob("journal.*.jsonl"))) >= 3
     assert found[0] == found[1]
     assert report_quality(world.path.with_name("journal.2.jsonl")).groups[0].jobs <= 12
-    assert explain_job(world.path, "j0").arrival.job == "j0", "it came in the first part"
+    story = explain_job(world.path, "j0")
+    assert isinstance(story, Story)
+    assert story.arrival.job == "j0", "it came in the first part"
     world.path.with_name("journal.1.jsonl").unlink()
     assert cli(["report", "quality", str(world.path)]) == 1
 

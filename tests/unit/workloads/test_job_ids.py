@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from simulating import paper_shop
 
+from hcloud.control.sessions.story import Story
 from hcloud.model.workload import Jobs
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
@@ -61,4 +62,6 @@ def test_a_journal_and_explain_know_the_traces_names(tmp_path: Path) -> None:
     study = Study(jobs, load_cloud("paper"), paper_shop(), True, 1)
     outcome = simulate_once(study, load_strategy("OdM"), journal=True)
     write_journal(outcome, tmp_path / "run.journal")
-    assert explain_job(tmp_path / "run.journal", "etl-7").arrival.ask == 2000
+    story = explain_job(tmp_path / "run.journal", "etl-7")
+    assert isinstance(story, Story)
+    assert story.arrival.ask == 2000

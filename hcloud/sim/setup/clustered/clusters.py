@@ -247,7 +247,7 @@ def _checks(
     if residents:
         held = float(jobs.cores[:residents].sum()) / cluster.vcpus
         yield ScenarioCheck("vCPUs that residents hold", recipe.resident, held, 0.02)
-    yield ScenarioCheck("vCPUs needed over those there are", wanted, needed, 0.02)
+    yield ScenarioCheck("vCPUs needed / vCPUs available", wanted, needed, 0.02)
     if recipe.filler is not None:
         yield ScenarioCheck("best effort beside them", recipe.filler.jobs, len(jobs) - len(groups), 0.0)
     elif recipe.arrivals.gap is not None and not recipe.arrivals.bell:

@@ -50,7 +50,7 @@ def ask(place: str, what: str, job: str = "", *, ahead: bool = False) -> str:
             raise UsageError(f"job {job} {state}", hint="hcloud operate status")
         if not mine and job not in found.known and not beside.knows(job):
             if not ahead:
-                meant = did_you_mean(job, [*found.active, *beside.graphs, *beside.jobs])
+                meant = did_you_mean(job, [*found.active, *beside.graphs, *(j.order.id for j in beside.open)])
                 hint = "hcloud operate status names the jobs; --ahead cancels one that has not come yet"
                 raise UsageError(f"job {job} is not known{meant}; nothing was cancelled", hint=hint)
             about += " (not submitted yet: it will be refused when it is)"

@@ -32,6 +32,9 @@ from hcloud.model.workload import Jobs
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.reports.journeys import journeys_of
 from hcloud.policy.facts import Setup
+from hcloud.policy.registry import rule_of, sizing_of
+from hcloud.policy.sizes.requests import RequestedSizes
+from hcloud.policy.sizes.sizing import PeakOverprovisioned
 from hcloud.readers.clouds import PAPER, load_cloud
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.strategies import load_strategy
@@ -87,14 +90,25 @@ def _compared(known: JournalContents, jobs: Jobs, market: _Market, until: float)
     ended = [until] if running else [j.ended for j in journeys if j.ended is not None]
     began = min(j.arrived for j in journeys)
     took = max(ended) - began
-    costs = [_lived(fold_of(known), market.shop, took, until)]
+    fold = fold_of(known)
+    costs = [_lived(fold, market.shop, took, until)]
     vcpus = max(int(market.shop.types[market.shop.large].shape.vcpus), 1)
     for name in BESIDE:
         if name != known.setup.strategy:
             costs.append(_simulated(study, _as_here(load_strategy(name), vcpus), until - began))
     pieces = len(jobs) if jobs.servers is None else int(jobs.servers.sum())
-    missing = _parts_missing(len(journeys) - pieces, running)
-    return CostComparison(market.unit, tuple(costs), (*market.notes, *missing))
+    missing = [*_parts_missing(len(journeys) - pieces, running)]
+    if fold.harvested.known or fold.harvested.jobs:
+        missing.append("jobs on idle capacity cost nothing here; SR and OdF do not run them")
+    return CostComparison(market.unit, tuple(costs), (*market.notes, *_reserve_of_sr(), *missing))
+
+
+def _reserve_of_sr() -> Iterator[str]:
+    strategy = load_strategy("SR")
+    rule, known = rule_of(strategy, "reserved"), not isinstance(sizing_of(strategy), RequestedSizes)
+    if isinstance(rule, PeakOverprovisioned):
+        margin = rule.vcpus(1.0, 1.0, profiled=known) - 1
+        yield f"SR reserves for the peak of these jobs, as if it were known, and {margin:.0%} more, in whole machines"
 
 
 def _parts_missing(left_out: int, running: int) -> Iterator[str]:
@@ -167,10 +181,7 @@ def _sold(setup: Setup, live: LiveOrigin, loaded: Loaded, today: date) -> _Marke
     return _Market(DOLLARS, shop, cloud, (f"every reserve is priced as {bought}; the rest on demand or spot", *_CLOUD))
 
 
-_CLOUD = (
-    "SR and OdF are simulated: neighbours, start-up times and interference are those of the cloud model",
-    "SR reserves for the peak of these jobs as if it were known",
-)
+_CLOUD = ("SR and OdF are simulated: neighbours, start-up times and interference are those of the cloud model",)
 
 
 def _rentable(book: PriceBook, provider: Provider, region: str, name: str) -> Rentable:
@@ -198,7 +209,7 @@ def _own_machine(setup: Setup) -> _Market:
     shop = Shop(types, setup.rules.large, reserved, BillingRule(1, 0), None)
     notes = (
         "machines on this computer have no price: costs are vCPU-hours, reserved or rented",
-        "SR and OdF are simulated without interference; SR reserves for the peak of these jobs as if it were known",
+        "SR and OdF are simulated without interference",
     )
     return _Market(VCPU_HOURS, shop, _calm(load_cloud(PAPER), setup.large.spin_up), notes)
 

@@ -12,7 +12,7 @@ from hcloud.model.holdings.state import LockInfo
 from hcloud.model.report import MachineRental
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
-from hcloud.store.journals.journal import LiveOrigin, read_journal
+from hcloud.store.journals.journal import JournalPlace, LiveOrigin, place_of, read_journal, read_on
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, directory_at
 from hcloud.usecases.live.operating.operate import fold_of, read_known
@@ -39,10 +39,28 @@ def journal_at(place: str) -> Path:
 
 def look(place: str) -> Seen:
     """Live work as its journal tells it; UsageError where there is none. Changes nothing."""
-    path = journal_at(place)
-    known = read_known(path)
-    fold = fold_of(known)
-    return Seen(fold, known.live, FileLock(PrivateDirectory(path.parent)).holder(), path.parent, fold.last)
+    return Onlooker(place).look()
+
+
+class Onlooker:
+    """Looks at live work again and again: of a journal that grew it reads what is new."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._seen: tuple[Fold, LiveOrigin | None, JournalPlace] | None = None
+
+    def look(self) -> Seen:
+        """As ``look``."""
+        path = journal_at(self._place)
+        more = None if self._seen is None else read_on(path, self._seen[2])
+        if self._seen is None or more is None:
+            known = read_known(path)
+            self._seen = fold_of(known), known.live, place_of(path, known.whole_bytes)
+        else:
+            self._seen[0].take(more[0])
+            self._seen = *self._seen[:2], more[1]
+        fold, origin, _ = self._seen
+        return Seen(fold, origin, FileLock(PrivateDirectory(path.parent)).holder(), path.parent, fold.last)
 
 
 def rentals_of_work(here: LiveGround) -> tuple[MachineRental, ...]:

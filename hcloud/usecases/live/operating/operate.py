@@ -124,7 +124,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits))
         world = open_engine(here, origin.engine, directory, jobs)
         first = _first_jobs(world.source, goes_on=known is not None)
-        _check_fits(() if origin.engine == SLURM_ENGINE else first.orders, setup)  # there many users submit
+        _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))
         if known is None:
             _begin_anew(directory)

@@ -1,0 +1,73 @@
+"""What a plan says where its simulated fleet costs more than all on demand by arithmetic: what that costs alike."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.model.plans.plan import Plan, Prediction
+from hcloud.store.plan_file import load_plan
+from hcloud.usecases.deciding.own_fleet import short_of
+from hcloud.views.deciding.operation import fleet_line
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+PAYS = Prediction("HC", {"m5.large": 1}, "measured-aws", 1, kept_qos=1.0, monthly=Decimal(0))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan of a steady job beside short ones that come every quarter of an hour, for which starts cost much."""
+    here = tmp_path_factory.mktemp("here")
+    rows = ["steady,0,604800,8,32,batch"]
+    rows += [f"s{n},{n * 900},60,4,16,batch" for n in range(672)]
+    (here / "trace.csv").write_text("id,submit,duration,cores,memory,kind\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    words = ("--provider", "aws", "--family", "m5", "--out", str(here / "plan.json"))
+    assert run(["plan", str(here / "trace.csv"), *words, *NOW]) == 0
+    return here / "plan.json"
+
+
+@pytest.fixture(scope="module")
+def plan(made: Path) -> Plan:
+    return load_plan(made)
+
+
+def test_all_on_demand_is_simulated_as_compare_simulates_it(
+    made: Path, plan: Plan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = plan.prediction
+    assert found is not None
+    assert found.monthly is not None
+    assert found.monthly > plan.now.monthly, "starts and idle instances cost"
+    assert found.all_on_demand is not None
+    [line] = fleet_line(plan)
+    assert f"(all on demand ${found.all_on_demand:,.0f})" in line
+    capsys.readouterr()
+    assert run(["compare", str(made), *NOW, "--seeds", "1", "-s", "OdF", "-s", "HC", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["strategies"]
+    rented = next(one for one in told if one["name"] == "OdF")
+    [hourly] = re.findall(r'"cost_per_ideal_hour": "?([0-9.]+)', json.dumps(rented))
+    assert float(hourly) * 730 == pytest.approx(float(found.all_on_demand), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("above", "alike", "said"),
+    [
+        (-1, None, ""),
+        (1, 2, ""),
+        (1, 1, "this plan does not pay: simulated, it costs"),
+        (3, 2, "this plan does not pay: simulated, it costs"),
+        (1, None, "by arithmetic, which counts neither"),
+    ],
+)
+def test_a_plan_that_does_not_pay_is_a_warning(plan: Plan, above: int, alike: int | None, said: str) -> None:
+    now = plan.now.monthly
+    found = replace(PAYS, monthly=now + above, all_on_demand=None if alike is None else now + alike)
+    told = list(short_of(plan, found, 0.9))
+    assert len(told) == bool(said)
+    assert all(said in one for one in told)
