@@ -15,6 +15,7 @@ from hcloud.errors import (
     ThrottledError,
     UnavailableError,
     UnknownOutcomeError,
+    UsageError,
 )
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.observe import check_scope, examined, observe
@@ -25,6 +26,7 @@ from hcloud.planning.changes.recall import adopted
 from hcloud.planning.changes.standing import GRACE
 
 EXPIRY_FORM = "%Y%m%dt%Hz"
+WHOLE_LINEAGE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ def orphans(site: Site, lineages: Sequence[str] = ()) -> tuple[Orphan, ...]:
 
     Ours are those of this state's lineage that it neither remembers nor is about to (an order that is open), and that
     have been there for longer than lists may lag. Those of another lineage are only named: another state may hold them,
-    unless ``lineages`` says that it does not, or their own tag says that their time is over.
+    unless ``lineages`` (or the first letters of one) says that it does not, or their own tag says that their time is
+    over. UsageError for letters that none of the lineages begins with, or several.
     """
     seen = observe(site)
     known = {r.id for r in seen.state.records}
@@ -51,14 +54,26 @@ def orphans(site: Site, lineages: Sequence[str] = ()) -> tuple[Orphan, ...]:
     every = patience.ask(lambda: site.cloud.machines(""))
     strange = {m.id for m in every if m.tags.get(TAG_PROJECT) == seen.state.project and m.state.is_live} - known
     sure = examined(site, patience, strange) if strange else {}
-    found = (m for _, m in sorted(sure.items()) if m.state.is_live and m.key not in opened)
-    return tuple(_judged(m, seen.state.lineage, lineages, seen.at) for m in found)
+    found = [m for _, m in sorted(sure.items()) if m.state.is_live and m.key not in opened]
+    meant = [_meant(one, sorted({m.lineage for m in found})) for one in lineages]
+    return tuple(_judged(m, seen.state.lineage, meant, seen.at) for m in found)
+
+
+def _meant(lineage: str, there: Sequence[str]) -> str:
+    if len(lineage) == WHOLE_LINEAGE:
+        return lineage
+    meant = [one for one in there if one.startswith(lineage)]
+    if len(meant) == 1:
+        return meant[0]
+    names = f"lineages here: {', '.join(there)}" if there else "no machine here has a lineage that is not this state's"
+    raise UsageError(f"--lineage {lineage}: {'several begin' if meant else 'none begins'} with it", hint=names)
 
 
 def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetime) -> Orphan:
     if machine.address.startswith(WORK) and machine.lineage not in lineages:
         mine = f"of live work {machine.lineage[:8]}"
-        return Orphan(machine, mine, "'hcloud operate status' shows it, 'hcloud operate stop' ends it")
+        lost = f"if its journal is lost: --lineage {machine.lineage[:8]}"
+        return Orphan(machine, mine, f"'hcloud operate status' shows it, 'hcloud operate stop' ends it; {lost}")
     if PROTECTED_TAG in machine.tags:
         return Orphan(machine, "in no state", "it is protected")
     if machine.launched is None or at - machine.launched < GRACE:

@@ -225,7 +225,7 @@ def status(
     beside = () if others is None else compared_lines(others)
     shown.tell(
         terminal,
-        lambda: operating_document(found.fold, shown.at, others),
+        lambda: operating_document(found.fold, shown.at, others, now=clock.now()),
         lambda: terminal.show(
             *operating_screen(found.fold, Moment(clock.now())), *beside, who_works(found.fold, found.holder)
         ),
@@ -323,6 +323,7 @@ def stop(
 
 def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
+    from hcloud.live.operating.desk import KEEPING
     from hcloud.usecases.live.operating.asking import ask, works, works_no_more
     from hcloud.usecases.live.operating.looking import look
     from hcloud.usecases.live.operating.operate import OperateRequest, operating
@@ -334,7 +335,7 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
     if works(place):
         terminal.note(ask(place, what))
         if wait:
-            terminal.note(waits_for_end(look(place).fold, services_end=what != "drain"))
+            terminal.note(waits_for_end(look(place).fold, services_end=what != "drain", keeps=what == KEEPING))
             with terminal.busy("waiting for the controller"):
                 works_no_more(place)
         return

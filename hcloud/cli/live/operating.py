@@ -13,6 +13,9 @@ import typer
 from hcloud.cli.acting import stopping
 from hcloud.units import counted, format_money
 
+NAMED = 5
+"""Jobs that a warning names."""
+
 if TYPE_CHECKING:
     from hcloud.cli.groups import TimeOfResult, ToldAt
     from hcloud.control.operating.fold import Fold
@@ -57,6 +60,9 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
         _write_line(terminal, operating_document(loop.fold, shown.at, found))
     else:
         terminal.show(*outcome_lines(loop.fold, clock.now()), *compared_lines(found))
+    if left := loop.not_come:
+        named = ", ".join(left[:NAMED]) + (", ..." if len(left) > NAMED else "")
+        terminal.warn(f"{counted(len(left), 'job')} not due yet when the work ended and not run: {named}")
     terminal.flush()
     loop.finish()
     failed = loop.fold.harvested.counted.get("failed")
@@ -81,7 +87,7 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
     """A line a decision and a line a job that failed (none for people where only results are wanted), and what cannot
     be done at the moment when that changes."""
     from hcloud.store.journals.events import decision_document, event_document
-    from hcloud.views.live.operating import decision_line, failure_line, trouble_line
+    from hcloud.views.live.operating import decision_line, failure_line, held_line, trouble_line
 
     made, loop.desk.made = loop.desk.made, []
     for decision in made:
@@ -97,7 +103,9 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
         if shown.is_document:
             _write_line(terminal, event_document(event))
         elif not terminal.quiet:
-            terminal.say(failure_line(event))
+            terminal.say(failure_line(event, loop.fold.jobs.get(event.job)))
+    for machine in () if shown.is_document or terminal.quiet else loop.newly_held():
+        terminal.say(held_line(machine, loop.desk.now()))
     _tell_of_idle_capacity(loop, terminal, shown)
     for what, why in loop.new_troubles():
         terminal.warn(trouble_line(what, why))

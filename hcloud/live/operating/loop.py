@@ -11,6 +11,7 @@ from itertools import groupby
 from hcloud import __version__
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import taken
+from hcloud.control.operating.records import MachinePhase, MachineRecord
 from hcloud.control.operating.together import ended_by_cancel
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.session import ControlSession
@@ -56,6 +57,7 @@ class OperatingLoop:
         self.desk.harvests = harvest is not None
         self._looked = -math.inf
         self._told: dict[tuple[str, str], float] = {}
+        self._held: dict[int, str] = {}
         now = self.desk.now()
         self.desk.tell(ControllerStarted(now, __version__))
         self._note_limits(now)
@@ -83,6 +85,19 @@ class OperatingLoop:
                 del self._told[known]
         found = [trouble for trouble in troubles if trouble not in self._told]
         self._told.update(dict.fromkeys(found, now))
+        return found
+
+    @property
+    def not_come(self) -> list[str]:
+        """Jobs that are known and have not come yet, in the order in which they would."""
+        coming = (piece for _, _, pieces in sorted(self._coming) for piece in pieces[:1])
+        return [one.piece.of if one.piece else one.id for one in coming if one.id not in self.desk.fold.known]
+
+    def newly_held(self) -> list[MachineRecord]:
+        """Machines that are wanted and not launched yet, for reasons that were not told of before."""
+        wanted = [m for m in self.fold.standing.values() if m.phase is MachinePhase.WANTED and m.why]
+        found = [m for m in wanted if self._held.get(m.instance) != m.why]
+        self._held = {m.instance: m.why for m in wanted}
         return found
 
     def told_of_idle_capacity(self) -> list[HarvestNote]:

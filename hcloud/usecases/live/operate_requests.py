@@ -6,8 +6,10 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote, unquote
 from uuid import uuid4
 
+from hcloud.errors import HcloudError
 from hcloud.live.operating.desk import FORCED, KEEPING
 from hcloud.model.running.note import Asked
 from hcloud.store.files.lock import FileLock
@@ -21,6 +23,8 @@ LAST_BYTES = 4096
 """Ours: more than the last two notes of finished work take."""
 ASKS = ("drain", "stop", KEEPING, FORCED, "cancel")
 """What a running controller can be asked for."""
+BY_NAME, LONGEST_FILE_NAME = ".asked", 255
+"""How the name of an empty file ends that asks by its name."""
 
 
 def directory_at(place: str) -> Path:
@@ -62,8 +66,14 @@ class Requests:
         """Ask for something; the file is there until a controller has read it."""
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._directory / f"{uuid4().hex}.json"
-        with whole_file(path, lasts=False) as file:
-            file.write(json.dumps({"what": what, "job": job}).encode())
+        try:
+            with whole_file(path, lasts=False) as file:
+                file.write(json.dumps({"what": what, "job": job}).encode())
+        except (OSError, HcloudError):  # a full disk takes names, still
+            path = self._directory / f"{path.stem},{quote(what, '')},{quote(job, '')}{BY_NAME}"
+            if len(path.name) > LONGEST_FILE_NAME:
+                raise
+            path.touch(mode=0o600)
         return path
 
     def new(self) -> Sequence[Asked]:
@@ -72,21 +82,33 @@ class Requests:
         if not self._directory.is_dir():
             return ()
         found = []
-        for path in sorted(self._directory.glob("*.json"), key=lambda p: p.stat().st_mtime_ns):
-            try:
-                told = from_line(path.read_text())
-                if told.get("what") in ASKS:
-                    found.append(Asked(0.0, str(told["what"]), str(told.get("job", ""))))
-            except (OSError, ValueError):
-                pass  # nobody knows what it said
+        for path in sorted(self._all(), key=lambda p: p.stat().st_mtime_ns):
+            what, job = _said(path)
+            if what in ASKS:
+                found.append(Asked(0.0, what, job))
             self._read.append(path)
         return found
 
+    def _all(self) -> list[Path]:
+        return [*self._directory.glob("*.json"), *self._directory.glob(f"*{BY_NAME}")]
+
     def clear(self) -> None:
         """Forget all that was asked for."""
-        self._forget(list(self._directory.glob("*.json")))
+        self._forget(self._all())
 
     def _forget(self, paths: list[Path]) -> None:
         for path in paths:
             path.unlink(missing_ok=True)
         self._read = []
+
+
+def _said(path: Path) -> tuple[str, str]:
+    """What a file asks for, and of which job; nothing where nobody knows what it said."""
+    if path.suffix == BY_NAME:
+        _, what, job = map(unquote, path.stem.split(","))
+        return what, job
+    try:
+        told = from_line(path.read_text())
+        return str(told.get("what", "")), str(told.get("job", ""))
+    except (OSError, ValueError):
+        return "", ""

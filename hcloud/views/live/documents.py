@@ -330,8 +330,8 @@ class OperatingDocument(Document, title="hcloud operate"):
     kept: Annotated[Count, From(lambda of: of.fold.kept_so_far()[0])]
     judged: Annotated[Count, From(lambda of: of.fold.kept_so_far()[1])]
     hourly: Annotated[Amount, From(lambda of: of.fold.hourly())]
-    spent: Annotated[Amount, From(lambda of: of.fold.spent(of.fold.last))]
-    vcpu_hours: Annotated[Number, From(lambda of: round(of.fold.core_seconds(of.fold.last) / 3600, 6))]
+    spent: Annotated[Amount, From(lambda of: of.fold.spent(of.now))]
+    vcpu_hours: Annotated[Number, From(lambda of: round(of.fold.core_seconds(of.now) / 3600, 6))]
     currency: Currency
     compared: _CostComparison | None
     idle_capacity: Annotated[
@@ -345,8 +345,11 @@ class _Operated:
 
     fold: Fold
     compared: CostComparison | None
+    now: float
 
 
-def operating_document(fold: Fold, at: datetime, compared: CostComparison | None = None) -> Content:
-    """Live work for programs."""
-    return OperatingDocument.of(_Operated(fold, compared), at)
+def operating_document(
+    fold: Fold, at: datetime, compared: CostComparison | None = None, *, now: float | None = None
+) -> Content:
+    """Live work for programs, with what it costs until ``now`` (None: until the last line of its journal)."""
+    return OperatingDocument.of(_Operated(fold, compared, fold.last if now is None else now), at)

@@ -55,10 +55,16 @@ def clock_time(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%H:%M:%S}"
 
 
-def failure_line(event: Failed) -> str:
+def failure_line(event: Failed, job: JobRecord | None = None) -> str:
     """A job that failed in one line: when, who, and with what."""
     how = "nobody saw its end" if event.code == NO_CODE else _code(event.code)
+    how = _memory_used_up(job) if job is not None and job.out_of_memory else how
     return f"{clock_time(event.at)}  job {event.job} failed: {how}"
+
+
+def held_line(machine: MachineRecord, now: float) -> str:
+    """A machine that jobs wait for and that is not launched, in one line."""
+    return f"{clock_time(now)}  machine {machine.instance} ({machine.type_name}) is not launched yet: {machine.why}"
 
 
 def trouble_line(what: str, why: str) -> str:
@@ -168,11 +174,13 @@ def _whys(machines: Sequence[MachineRecord]) -> Iterator[str]:
 def _head(fold: Fold, now: float) -> Iterator[Shown]:
     phases = Counter((m.reserved, m.phase is MachinePhase.READY) for m in fold.standing.values())
     running = sum(job.on is not None for job in fold.active.values())
+    placed = sum(job.on is None and job.instance is not None for job in fold.active.values())
+    waits = f", {placed} waiting for a machine" if placed else ""
     reserved = f"{phases[True, True]} of {counted(phases[True, True] + phases[True, False], 'reserved machine')} up"
     rented = f"{sum(m.stands for m in fold.standing.values() if not m.reserved)} rented"
     asked = f"  ({fold.asked} asked for)" if fold.asked else ""
     yield Text.assemble((fold.setup.strategy, "bold"), f"  {reserved}, {rented}  {_cost(fold, now)}{asked}")
-    yield f"jobs: {running} running, {len(fold.queue)} queued{_results(fold)}"
+    yield f"jobs: {running} running{waits}, {len(fold.queue)} queued{_results(fold)}"
     if quality := _kept(fold):
         yield quality
     yield from harvested_lines(fold.harvested)
@@ -303,9 +311,10 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     yield from harvested_lines(fold.harvested)
 
 
-def waits_for_end(fold: Fold, *, services_end: bool) -> str:
+def waits_for_end(fold: Fold, *, services_end: bool, keeps: bool) -> str:
     """What somebody waits for who asked for an end of the work, and which jobs do not end by themselves."""
-    waits = "waiting until all jobs have ended and all machines are terminated; Ctrl-C ends the wait, not the work"
+    machines = "; the machines stay and keep costing money" if keeps else " and all machines are terminated"
+    waits = f"waiting until all jobs have ended{machines}; Ctrl-C ends the wait, not the work"
     services = [job.order.id for job in fold.active.values() if job.order.kind is JobKind.SERVICE]
     if services_end or not services:
         return waits
@@ -335,9 +344,13 @@ def _code(code: int | None) -> str:
     return f"exit code {code}" + (": there is no such command" if code == 127 else "")
 
 
+def _memory_used_up(job: JobRecord) -> str:
+    return f"used up its memory of {job.order.memory:,} MiB"
+
+
 def _why(job: JobRecord) -> str:
     if job.out_of_memory:
-        return f"used up its memory of {job.order.memory:,} MiB"
+        return _memory_used_up(job)
     if job.result == "failed":
         return _code(job.code)
     return job.decision.why if job.decision is not None else ""

@@ -18,7 +18,7 @@ from hcloud.sim.outcomes.comparison import (
 )
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.setup.clustered.cluster_shop import OWN
-from hcloud.units import counted, format_figure
+from hcloud.units import SECONDS_PER_HOUR, counted, format_figure
 from hcloud.views.lines import point
 from hcloud.views.studies.admission import admission_lines, admission_notes
 from hcloud.views.studies.many import same_for_all, strategies_in_lines
@@ -38,6 +38,9 @@ _SIDE_BY_SIDE = 7
 """Strategies have a line each where there are as many, so that a table is no wider than a screen."""
 NEARLY = "within ±"
 """Not Pareto-optimal by the means, but the seeds do not tell it from one that is."""
+_TOO_SHORT = (
+    "a window under one hour says nothing about weeks: most of its dollars an hour are starts and instances kept idle"
+)
 _NOT_PACKED = "these figures include starts and idle instances; those of 'hcloud plan' without a strategy do not"
 Row = tuple[str, Callable[["Measures"], str]]
 
@@ -46,7 +49,7 @@ def show_simulation(comparison: StrategyComparison, terminal: Terminal) -> None:
     """Every figure of one run of each strategy, strategies side by side."""
     terminal.show(_headline(comparison), "")
     runs = [c.runs[0] for c in comparison.strategies]
-    for title, rows in _sections():
+    for title, rows in _sections(short=_is_short(comparison)):
         names = (title, *(c.name for c in comparison.strategies))
         cells = [[label, *(cell(run) for run in runs)] for label, cell in rows]
         figures = Figures(names, cells, frozenset(range(1, len(names))))
@@ -247,7 +250,13 @@ def _headline(comparison: StrategyComparison) -> str:
     )
 
 
-def _sections() -> Iterator[tuple[str, list[Row]]]:
+def _is_short(comparison: StrategyComparison) -> bool:
+    """Whether the window is too short to say what weeks of the same cost: starts and what is kept idle after it are
+    most of its cost, then."""
+    return comparison.window is not None and comparison.window.seconds < SECONDS_PER_HOUR
+
+
+def _sections(*, short: bool) -> Iterator[tuple[str, list[Row]]]:
     yield "batch jobs, % of isolation", _levels(lambda m: m.service.batch, 100, 1)
     yield "services, tail x isolation", _levels(lambda m: m.service.tail, 1, 2)
     waiting: list[Row] = [
@@ -277,7 +286,7 @@ def _sections() -> Iterator[tuple[str, list[Row]]]:
         ("rented", lambda m: _cents(m.cost.rented)),
         ("per hour of work", lambda m: _cents(m.cost.per_ideal_hour)),
         ("per hour of the run", lambda m: _cents(m.cost.per_hour)),
-        *((counted(weeks, "week") + ", prepaid terms", _after(weeks)) for weeks in WEEKS),
+        *((counted(weeks, "week") + ", prepaid terms", _after(weeks)) for weeks in (() if short else WEEKS)),
     ]
     yield "dollars", money
 
@@ -355,12 +364,15 @@ def _faults(faults: RunFaults) -> str:
     return ", ".join(words for count, words in told if count)
 
 
-def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
+def _of_window(comparison: StrategyComparison) -> Iterator[str]:
     if comparison.window is not None:
-        said = f"dollars and use are of the window: {window_line(comparison.window)}"
-        terminal.show(point(said))
-    terminal.show(point(_NOT_PACKED))
-    for said in comparison.assumed:
+        yield f"dollars and use are of the window: {window_line(comparison.window)}"
+    if _is_short(comparison):
+        yield _TOO_SHORT
+
+
+def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
+    for said in (*_of_window(comparison), _NOT_PACKED, *comparison.assumed):
         terminal.show(point(said))
     first: ComparedStrategy = comparison.strategies[0]
     for reason, count in first.first.left_out.items():

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -215,6 +215,67 @@ def test_a_request_outlasts_the_controller_that_read_it_and_was_killed(tmp_path:
     assert path.exists(), "it is not noted yet"
     assert not second.new()
     assert not path.exists()
+
+
+FULL = """import resource, sys
+from pathlib import Path
+from hcloud.usecases.live.operate_requests import Requests
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+asked = Requests(Path(sys.argv[1]))
+asked.put("stop")
+asked.put("cancel", "a.b/c,d")
+"""
+
+
+def test_a_disk_that_takes_no_bytes_keeps_nobody_from_asking(tmp_path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], check=False).returncode == 0
+    there = Requests(tmp_path)
+    assert sorted((asked.what, asked.job) for asked in there.new()) == [("cancel", "a.b/c,d"), ("stop", "")]
+    assert not there.new()
+    assert not [path for path in tmp_path.iterdir() if path.suffix == ".asked"]
+
+
+def interrupted(until_it: Callable[[], bool], *words: str) -> None:
+    """Live work that somebody left."""
+    running = controller(*words)
+    until(lambda: until_it() or running.poll() is not None)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=PATIENCE)
+
+
+@pytest.mark.slow
+def test_jobs_of_another_file_are_not_taken_for_those_of_the_same_name(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs({"a": (0, 1.5)})
+    interrupted(lambda: bool(ledger()), *RUN)
+    jobs({"a": (0, 0.3), "b": (0, 0.1)})
+    assert main.run(["operate", *RUN]) == 64
+    assert "has other commands for 1 job of the file: a" in " ".join(capsys.readouterr().err.split())
+    jobs({"a": (0, 1.5), "b": (0, 0.1)})
+    assert main.run(["operate", *RUN]) == 0
+    assert ledger() == Counter({"begin a": 1, "end a": 1, "begin b": 1, "end b": 1})
+
+
+@pytest.mark.slow
+def test_a_job_that_no_machine_holds_keeps_nobody_from_ending_the_work(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It came while the work was on, and its line stays in the file of events."""
+    events = Path("events.jsonl")
+    events.touch()
+    orders = Path(".hcloud/operate/orders.jsonl")
+    words = ("events.jsonl", "--engine", "none", "--cloud", "fake:aws", "--pool", "1", "--follow", "--plain")
+
+    def refused() -> bool:
+        if orders.exists() and not events.stat().st_size:
+            events.write_text('{"event":"arrival","job":"big","cores":999,"memory_gib":8}\n')
+        journal = Path(".hcloud/operate/journal.jsonl")
+        return journal.exists() and '"decision":"refuse"' in journal.read_text()
+
+    interrupted(refused, *words)
+    assert main.run(["operate", "stop"]) == 1, "a job was refused"
+    assert "none left standing" in capsys.readouterr().out
 
 
 def test_a_request_to_a_controller_that_is_busy_does_not_say_that_there_is_none(

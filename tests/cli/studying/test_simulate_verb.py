@@ -14,9 +14,9 @@ KINDS = ("batch", "service", "batch", "batch")
 JOBS = "submit,duration,cores,memory,kind\n"
 
 
-def write_jobs(path: Path, rows: int = 60) -> Path:
+def write_jobs(path: Path, rows: int = 60, apart: int = 7) -> Path:
     lines = [
-        f"{i * 7},{90 + 13 * (i % 5)},{(1, 2, 1, 4)[i % 4]},{(2, 4, 3, 8)[i % 4]},{KINDS[i % 4]}\n" for i in range(rows)
+        f"{i * apart},{90 + 13 * (i % 5)},{(1, 2, 1, 4)[i % 4]},{(2, 4, 3, 8)[i % 4]},{KINDS[i % 4]}\n" for i in range(rows)
     ]
     path.write_text(JOBS + "".join(lines))
     return path
@@ -31,11 +31,18 @@ def test_all_strategies_fit_the_screen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    assert run("simulate", str(write_jobs(tmp_path / "jobs.csv"))) == 0
+    assert run("simulate", str(write_jobs(tmp_path / "jobs.csv", apart=70))) == 0
     screen = capsys.readouterr().out
     assert max(map(len, screen.splitlines())) <= width
     for word in ("SR", "OdF", "OdM", "HF", "HM", "released at once, per use", "104 weeks, prepaid terms", "unused"):
         assert word in screen
+
+
+def test_minutes_say_nothing_about_weeks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", str(write_jobs(tmp_path / "jobs.csv")), "-s", "HF,OdM") == 0
+    screen = " ".join(capsys.readouterr().out.split())
+    assert "prepaid terms" not in screen
+    assert "a window under one hour says nothing about weeks" in screen
 
 
 def test_the_document_holds_money_as_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from rehearsal import CLOUDS, Crasher, Rehearsal, crashing
 
+from hcloud.errors import UsageError
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.collect import collect, orphans
 from hcloud.model.report import MachineRental
@@ -91,6 +92,10 @@ def test_a_machine_that_nobody_held_is_rented_until_gc_ends_it(semantics: str) -
     assert rental_of(rehearsal, lost).end is None
     rehearsal.cloud.clock.advance(3_600)
     found = orphans(rehearsal.site())
+    mine = found[0].machine.lineage
+    assert orphans(rehearsal.site(), [mine]) == orphans(rehearsal.site(), [mine[:8]]) == found
+    with pytest.raises(UsageError, match="none begins with it"):
+        orphans(rehearsal.site(), ["nonsense"])
     assert collect(rehearsal.site(), found, ChangeApproval(ends=1)) == (lost,)
     asked = rehearsal.cloud.ledger.machines[lost].asked_to_end
     assert (rental_of(rehearsal, lost).end, rental_of(rehearsal, lost).end_is_told) == (int(asked or 0), True)

@@ -13,6 +13,7 @@ from operating import World, closed_after, job
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating import crash_points
+from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import BelowQos, Completion, Latency
 from hcloud.model.running.job import ServiceTarget, TargetKind
@@ -185,10 +186,12 @@ def test_limits_hold_launches_back_and_say_why(tmp_path: Path) -> None:
     world.limits = SpendingLimits(hourly=Decimal("0.20"))
     most = 0
     why: set[str] = set()
+    told: list[tuple[int, str]] = []
 
-    def watch(loop: object) -> bool:
+    def watch(loop: OperatingLoop) -> bool:
         nonlocal most
         most = max(most, len(world.standing()))
+        told.extend((m.instance, m.why) for m in loop.newly_held())
         why.update(m.why for m in world.loop.fold.standing.values() if m.why)  # type: ignore[union-attr]
         return False
 
@@ -196,6 +199,17 @@ def test_limits_hold_launches_back_and_say_why(tmp_path: Path) -> None:
     world.check(completed=12)
     assert most == 2
     assert any(one == "it would raise the cost of machines to $0.3000/h, above the limit of $0.2000/h" for one in why)
+    assert {one for _, one in told} == why, "a pipe is told, too"
+    assert len(told) < 40, "and not at every pass"
+
+
+def test_what_had_not_come_when_a_drain_ended_the_work_is_known(tmp_path: Path) -> None:
+    world = World.of(
+        tmp_path / "j", [job("a", seconds=20.0), job("late", submit=900.0), job("later", submit=950.0)], "SR", 1
+    )
+    world.run(until=lambda loop: bool(loop.fold.jobs))
+    world.asked.append(Asked(world.now, "drain"))
+    assert world.run().not_come == ["late", "later"]
 
 
 def test_limits_hold_for_whoever_goes_on(tmp_path: Path) -> None:

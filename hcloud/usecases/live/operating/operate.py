@@ -34,7 +34,7 @@ from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.events import coin_of, decision_document, to_line
 from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
-from hcloud.units import counted_vcpus
+from hcloud.units import counted, counted_vcpus
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests
@@ -123,7 +123,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         session, untold = _session(setup, known, made, directory)
         jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits))
         world = open_engine(here, origin.engine, directory, jobs)
-        first = _first_jobs(world.source, goes_on=known is not None)
+        first = _first_jobs(world.source, fold, goes_on=known is not None)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))
         if known is None:
@@ -148,14 +148,26 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             journal.close()
 
 
-def _first_jobs(source: JobSource, *, goes_on: bool) -> NewJobs:
-    """What came already. Whoever goes on is not kept from ending machines by an engine that is out of reach."""
+def _first_jobs(source: JobSource, fold: Fold, *, goes_on: bool) -> NewJobs:
+    """What came already. Whoever goes on is not kept from ending machines by an engine that is out of reach.
+
+    Raises UsageError where jobs have the ids of others that this work knows with other commands: they would never run.
+    """
     try:
-        return source.new()
+        found = source.new()
     except CloudError:
         if not goes_on:
             raise
         return NewJobs()
+    known = {order.id: fold.jobs[order.id].order.command for order in found.orders if order.id in fold.jobs}
+    others = [order.id for order in found.orders if known.get(order.id, order.command) != order.command]
+    if others:
+        named = ", ".join(others[:NAMED]) + (", ..." if len(others) > NAMED else "")
+        raise UsageError(
+            f"this work is not finished and has other commands for {counted(len(others), 'job')} of the file: {named}",
+            hint="give new jobs new ids, or end this work first ('hcloud operate drain', 'stop')",
+        )
+    return found
 
 
 def kept_limits(asked: SpendingLimits, known: LimitsSet | None) -> SpendingLimits:
@@ -213,7 +225,8 @@ def _ends_its_machines(path: Path) -> str:
     with suppress(InputError):
         if (live := read_header(path)[1]) is not None:
             gc = f"hcloud gc --cloud {live.selection or live.cloud} --lineage {live.lineage} --delete"
-            return f"its machines keep running: restore a copy of the file, or terminate them with '{gc}'"
+            when = "from five minutes after their launch on; it says which --ends it needs"
+            return f"its machines keep running: restore a copy of the file, or terminate them with '{gc}' ({when})"
     return ""
 
 
