@@ -5,8 +5,9 @@ from __future__ import annotations
 from hcloud.control.pieces import is_piece
 from hcloud.control.searching.search import reserved_for
 from hcloud.control.searching.together import choose_servers, forget_choice
-from hcloud.control.state import Control, Job
+from hcloud.control.state import TO_RENT, TO_RESERVE, Control, Job
 from hcloud.control.waits.queue import cause_of, is_behind, promise, promise_nothing, wait_of
+from hcloud.policy.codes import AS_BEFORE, LARGE, ON_DEMAND, QUEUE, RESERVED
 from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
 from hcloud.policy.quality import leading, quantile
 
@@ -40,7 +41,20 @@ def map_job(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple
         c.desk.cold_starts += 1 if c.windows[job.kind].length == 0 else 0
         if offered <= leading(job.high) and (room == 0 or utilisation(c) >= rules.hard):
             wait = promise(c, job, room)
-    return server, choose(rules, _situation(c, job, room, offered, wait))
+    verdict = choose(rules, _situation(c, job, room, offered, wait))
+    if len(c.bound) > 0:
+        is_noisy = dynamic and offered <= leading(job.high)
+        return server, _as_bound(int(c.bound[number].where), server, LARGE if is_noisy else ON_DEMAND, verdict)
+    return server, verdict
+
+
+def _as_bound(bound: int, server: int, rented: int, verdict: tuple[int, int, float]) -> tuple[int, int, float]:
+    """The verdict on a job, but where it is bound to go elsewhere; to the reserve only where a server has room."""
+    if bound == TO_RESERVE and server >= 0:
+        return RESERVED, AS_BEFORE, 0.0
+    if bound == TO_RENT and (verdict[0] == RESERVED or verdict[0] == QUEUE):
+        return rented, AS_BEFORE, 0.0
+    return verdict
 
 
 def _reserved_now(c: Control, job: Job, avoid: int) -> int:

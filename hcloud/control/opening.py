@@ -11,6 +11,7 @@ from hcloud.control.state import (
     RELEASES,
     SHELF,
     AuditedChoice,
+    BoundJob,
     Command,
     Control,
     Desk,
@@ -92,6 +93,7 @@ def new_control(
         table(RingPoint, POINTS if rules.hash_draw else 1),
         table(RingedServer, servers if rules.hash_draw else 1),
         np.full((1, count), FULL_SPEED, np.int64),
+        table(BoundJob, 0),
         table(Desk, 1)[0],
         table(Command, commands),
     )

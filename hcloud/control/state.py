@@ -17,6 +17,8 @@ BARRED = 4
 """Added to the status of a server that a piece of a job sits on, while servers are chosen for others of its pieces."""
 OWN, RENTED, INTERRUPTIBLE = range(3)
 """How a server is paid for: reserved, on demand, spot."""
+FREE, TO_RESERVE, TO_RENT = range(3)
+"""Where a job that is decided on for a second time has to go: anywhere, or as it went before."""
 
 GRAINS = 16
 SHELF = GRAINS + 1
@@ -31,6 +33,10 @@ MOST_QUEUES = 16
 """Servers that a job waits at, at most."""
 FREED = 16
 """Servers remembered that a job left since somebody looked for those who are followed."""
+FULL_SPEED = 10_000
+"""The speed of the fastest type for a job."""
+RELEASES = 128
+"""Releases of units that are remembered."""
 
 
 class RentableKind:
@@ -66,10 +72,9 @@ class Job:
     to be for ``usual`` seconds. It is ``expected`` to run for so many seconds (-1: nobody knows), and
     may wait for its ``slack`` without missing what it was promised; ``urgent`` jobs come first. It is of a class
     (``rank``) and in a ``line`` (plus one, 0: none), which it ``leaves`` for the one below then; at ``due`` it is
-    looked after, ``hurried`` is 1 when its window is nearly over. A piece of a job
-    of several servers knows the ``piece_after`` and the ``piece_before`` it (rows plus one, in a ring; 0: on its own),
-    whether it ``stands`` in the queue for all, and the server ``chosen`` for it (-1).
-    """
+    looked after, ``hurried`` is 1 when its window is nearly over. A piece of a job of several servers knows the
+    ``piece_after`` and the ``piece_before`` it (rows plus one, in a ring; 0: on its own), whether it ``stands`` in the
+    queue for all, and the server ``chosen`` for it (-1)."""
 
     ask: int
     memory: int
@@ -184,8 +189,7 @@ class RosterRow:
     """The servers at one place of the rosters, of the reserved ones and of the rented ones that jobs share: slot, type
     and thousandths of a vCPU in use, so that a look at one that is full reads no more than this. For the server of that
     slot besides: its last change that was noted, and the first and last entry of its own queue (each plus one, 0:
-    none). ``fits`` is the list of a search: the place of the next server with room; it ``holds``
-    so many conditions."""
+    none). ``fits`` is the list of a search: the place of the next server with room; it ``holds`` so many conditions."""
 
     server: Annotated[Ints, 2]
     kind: Annotated[Ints, 2]
@@ -259,22 +263,20 @@ class Desk:
     queued job known to fit nowhere (plus one), the queue's length a period ago, the jobs followed elsewhere and the
     servers ``freed`` since the reserve was looked at for them, when those who wait were ``counted``, mappings that had
     no quality sample, whether a table was too short, the soft limit, when the queue last held a job, when a job first
-    and last came, mean seconds between jobs; how many jobs ``left`` the reserve, which they had for ``stayed``
-    seconds.
+    and last came, mean seconds between jobs; how many jobs ``left`` the reserve, after how many seconds (``stayed``).
 
     For the search by rank: how often a server was ``vacated`` by a job or came, how often was searched, how many
     servers were looked at (``looks``), how many have room (``fitting``), how many the last search ``found`` as
     candidates, how many choices were ``audited``. Who decides (-1: with full knowledge), when, with a copy of the
     servers of which age, how often all that it chose was ``refused`` before, and whether it ``lost`` all to others just
     now; how many changes of room were noted, how often a candidate was taken by another in the meantime
-    (``conflicts``), how many that are best effort came (``lenders``), and all of a sample (``resampled``); for how
-    many ``pieces`` a sample is drawn (0: for one job), how many candidates were ``drawn_anew`` for pieces; how many
-    candidates were ``proposed`` for the job that is decided on; how often units were ``released``, of how many reserved
-    ``platforms``; how many tickets were given to
-    jobs that wait at servers, and the next free entry there. Then the state of the draws and the ``salt`` of those by
-    hash, how many servers each roster lists, those that were ``asked`` before a job waits there, by how many points
-    each condition of a filter is relaxed, and which resource it is about; and servers with room by bands of what is
-    free on them, and of the pressure on them.
+    (``conflicts``), how many that are best effort came (``lenders``), and all of a sample (``resampled``); for how many
+    ``pieces`` a sample is drawn (0: for one job), how many candidates were ``drawn_anew`` for pieces; how many were
+    ``proposed`` for the job that is decided on; how often units were ``released``, of how many reserved ``platforms``;
+    how many tickets were given to jobs that wait at servers, and the next free entry there. Then the state of the draws
+    and the ``salt`` of those by hash, how many servers each roster lists, those that were ``asked`` before a job waits
+    there, by how many points each condition of a filter is relaxed, and which resource it is about; and servers with
+    room by bands of what is free on them, and of the pressure on them.
 
     For classes: the pool that is searched (``within``, plus one, 0: all), whether a place where somebody would suffer
     is none there (``strict``), how many jobs were noted as the mix, the vCPUs that stand in pools, and when somebody
@@ -358,10 +360,16 @@ class Command:
     margin: float
 
 
+class BoundJob:
+    """Where a job that is decided on for a second time goes: ``FREE``, ``TO_RESERVE`` or ``TO_RENT``."""
+
+    where: Tiny
+
+
 class Control(NamedTuple):
     """All that a decision of the controller rests on, and the commands it gives; jobs ``followed`` elsewhere; what
-    is noted of classes, those of pools first, and known of them (``book``: one row); jobs that are ``watched``;
-    ``speeds`` [row of jobs, type] are relative to the fastest type, of 10,000."""
+    is noted of classes, those of pools first, and known of them (``book``: one row); jobs that are ``watched``, or
+    ``bound`` (empty: none); ``speeds`` [row of jobs, type] are relative to the fastest type, of 10,000."""
 
     rules: Rules
     kinds: Table[RentableKind]
@@ -387,12 +395,6 @@ class Control(NamedTuple):
     ring: Table[RingPoint]
     ringed: Table[RingedServer]
     speeds: Ints
+    bound: Table[BoundJob]
     desk: Desk
     commands: Table[Command]
-
-
-FULL_SPEED = 10_000
-"""The speed of the fastest type for a job."""
-
-RELEASES = 128
-"""Releases of units that are remembered."""

@@ -18,8 +18,8 @@ from hcloud.policy.rules import Rules
 
 _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
-_OF_SETUP = ("rules", "speeds", "desk")
-"""What no image holds: the setup has the first two, and the desk is held by its row."""
+_OF_SETUP = ("rules", "speeds", "bound", "desk")
+"""What no image holds: the setup has the first two, no live job is bound, and the desk is held by its row."""
 URGENT = 1 << 33
 """More than any two priorities are apart."""
 _NOWHERE = (-1, 0, 0.0)

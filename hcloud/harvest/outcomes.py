@@ -80,7 +80,9 @@ class ReplicaStudy:
 @dataclass(frozen=True, slots=True)
 class PlacementAudit:
     """A placement: what its copies share, blocks without a copy on a reserved server (None where no server is, or no
-    market is stated), and blocks lost in each seed's year (none without reimages)."""
+    market is stated), and blocks lost in each seed's year (none without reimages). Of the blocks that the guard counts
+    those with every copy in an environment of its own are ``diverse``; a share of ``least_diverse`` of them has to be
+    (None: nothing is asked)."""
 
     name: str
     blocks: int
@@ -88,6 +90,14 @@ class PlacementAudit:
     shared: tuple[SharedGroups, ...]
     unreserved: int | None
     lost: tuple[int, ...]
+    guarded: int
+    diverse: int
+    least_diverse: float | None
+
+    @property
+    def is_too_alike(self) -> bool:
+        """Whether no more blocks should be taken (OSDI'16 §7)."""
+        return self.least_diverse is not None and self.diverse < self.least_diverse * self.guarded
 
 
 def grid_cells(found: ReplicaPool) -> tuple[GridCell, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hcloud.errors import EvidenceError, InputError
 from hcloud.harvest.centre import Reimages
-from hcloud.harvest.grid import grid_of
+from hcloud.harvest.grid import can_differ, grid_of
 from hcloud.harvest.kernels import compiled, lasting, pool
 from hcloud.harvest.kernels.pool import BlockPool
 from hcloud.harvest.policy import HarvestPolicy
@@ -137,6 +137,16 @@ def check_replicas(found: ReplicaPool, blocks: int) -> None:
             f"{file}: {counted(environments, 'environment')} with space; {found.copies} copies of a block need as many"
             " environments that differ",
             hint=f"--replicas {environments} at most, or servers of more environments" if environments > 1 else "",
+        )
+    has_space = found.space > 0
+    if found.policy.replica_rules == "hard" and not can_differ(
+        found.cell[has_space], found.environment[has_space], side, found.copies
+    ):
+        raise EvidenceError(
+            f"{file}: no {found.copies} of its {counted(eligible, 'tenant')} in {counted(environments, 'environment')}"
+            f" differ in row, column and environment of the grid, as the copies of a block must",
+            hint="servers of more tenants and environments; or replica_rules: soft in a --policy of your own, by which"
+            " copies share columns, then rows, then environments where nothing else is left, each counted",
         )
     if blocks * found.copies > found.blocks.sum():
         raise InputError(

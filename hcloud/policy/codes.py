@@ -28,7 +28,8 @@ the reserved pool, spot capacity, nowhere."""
     TOO_MANY,
     WITH_OTHERS,
     DISPLACES,
-) = range(23)
+    AS_BEFORE,
+) = range(24)
 """Why it goes there."""
 
 CLASSED = 64

@@ -165,7 +165,7 @@ def plan(
         if detailed_exitcode and every.purchases:
             raise typer.Exit(CHANGES)
         return
-    if loaded.config.operation.strategy is not None:
+    if loaded.config.operation.strategy is not None or harvest is not None:
         tell_first_use(terminal)
     with terminal.progress("planning", 1.0) as advance:
         made, changes = interruptible(lambda: _planned(loaded, (cloud, state), at, advance, asked.idle))

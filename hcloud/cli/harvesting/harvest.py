@@ -323,22 +323,30 @@ def audit(
     servers: ServersOrCentre,
     reimages: Reimages = None,
     util: UtilFile = None,
+    least_diverse: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Exit 3 if a smaller share of blocks has every copy in its own environment."),
+    ] = None,
     policy: PolicyFile = None,
     seeds: Years = 5,
     seed: Seed = 0,
     shown: HarvestPrinted,
 ) -> None:
     """Check a placement: groups that copies share, and blocks expected to be lost in a year."""
+    from hcloud.errors import DeniedByGuardError
     from hcloud.usecases.harvesting.replicas import ReplicaRequest
     from hcloud.usecases.harvesting.replicas import audit as audited
     from hcloud.views.harvesting.documents import HarvestAuditDocument
     from hcloud.views.harvesting.replicas import audit_markdown, show_audit
 
     terminal, at = session(ctx).terminal, shown.at
-    found = audited(ReplicaRequest(servers, reimages, util, seeds=seeds, policy=policy, seed=seed), placement)
+    asked = ReplicaRequest(servers, reimages, util, seeds=seeds, policy=policy, seed=seed)
+    found = audited(asked, placement, least_diverse)
     shown.tell(
         terminal,
         lambda: HarvestAuditDocument.of(found, at),
         lambda: show_audit(found, terminal),
         md=lambda: audit_markdown(found),
     )
+    if found.is_too_alike:
+        raise typer.Exit(DeniedByGuardError.exit_code)

@@ -107,6 +107,7 @@ _OF_JOBS: dict[int, Reason] = {
     codes.TOO_MANY: Reason("too-many", "", "the reserve never holds all of its pieces at once"),
     codes.WITH_OTHERS: Reason("with-others", "", "the other pieces of its job wait for it"),
     codes.DISPLACES: Reason("best-effort-yields", "", "best effort leaves a reserved server to it"),
+    codes.AS_BEFORE: Reason("as-before", "", "the same job went there in the run that this one is compared with"),
     codes.NO_SPOT: Reason("no-spot-capacity", SECONDS, _no_spot_capacity),
     codes.POOL_GROWN: Reason("pool-grown", "", "the reserve has one server more"),
 }

@@ -1,4 +1,5 @@
-"""placement.jsonl: a line a block with the servers of its copies; and lists of blocks to place."""
+"""placement.jsonl: a line a block with the servers of its copies, and whether the guard of diversity leaves it out; and
+lists of blocks to place."""
 
 from __future__ import annotations
 
@@ -19,28 +20,30 @@ if TYPE_CHECKING:
 _LINE = '{"block": "b1", "servers": ["s1", "s2", "s3"]}'
 
 
-def read_placement(path: Path, servers: Servers) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """The blocks of a file and the rows of their servers. InputError with every line that cannot be."""
+def read_placement(path: Path, servers: Servers) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """The rows of the servers of a file's blocks, and which the guard counts. InputError with every line that cannot
+    be."""
     source = _opened(path, f"a line a block: {_LINE}")
-    findings, blocks = Findings(source.name), list[str]()
+    findings, guarded = Findings(source.name), list[bool]()
     rows: list[list[int]] = []
     for number, line in source.lines():
         stated = _stated(findings, number, line)
         if stated is None:
             continue
-        block, names = stated
+        guards, names = stated
         _check(findings, number, names, (servers, len(rows[0]) if rows else len(names)))
-        blocks.append(block)
+        guarded.append(guards)
         rows.append([servers.row.get(name, -1) for name in names])
     if findings.problems:
         raise findings.error()
-    if not blocks:
+    if not rows:
         raise InputError(f"{source.name}: no blocks", hint=f"a line a block: {_LINE}")
-    return tuple(blocks), np.array(rows, np.int32)
+    return np.array(rows, np.int32), np.array(guarded, np.bool_)
 
 
-def _stated(findings: Findings, number: int, line: bytes) -> tuple[str, list[str]] | None:
-    """The block and servers of a line; None for a head, an empty line and what is noted as wrong."""
+def _stated(findings: Findings, number: int, line: bytes) -> tuple[bool, list[str]] | None:
+    """Whether the guard counts the block of a line, and its servers; None for a head, an empty line and what is noted
+    as wrong."""
     if not line.strip() or findings.full:
         return None
     try:
@@ -54,7 +57,13 @@ def _stated(findings: Findings, number: int, line: bytes) -> tuple[str, list[str
     if not isinstance(names, list) or not names or "block" not in stated:
         findings.add(f"line {number}", shown(line.decode("utf-8", "replace")), _LINE)
         return None
-    return str(stated["block"]), [str(name) for name in names]
+    guards = stated.get("guard", True)
+    if not isinstance(guards, bool):
+        findings.add(
+            f"line {number}, guard", shown(str(guards)), "true, or false for a block that the guard leaves out"
+        )
+        return None
+    return guards, [str(name) for name in names]
 
 
 def _check(findings: Findings, number: int, names: list[str], wanted: tuple[Servers, int]) -> None:

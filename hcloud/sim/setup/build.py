@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hcloud.control.opening import COMMANDS, new_control
 from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.arrivals import at_once
-from hcloud.control.state import FULL_SPEED, Job, RentableKind
+from hcloud.control.state import FULL_SPEED, BoundJob, Job, RentableKind
 from hcloud.control.tables import URGENT
 from hcloud.model.catalog import Offer
 from hcloud.model.measured.profile import RESOURCES
@@ -100,6 +100,9 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
     link_pieces(jobs, tasks, rules)
     control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands)
     control = control._replace(speeds=np.rint(speeds * FULL_SPEED).astype(np.int64))
+    if rows.bound is not None:
+        control = control._replace(bound=table(BoundJob, len(rows)))
+        column(control.bound, "where")[:] = rows.bound
     series = np.zeros((setting.samples, 4 + 3 * len(kinds)))
     series[:, 0] = sample_times(tasks, setting.samples)
     made = world.SimulatedWorld(

@@ -44,7 +44,8 @@ class Tasks:
     how many servers the job of each runs at once (None: all on one); ``phases`` is how some change while they run, and
     ``spare`` which are best effort (None: none); ``urgent`` ones go before others that wait (None: none). ``app`` is
     the application of each, one more than its code (0: none), and ``out`` the row by which it scales out, each with the
-    share that so many more servers do of their sum (``together``; None: all of it).
+    share that so many more servers do of their sum (``together``; None: all of it). ``bound`` is whether each goes
+    where the run says that it is compared with (None: none does).
     """
 
     submit: Reals
@@ -71,6 +72,7 @@ class Tasks:
     app: Ints | None = None
     out: Ints | None = None
     together: Reals | None = None
+    bound: Bytes | None = None
 
     @property
     def tolerates(self) -> Bytes:

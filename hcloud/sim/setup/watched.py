@@ -19,7 +19,7 @@ from hcloud.sim.setup.vectors import MOST, classification_errors
 
 _BY_TASK = (
     *("submit", "decide", "work", "service", "need", "ask", "memory", "vector", "truth", "coin", "job"),
-    *("platform", "expected", "slack", "pieces", "spare", "urgent", "app", "out"),
+    *("platform", "expected", "slack", "pieces", "spare", "urgent", "app", "out", "bound"),
 )
 """What of tasks has a row for each."""
 

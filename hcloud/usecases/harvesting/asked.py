@@ -29,8 +29,10 @@ class HarvestAsked:
             )
         if self.util is not None and strategy:
             raise UsageError(
-                "--strategy and --harvest: a plan of idle hours is made by arithmetic, without a strategy",
-                hint="leave out one of them; 'hcloud compare --harvest on,off' plays strategies beside idle hours",
+                f"--harvest with strategy {strategy}: a plan plays its idle hours with the strategy of its own fleet"
+                " and chooses no other",
+                hint="leave out --strategy (operation.strategy in hcloud.yaml); 'hcloud compare TRACE --harvest on,off"
+                f" --util UTIL --strategy {strategy}' simulates it with idle hours and without",
             )
 
     @property

@@ -23,7 +23,7 @@ from hcloud.usecases.studies.simulate import compare, kept
 from hcloud.usecases.studies.simulation import Study, setting_for, simulate_once, with_seed
 
 ON, OFF = "on", "off"
-IDLE_HOURS = "idle hours"
+IDLE_HOURS, UNUSED = "idle hours", "idle hours unused"
 TAIL_KEPT = 0.01
 """Services' tails may be longer by so much with idle hours, as a share (ours)."""
 
@@ -79,7 +79,7 @@ def _paired(
         seeded = study if at == 0 else with_seed(study, study.seed + at)
         servers = setting_for(seeded, strategy, pool if strategy.follows("reserved") else None).servers
         without = simulate_once(seeded, strategy, pool=servers)
-        outcome, batch, _ = play(seeded, strategy, servers or None, ask)
+        outcome, batch, _ = play(seeded, without, ask)
         services = ServicesBeside(*_services(outcome), *_services(without))
         pairs.append(
             (measure(without), replace(measure(outcome, last_end(without.tasks)), idle=replace(batch, beside=services)))
@@ -112,7 +112,7 @@ def _used(off: ComparedStrategy, on: ComparedStrategy) -> ComparedStrategy:
         for without, with_idle in zip(off.runs, on.runs, strict=True)
         if with_idle.idle is not None
     )
-    return replace(off, name=on.name, runs=runs, first=replace(off.first, measures=runs[0]))
+    return replace(off, name=f"{off.name}, {UNUSED}", runs=runs, first=replace(off.first, measures=runs[0]))
 
 
 def why_withheld(pairs: Sequence[tuple[Measures, Measures]]) -> str:
@@ -123,6 +123,8 @@ def why_withheld(pairs: Sequence[tuple[Measures, Measures]]) -> str:
     beside = [pair[1].idle.beside for pair in pairs if pair[1].idle is not None and pair[1].idle.beside is not None]
     if sum(one.queued for one in beside) > sum(one.queued_without for one in beside):
         return "more services wait for the reserve with them"
+    if sum(one.rented for one in beside) > sum(one.rented_without for one in beside):
+        return "more services run on demand with them"
     for name in ("mean", "p95"):
         tails = [sum(getattr(pair[at].service.tail, name) for pair in pairs) for at in (0, 1)]
         if tails[1] > tails[0] * (1 + TAIL_KEPT):  # never where there is no service: both are NaN
@@ -137,11 +139,10 @@ def _said(name: str, found: ComparedStrategy) -> Iterator[str]:
     def mean(figure: str) -> float:
         return sum(float(getattr(one, figure)) for one in played) / len(played)
 
-    batch = played[0]
-    if batch.withheld:
+    if played[0].withheld:
         yield (
-            f"{found.name}: not used, so the figures are those of {name}: {batch.withheld}"
-            f" ({mean('ended'):,.0f} of {counted(batch.jobs, 'job')} of batch would run there)"
+            f"{found.name}: not used, so the figures are those of {name}: {played[0].withheld}"
+            f" ({mean('ended'):,.0f} of {counted(played[0].jobs, 'job')} of batch would run there)"
         )
         return
     if not any(one.ended for one in played):
@@ -149,7 +150,7 @@ def _said(name: str, found: ComparedStrategy) -> Iterator[str]:
         return
     broken = max(one.longest_broken for one in played)
     yield (
-        f"{found.name}: {mean('ended'):,.0f} of {counted(batch.jobs, 'job')} of batch run in idle hours of what is"
+        f"{found.name}: {mean('ended'):,.0f} of {counted(played[0].jobs, 'job')} of batch run in idle hours of what is"
         f" reserved, {mean('times_alone'):.2f} times as long as alone; {mean('kills'):,.0f} kills lose"
         f" {mean('lost'):.1%} of their work; figures are of all other jobs"
     )
@@ -158,13 +159,6 @@ def _said(name: str, found: ComparedStrategy) -> Iterator[str]:
         f" {format_duration(round(mean('slipped')))} in the mean, {mean('too_sensitive'):,.0f} need more than the"
         f" quality of {mean('quality'):.3f}; batch breaks a reserve for {format_duration(round(broken))} at most"
     )
-    beside = [one.beside for one in played if one.beside is not None]
-    rented, without = (sum(getattr(one, key) for one in beside) / len(beside) for key in ("rented", "rented_without"))
-    if rented != without:
-        yield (
-            f"{found.name}: {rented:,.0f} services run on demand instead of {without:,.0f}: the strategy places the"
-            " other jobs differently"
-        )
     unsettled = [one for one in played if not one.settled]
     if unsettled:
         worst = max(one.spread for one in unsettled)

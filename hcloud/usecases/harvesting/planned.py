@@ -14,7 +14,7 @@ from hcloud.planning.strategies.own_fleet import PlannedFleet
 from hcloud.readers.strategies import load_strategy
 from hcloud.usecases.harvesting.idle import AskIdle, in_steps
 from hcloud.usecases.harvesting.played import PlayLimits, play
-from hcloud.usecases.studies.simulation import Study
+from hcloud.usecases.studies.simulation import Study, simulate_once
 
 LIMITS = PlayLimits(rounds=2, work=1_000_000)
 """Ours: a plan looks at servers about once a minute; on the example that carries what a look every three seconds does
@@ -38,7 +38,8 @@ class PlannedIdle:
         jobs = study.jobs
         if len(jobs) > MOST_JOBS:
             return replace(use, played=PlayedHours(f"{len(jobs):,} jobs, over {MOST_JOBS:,}"))
-        run = play(study, load_strategy(fleet.strategy), fleet.servers or None, self.ask, LIMITS)
+        without = simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers)
+        run = play(study, without, self.ask, LIMITS)
         ended, batch = run.in_idle_hours, run.batch
         vcpus = float(in_steps(jobs, np.flatnonzero(ended), jobs.cores, demand).mean())
         told = PlayedHours(

@@ -1,9 +1,10 @@
 """A strategy beside idle hours, played: jobs of batch ask the classes of the reserve first, tick by tick, and go to the
 strategy where no class has room, where they are killed too often, or where they slip.
 
-The two ledgers meet in rounds. A run of the strategy says what the reserve holds; batch is played beside that; who is
-not done there joins the next run, from when he left. Rounds end when the same jobs leave, or after six; then the
-dearest of them counts.
+The two ledgers meet in rounds. A run of the strategy without idle hours says what the reserve holds; batch is played
+beside that; who is not done there joins the next run, from when he left. In that all go where they went without idle
+hours; services that were on rented machines may take room that batch leaves on the reserve. Rounds end when the same
+jobs leave, or after six; then the dearest of them counts.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hcloud.control.state import FREE, OWN, TO_RENT, TO_RESERVE
 from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import Thresholds, expected_seconds, thresholds
 from hcloud.harvest.played import PlayedBatch
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.tasks.dags import Dag, Vertex
-from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.planning.forecasting.dividing import can_split
 from hcloud.policy.codes import SCALE
@@ -36,7 +37,7 @@ from hcloud.sim.setup.resumed import some_tasks
 from hcloud.sim.setup.vectors import MOST
 from hcloud.units import SECONDS_PER_HOUR
 from hcloud.usecases.harvesting.idle import AskIdle
-from hcloud.usecases.studies.simulation import Study, setting_for, simulate_once, tasks_for
+from hcloud.usecases.studies.simulation import Study
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,22 +99,23 @@ class _Batch(NamedTuple):
     seed: int
 
 
-def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle, limits: PlayLimits = USUAL) -> PlayedRun:
-    """A strategy beside idle hours; where the rounds do not settle that of the dearest round."""
-    jobs, policy = study.jobs, idle.opened.policy
-    tasks = tasks_for(study, strategy)
-    needs = needed_quality(tasks, len(jobs))
+def play(study: Study, without: RunOutcome, idle: AskIdle, limits: PlayLimits = USUAL) -> PlayedRun:
+    """The strategy of a run ``without`` idle hours beside them; where the rounds do not settle that of the dearest
+    round."""
+    jobs, policy, outcome = study.jobs, idle.opened.policy, without
     largest = float(study.shop.types[study.shop.large].shape.vcpus)
     room = largest - float(kept_cores(np.array([largest]), policy)[0]) / VCPU
-    asks, none = may_ask(jobs, room, can_split(jobs)), np.zeros(len(jobs), np.bool_)
+    none = np.zeros(len(jobs), np.bool_)
+    asks = may_ask(jobs, room, can_split(jobs))
     left = _PlayedJobs(asks, none, none, jobs.submit.astype(np.float64), np.ones(len(jobs)))
-    if pool is None or not asks.any() or asks.all():
-        return PlayedRun(simulate_once(study, strategy, pool=pool), nobody(jobs, left, policy), none)
-    batch, begins, setting = _batch(jobs, asks, idle, study.seed), origin(jobs), setting_for(study, strategy, pool)
+    if not without.setting.pool or not asks.any() or asks.all():
+        return PlayedRun(without, nobody(jobs, left, policy), none)
+    tasks = as_before(without)
+    needs, setting = needed_quality(tasks, len(jobs)), without.setting
+    batch, begins = _batch(jobs, asks, idle, study.seed), origin(jobs)
     dearest: PlayedRun | None = None
     costs, last, until = list[Decimal](), last_end(tasks), (setting.window or (0.0, math.inf))[1]
     foresee(len(tasks) * min(limits.rounds, 2))
-    outcome = run(setting, _left_for_machines(tasks, jobs, left))
     for at in range(limits.rounds):
         seconds = max(outcome.seconds, float(jobs.ends[left.asks].max()) - begins + DAY)
         servers = idle_beside(outcome, idle.types, _histories(jobs, outcome.tasks, idle), (begins, seconds))
@@ -121,7 +123,7 @@ def play(study: Study, strategy: Strategy, pool: int | None, idle: AskIdle, limi
         world = _played(servers, batch, asking, (begins, limits.work))
         before, left = left, _who_left(world, left, asking, (begins, until))
         found = replace(_told(world, batch, asking, left), too_sensitive=int((asks & ~left.asks).sum()), rounds=at + 1)
-        settled = not ((before.no_class ^ left.no_class) | (before.moved ^ left.moved)).any()
+        settled = at > 0 and not ((before.no_class ^ left.no_class) | (before.moved ^ left.moved)).any()
         demanding = left.asks & (needs > found.quality)
         if settled and not demanding.any():
             return PlayedRun(outcome, found, ~left.on_machines)
@@ -175,6 +177,15 @@ def may_ask(jobs: Jobs, room: float, splits: Flags) -> Flags:
     found &= (jobs.cores <= room) | splits
     found &= jobs.gpus == 0
     return found if jobs.servers is None else found & (jobs.servers <= 1)
+
+
+def as_before(outcome: RunOutcome) -> Tasks:
+    """The tasks of a run, bound to where they went in it; what waited to the end is free, and so are services that were
+    on rented machines: these may find room that batch leaves."""
+    on_reserve, began = outcome.of_tasks("paid") == OWN, outcome.of_tasks("began") >= 0
+    batch = outcome.tasks.service == 0
+    bound = np.where(on_reserve, TO_RESERVE, np.where(batch, TO_RENT, FREE))
+    return replace(outcome.tasks, bound=np.where(began, bound, FREE).astype(np.int8))
 
 
 def needed_quality(tasks: Tasks, jobs: int) -> Floats:

@@ -280,11 +280,12 @@ def _blocks(stated: str, servers: Servers) -> tuple[tuple[str, ...], NDArray[np.
     return read_blocks(Path(stated), servers)
 
 
-def audit(request: ReplicaRequest, placement: Path) -> PlacementAudit:
-    """What the copies of a placement share, and what becomes of it in a year."""
+def audit(request: ReplicaRequest, placement: Path, least_diverse: float | None = None) -> PlacementAudit:
+    """What the copies of a placement share, and what becomes of it in a year; and whether as large a share of its
+    blocks as is asked for has every copy in an environment of its own."""
     opened = open_replicas(request)
     pool = opened.pool
-    blocks, sets = read_placement(placement, pool.servers)
+    sets, guarded = read_placement(placement, pool.servers)
     if sets.shape[1] != pool.copies:
         pool = replace(pool, copies=sets.shape[1])
     held = np.bincount(sets.reshape(-1), minlength=len(pool.servers))
@@ -302,9 +303,12 @@ def audit(request: ReplicaRequest, placement: Path) -> PlacementAudit:
         happens = opened.year(seed)
         if happens is not None:
             lost.append(last_a_year(pool, _as_placed(pool, sets, held, seed), happens).lost)
+    environments = np.sort(pool.servers.groups["environment"].of[sets[guarded]], axis=1)
+    diverse = int((environments[:, 1:] != environments[:, :-1]).all(axis=1).sum())
     return PlacementAudit(
-        str(placement), len(blocks), sets.shape[1], shared_groups(pool, sets), unreserved, tuple(lost)
-    )
+        str(placement), len(sets), sets.shape[1], shared_groups(pool, sets), unreserved, tuple(lost),
+        len(environments), diverse, least_diverse,
+    )  # fmt: skip
 
 
 def _as_placed(pool: ReplicaPool, sets: Sets, held: NDArray[np.int64], seed: int) -> PlacedSets:

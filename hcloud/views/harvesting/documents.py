@@ -143,3 +143,6 @@ class HarvestAuditDocument(Document, title="hcloud harvest audit"):
     shared: list[_Shared]
     without_reserved_copy: Annotated[Count | None, From("unreserved")]
     lost_by_year: Annotated[list[Count], From("lost")]
+    guarded: Count
+    diverse: Count
+    least_diverse: Number | None

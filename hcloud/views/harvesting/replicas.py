@@ -106,6 +106,11 @@ def notes(found: ReplicaStudy) -> Iterator[str]:
                 f"{one.system}: {one.put_off / found.seeds:,.0f} times a seed a block waited to be copied, since all"
                 " servers that have it or may take it were busy."
             )
+    if found.copies == found.environments:
+        yield (
+            f"{found.copies} copies in {found.environments} environments: a copy that is lost can be made in its"
+            " environment only, and waits as long as that is out of reach."
+        )
     if found.log_days:
         yield (
             f"Years are drawn from {format_span(found.log_days * _DAY)} of reimages; a server copies"
@@ -152,3 +157,9 @@ def audit_notes(found: PlacementAudit) -> Iterator[str]:
         yield "Expected losses are unknown: --reimages names a log of reimages."
     if found.unreserved is not None:
         yield f"{counted(found.unreserved, 'block')} without a copy on a reserved server."
+    if found.least_diverse is not None:
+        yield (
+            f"{found.diverse:,} of {counted(found.guarded, 'guarded block')} have every copy in an environment of its"
+            f" own; --least-diverse asks for {found.least_diverse:.4g} of them."
+            + (" Take no more blocks before copies are spread again." if found.is_too_alike else "")
+        )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+import numpy as np
+
 from hcloud.harvest.classes import UseClass
 from hcloud.harvest.results import TypedUse
 from hcloud.harvest.typing import PATTERNS
@@ -108,6 +110,11 @@ def notes(found: TypedUse) -> Iterator[str]:
     if opened.without_history:
         several = counted(len(opened.without_history), "tenant")
         yield f"{several} of {_servers(found)} without a history, not typed: {_some(opened.without_history)}."
+    if alone := _servers_alone(found):
+        yield (
+            f"{counted(alone, 'server')} of {_servers(found)} without a history beside others of their tenants with"
+            " one: not counted here. A history with the name of the tenant stands for all of its servers."
+        )
     if histories.held or histories.filled:
         yield (
             f"Gaps: {counted(histories.held, 'step')} of short gaps hold the value before,"
@@ -120,6 +127,15 @@ def notes(found: TypedUse) -> Iterator[str]:
         yield f"{count:,}: {what}."
     for rule in opened.modelled:
         yield f"{rule.column}: {rule.rule} ({rule.key})."
+
+
+def _servers_alone(found: TypedUse) -> int:
+    """How many servers have no history although their tenant is typed."""
+    servers, histories = found.opened.servers, found.types.histories
+    if servers is None:
+        return 0
+    typed = [servers.tenants.names.index(name) for name in histories.tenants]
+    return int(np.isin(servers.tenants.of, typed).sum()) - int(histories.servers.sum())
 
 
 def _servers(found: TypedUse) -> str:

@@ -52,8 +52,8 @@ def test_all_that_is_paid_for_is_accounted_for_and_what_is_replayed_was_planned(
     plain, made = told(capsys), told(capsys, "--harvest", "util.csv", "--out", "plan.json")
     Draft202012Validator(plan_schema()).validate(made)
     assert "harvest" not in plain
-    found = {name: Decimal(value) if isinstance(value, str) and name != "jobs" and value[:1].isdigit() else value
-             for name, value in made["harvest"].items()}  # fmt: skip
+    found = {name: Decimal(value) if isinstance(value, str) and name != "jobs" and value.lstrip("-")[:1].isdigit()
+             else value for name, value in made["harvest"].items()}  # fmt: skip
     parts = sum((found[name] for name in ("services", "batch", "carried", "reserve", "idle")), Decimal(0))
     assert abs(parts - found["paid"]) < Decimal("0.001")
     assert all(found[name] >= 0 for name in ("services", "batch", "carried", "reserve", "idle"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,28 @@ def test_an_audit_names_what_copies_share_and_every_line_that_cannot_be(pool: Pa
     Path("good.jsonl").write_text(bad[0] + "\n", encoding="utf-8")
     told = document(capsys, "audit", "good.jsonl", "--servers", "servers.csv", *NOW)
     assert {s["key"]: s["blocks"] for s in told["shared"]}["tenant"] == 1
+
+
+def test_the_guard_of_diversity_ends_with_3_and_leaves_out_blocks_that_opt_out(pool: Path, capsys: Capture) -> None:
+    document(capsys, "replicas", "--servers", "servers.csv", *FEW, "--out", "spread.jsonl", *NOW)
+    good = Path("spread.jsonl").read_text(encoding="utf-8")
+    alike = {"block": "alike", "servers": ["s0", "s1", "s2"]}
+    asked = ("harvest", "audit", "file.jsonl", "--servers", "servers.csv", "--least-diverse")
+
+    def ends(line: Mapping[str, object], share: str) -> tuple[int, str]:
+        Path("file.jsonl").write_text(f"{good}{json.dumps(line)}\n", encoding="utf-8")
+        code = run([*asked, share])
+        told = capsys.readouterr()
+        return code, " ".join((told.out + told.err).split())
+
+    code, told = ends(alike, "1")
+    assert code == 3
+    assert "Take no more blocks" in told
+    assert ends(alike, "0.5")[0] == 0
+    assert ends({**alike, "guard": False}, "1")[0] == 0
+    code, told = ends({**alike, "guard": "no"}, "1")
+    assert code == 1
+    assert "guard: 'no' (true, or false" in told
 
 
 @pytest.mark.parametrize(

@@ -123,12 +123,30 @@ def test_histories_of_no_servers_are_all_named(pool: Path, capsys: Capture) -> N
     assert "'wbe' has no servers (a server or a tenant of servers.csv; did you mean web?)" in said
 
 
+def test_servers_without_a_history_beside_others_of_their_tenant_are_said(pool: Path, capsys: Capture) -> None:
+    told = []
+    for name in ("a1", "web"):
+        util_csv(Path("part.csv"), {name: daily(8)})
+        assert run(["harvest", "types", "part.csv", "--servers", "servers.csv"]) == 0
+        told.append(" ".join(capsys.readouterr().out.split()))
+    assert "1 server of servers.csv without a history beside others of their tenants" in told[0]
+    assert "not counted here" not in told[1]
+
+
 def test_a_time_that_is_there_twice_is_refused_as_clocks_do_it(pool: Path, capsys: Capture) -> None:
     text = Path("util.csv").read_text(encoding="utf-8")
     Path("util.csv").write_text(f"{text}a1,{MONDAY + 5 * STEP},0.5\n", encoding="utf-8")
     code, said = refused(capsys, "types", "util.csv")
     assert code == 1
     assert "where clocks were put back, export times in UTC" in said
+
+
+@pytest.mark.parametrize(("text", "said"), [("", "util.csv is empty"), ("server,time,cpu\n", "util.csv: no rows")])
+def test_an_empty_history_is_refused(text: str, said: str, pool: Path, capsys: Capture) -> None:
+    Path("util.csv").write_text(text, encoding="utf-8")
+    code, told = refused(capsys, "types", "util.csv", "--servers", "servers.csv")
+    assert code == 1
+    assert said in told
 
 
 @pytest.mark.parametrize(("days", "code", "said"), [(1, 9, "2 whole days"), (3, 0, "no tenant can be periodic")])

@@ -14,6 +14,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from simulating import jobs_of, paper_shop, setting_of, tasks_in
 
+from hcloud.control.state import OWN
 from hcloud.harvest.classes import use_types
 from hcloud.harvest.results import OpenedUse
 from hcloud.model.workload import JobKind
@@ -21,12 +22,13 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.harvesting.compiled import SET
+from hcloud.sim.run import run
 from hcloud.sim.setup.resumed import ROWS, some_tasks
 from hcloud.usecases.harvesting.compared import OFF, ON, compare_with_idle_hours, why_withheld
 from hcloud.usecases.harvesting.idle import AskIdle
-from hcloud.usecases.harvesting.played import PlayLimits, play
+from hcloud.usecases.harvesting.played import PlayLimits, as_before, play
 from hcloud.usecases.studies.loads import CompareRequest
-from hcloud.usecases.studies.simulation import Study
+from hcloud.usecases.studies.simulation import Study, simulate_once
 
 DAY = 86_400
 Batch = tuple[int, int, float]
@@ -77,10 +79,12 @@ def test_it_is_never_dearer_and_harms_no_service(services: int, batch: list[Batc
     assert played.ended + played.no_class + played.moved + played.too_sensitive == played.jobs == len(batch)
     assert played.longest_broken <= played.tick
     if played.withheld:
+        assert found.strategies[0].name == f"{name}, idle hours unused"
         assert with_idle == replace(without, idle=played)
         assert any(f"not used, so the figures are those of {name}" in said for said in found.assumed)
     elif played.beside is not None:
         assert played.beside.queued <= played.beside.queued_without
+        assert played.beside.rented <= played.beside.rented_without
 
 
 def test_what_is_dearer_or_harms_services_is_withheld_with_the_reason() -> None:
@@ -102,14 +106,32 @@ def test_what_is_dearer_or_harms_services_is_withheld_with_the_reason() -> None:
     assert on.idle.beside is not None
     queued = replace(on.idle, beside=replace(on.idle.beside, queued=on.idle.beside.queued_without + 1))
     assert "more services wait" in why_withheld([(off, replace(cheap, idle=queued))])
+    rented = replace(on.idle, beside=replace(on.idle.beside, rented=on.idle.beside.rented_without + 1))
+    assert why_withheld([(off, replace(cheap, idle=rented))]) == "more services run on demand with them"
+
+
+def test_services_stay_on_the_reserve_and_batch_where_it_went() -> None:
+    """Whoever leaves: a limit that would now be decided otherwise changes nothing."""
+    study = study_of(4, [(at // 2, 90, 4.0) for at in range(40)])
+    without = simulate_once(study, load_strategy("HM"), pool=3)
+    tasks, paid = as_before(without), without.of_tasks("paid")
+    assert len(set(paid.tolist())) == 2, "some are on the reserve, others on rented machines"
+    again = run(without.setting, tasks)
+    assert (again.of_tasks("paid") == paid).all()
+    gone = np.isin(np.arange(len(study.jobs)), np.flatnonzero(study.jobs.kind == JobKind.BATCH)[::2])
+    fewer = run(without.setting, some_tasks(tasks, ~gone, np.zeros(len(gone)), np.ones(len(gone))))
+    before = dict(zip(without.tasks.job.tolist(), paid.tolist(), strict=True))
+    for job, service, now in zip(fewer.tasks.job.tolist(), fewer.tasks.service, fewer.of_tasks("paid"), strict=True):
+        assert now == before[job] or (service and now == OWN)
 
 
 def test_rounds_that_do_not_settle_are_told_and_the_dearest_counts() -> None:
     """After one round nobody can know whether the same jobs leave again."""
     study = study_of(4, [(at // 2, 90, 4.0) for at in range(40)])
-    once = play(study, load_strategy("HM"), 2, idle(), PlayLimits(rounds=1)).batch
+    without = simulate_once(study, load_strategy("HM"), pool=2)
+    once = play(study, without, idle(), PlayLimits(rounds=1)).batch
     assert (once.rounds, once.settled, once.no_class + once.moved > 0) == (1, False, True)
-    found = play(study, load_strategy("HM"), 2, idle()).batch
+    found = play(study, without, idle()).batch
     assert found.settled or found.rounds == PlayLimits().rounds
     assert 0 <= once.spread == 0 <= found.spread < 1
 

@@ -313,6 +313,7 @@ def test_a_year_is_of_whole_weeks_of_the_log() -> None:
     [
         (pool(2, environment=1), 10, EvidenceError, "2 tenants with space; replicas need 3"),
         (pool(8, environment=4), 10, EvidenceError, "2 environments with space; 3 copies"),
+        (pool(3, environment=1), 10, EvidenceError, "no 3 of its 3 tenants in 3 environments differ in row, column"),
         (pool(space=0.0), 10, InputError, "no server has space"),
         (pool(), 20_000, InputError, "need 60,000 places, and there are 36,000"),
     ],
@@ -320,6 +321,16 @@ def test_a_year_is_of_whole_weeks_of_the_log() -> None:
 def test_what_cannot_be_is_refused(found: ReplicaPool, blocks: int, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         check_replicas(found, blocks)
+
+
+def test_as_many_copies_as_environments_are_placed_where_the_grid_lets_them_and_shared_by_soft_rules() -> None:
+    """Three tenants in as many columns lie in one row."""
+    enough = pool(9, environment=3)
+    check_replicas(enough, 100)
+    assert place_blocks(enough, "history", 100, 1).told[0] > 0
+    soft = pool(3, environment=1, replica_rules="soft")
+    check_replicas(soft, 100)
+    assert place_blocks(soft, "history", 100, 1).told[0] == 100
 
 
 def test_all_space_in_one_tenant_is_refused() -> None:
