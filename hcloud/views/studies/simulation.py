@@ -38,9 +38,7 @@ _SIDE_BY_SIDE = 7
 """Strategies have a line each where there are as many, so that a table is no wider than a screen."""
 NEARLY = "within ±"
 """Not Pareto-optimal by the means, but the seeds do not tell it from one that is."""
-_TOO_SHORT = (
-    "a window under one hour says nothing about weeks: most of its dollars an hour are starts and instances kept idle"
-)
+_TOO_SHORT = "a window under one hour says nothing about weeks: most of its dollars are starts and idle instances"
 _NOT_PACKED = "these figures include starts and idle instances; those of 'hcloud plan' without a strategy do not"
 Row = tuple[str, Callable[["Measures"], str]]
 
@@ -251,8 +249,7 @@ def _headline(comparison: StrategyComparison) -> str:
 
 
 def _is_short(comparison: StrategyComparison) -> bool:
-    """Whether the window is too short to say what weeks of the same cost: starts and what is kept idle after it are
-    most of its cost, then."""
+    """Whether most of the cost is starts and what is kept idle, so that it says nothing about weeks."""
     return comparison.window is not None and comparison.window.seconds < SECONDS_PER_HOUR
 
 
@@ -367,13 +364,11 @@ def _faults(faults: RunFaults) -> str:
 def _of_window(comparison: StrategyComparison) -> Iterator[str]:
     if comparison.window is not None:
         yield f"dollars and use are of the window: {window_line(comparison.window)}"
-    if _is_short(comparison):
-        yield _TOO_SHORT
+        yield from [_TOO_SHORT] * _is_short(comparison)
 
 
 def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
-    for said in (*_of_window(comparison), _NOT_PACKED, *comparison.assumed):
-        terminal.show(point(said))
+    terminal.show(*map(point, (*_of_window(comparison), _NOT_PACKED, *comparison.assumed)))
     first: ComparedStrategy = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
