@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from hcloud.control.ports import Clock
@@ -36,7 +37,7 @@ from hcloud.model.running.job import (
     NodePhase,
     Told,
 )
-from hcloud.store.journals.events import Document, event_document, from_line, parse_event, to_line
+from hcloud.store.journals.events import BY_NAME, Document, event_document, from_line, parse_event, to_line
 from hcloud.units import counted
 
 HEAR = "hear"
@@ -52,6 +53,9 @@ LOOK_SECONDS = 0.05
 MOST_PROBLEMS = 20
 USUAL = "an object as 'hcloud decide --help' shows"
 _EDGES = (BelowQos, Latency, Quality, Sample)
+_ENDS = ("completion", "failed", "cancelled", STOPPED)
+TOLD = ("arrival", *_ENDS, "progress", "latency", "below-qos", "quality", "sample")
+"""What whoever runs the jobs tells; hcloud asks the cloud how machines are."""
 
 
 @dataclass(slots=True)
@@ -62,6 +66,14 @@ class _Attempt:
     began: float
     stopping: bool = False
     end: JobSighting | None = None
+
+
+def _check_name(name: object) -> None:
+    """EventError for what is no event at all, with those that are told by whoever runs the jobs."""
+    if isinstance(name, str) and name not in (*BY_NAME, STOPPED):
+        near = get_close_matches(name, TOLD, 1)
+        guess = f" (did you mean {near[0]}?)" if near else ""
+        raise EventError(f"event: {name[:60]!r}{guess}; one of {', '.join(TOLD)}")
 
 
 @dataclass(slots=True)
@@ -160,6 +172,7 @@ class JobExchange:
         try:
             document = from_line(text)
             document.setdefault("at", self.clock.now())
+            _check_name(document.get("event"))
             if document.get("event") == STOPPED:
                 self._stopped(document)
             else:

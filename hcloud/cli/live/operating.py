@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,19 +37,20 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
     if operation.goes_on:
         terminal.note(f"going on with {operation.directory}")
     with stopping(terminal, "leaving: jobs and machines go on") as stop, _screen(terminal, shown) as watch:
-        more = True
+        more, flags = True, "" if here.is_local else f" --cloud {here.selection}"
+        flags += _where(operation.directory.parent)
         while more and not stop():
             more = loop.step()
             if watch is not None:
                 seen = Moment(clock.now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
                 watch(operating_screen(loop.fold, seen))
             else:
-                _tell(loop, terminal, shown)
+                with _whoever_reads(loop.fold, terminal, flags):
+                    _tell(loop, terminal, shown)
             if more and not stop():
                 loop.wait()
     if stop():
-        cloud = "" if here.is_local else f" --cloud {here.selection}"
-        _left(loop.fold, terminal, cloud + _where(operation.directory.parent))
+        _left(loop.fold, terminal, flags)
         raise typer.Exit(stop.exit_code)
     if loop.desk.terms.replan is not None:
         with terminal.busy("planning from the demand so far"):
@@ -146,6 +147,16 @@ def _where(place: Path) -> str:
     """The flag that names where this work is, if that is not where it would be without one."""
     usual = Path.cwd() / ".hcloud"
     return "" if place == usual.resolve() else f" --state {shlex.quote(str(place))}"
+
+
+@contextmanager
+def _whoever_reads(fold: Fold, terminal: Terminal, flags: str) -> Iterator[None]:
+    """Say what is left where the reader of a pipe is gone, which ends this controller."""
+    try:
+        yield
+    except (BrokenPipeError, SystemExit):  # Rich leaves so
+        _left(fold, terminal, flags)
+        raise
 
 
 def _left(fold: Fold, terminal: Terminal, flags: str) -> None:

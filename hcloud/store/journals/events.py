@@ -81,11 +81,11 @@ def event_document(event: Event) -> Document:
 def parse_event(document: Document) -> Event:
     """The event that a line states; raises EventError with what is wrong and what is allowed."""
     name = document.get("event")
-    kind = _BY_NAME.get(name) if isinstance(name, str) else None
+    kind = BY_NAME.get(name) if isinstance(name, str) else None
     if kind is None:
-        near = get_close_matches(str(name), _BY_NAME, 1)
+        near = get_close_matches(str(name), BY_NAME, 1)
         guess = f" (did you mean {near[0]}?)" if near else ""
-        raise EventError(f"event: {_shown(name)}{guess}; one of {', '.join(_BY_NAME)}")
+        raise EventError(f"event: {_shown(name)}{guess}; one of {', '.join(BY_NAME)}")
     keys, read = kind
     if unknown := [k for k in document if k not in keys]:
         near = get_close_matches(unknown[0], keys, 1)
@@ -391,9 +391,9 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
     ClockTick: ("clock", lambda d: ClockTick(_at(d)), lambda e: {}),
 }
 _SPELT = {"ask": "cores", "memory": "memory_gib"}
-_BY_NAME = {
+BY_NAME = {
     name: (("at", "event", *(_SPELT.get(f.name, f.name) for f in fields(kind)[1:])), read)
     for kind, (name, read, _) in _KINDS.items()
 }
-EVENT_KEYS: Mapping[str, tuple[str, ...]] = {name: keys for name, (keys, _) in _BY_NAME.items()}
+EVENT_KEYS: Mapping[str, tuple[str, ...]] = {name: keys for name, (keys, _) in BY_NAME.items()}
 """The keys of the line of each event."""

@@ -244,6 +244,20 @@ def interrupted(until_it: Callable[[], bool], *words: str) -> None:
 
 
 @pytest.mark.slow
+def test_who_stops_reading_is_told_what_is_left(here: Path) -> None:
+    jobs({"a": (0, 1.5), "b": (0.3, 0.1), "c": (0.6, 0.1)})
+    running = controller(*RUN)
+    assert running.stdout is not None
+    assert running.stderr is not None
+    assert "job a" in running.stdout.readline()
+    running.stdout.close()
+    assert "left as they are: 'hcloud operate run' continues" in running.stderr.read()
+    assert running.wait(PATIENCE) == 141
+    running.stderr.close()
+    assert main.run(["operate", *RUN]) == 0
+
+
+@pytest.mark.slow
 def test_jobs_of_another_file_are_not_taken_for_those_of_the_same_name(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

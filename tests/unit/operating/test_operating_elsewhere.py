@@ -292,6 +292,7 @@ def test_an_outsider_that_does_not_answer_cannot_keep_machines_from_being_ended_
         ("{", "not JSON"),
         ('{"event":"arrival","job":"a","cores":NaN}', "an object as 'hcloud decide --help' shows"),
         ('{"event":"arival","job":"a","cores":1}', "did you mean arrival"),
+        ('{"event":"nothing","job":"a"}', "one of arrival, completion, failed, cancelled, stopped"),
         ('{"event":"arrival","job":"a","cores":-1}', "cores"),
         ('{"event":"arrival","job":"a","cores":1,"at":12}', "seconds since 1970"),
         ('{"event":"completion","job":"z"}', "never arrived"),
