@@ -19,6 +19,7 @@ from hcloud.research.studies import judge
 from hcloud.research.studies.bench import Case, StudyBench, recipe
 from hcloud.research.studies.catalogue import STUDIES
 from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, StudyReport, WrittenInterval, written
+from hcloud.sim.kernels.compiled import ENGINE, made
 
 DOCS = Path(__file__).parents[3] / "docs" / "research"
 PAGE = "reproduction.md"
@@ -60,6 +61,7 @@ def test_studies_of_the_committed_page_come_out_word_by_word(capsys: pytest.Capt
 
 @pytest.mark.long
 def test_with_few_seeds_all_studies_and_claims_of_the_page_come_out(capsys: pytest.CaptureFixture[str]) -> None:
+    made(ENGINE)  # until then plain Python would simulate, which takes minutes
     assert run(["reproduce", "hcloud", "--check", "--out", str(DOCS), "--seeds", "2"]) == 0, capsys.readouterr().err
 
 
