@@ -26,7 +26,7 @@ from hcloud.planning.changes.recall import adopted
 from hcloud.planning.changes.standing import GRACE
 
 EXPIRY_FORM = "%Y%m%dt%Hz"
-WHOLE_LINEAGE = 32
+WHOLE_LINEAGE, SHORT_LINEAGE = 32, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def orphans(site: Site, lineages: Sequence[str] = ()) -> tuple[Orphan, ...]:
 def _meant(lineage: str, there: Sequence[str]) -> str:
     if len(lineage) == WHOLE_LINEAGE:
         return lineage
-    meant = [one for one in there if one.startswith(lineage)]
+    meant = [one for one in there if len(lineage) >= SHORT_LINEAGE and one.startswith(lineage)]
     if len(meant) == 1:
         return meant[0]
     names = f"lineages here: {', '.join(there)}" if there else "no machine here has a lineage that is not this state's"

@@ -240,6 +240,8 @@ class Fold:
     @_note.register
     def _(self, entry: Ended) -> None:
         machine = self.machines[entry.instance]
+        if machine.phase is MachinePhase.GONE:
+            return  # seen and ended at once: it is paid for once
         machine.why = machine.why or entry.why
         self._gone(machine, entry.ended if entry.ended is not None else entry.at)
 

@@ -272,6 +272,25 @@ def test_jobs_of_another_file_are_not_taken_for_those_of_the_same_name(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("verb", ["run", "drain"])
+def test_jobs_that_are_due_later_are_not_forgotten_by_who_goes_on(
+    here: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    """Their file need not be named again."""
+    late = 60.0 if verb == "drain" else 4.0
+    jobs({"a": (0, 1.5), "late": (late, 0.1)})
+    interrupted(lambda: bool(ledger()), *RUN)
+    words = ("--plain", "--no-probe") if verb == "run" else ()
+    assert main.run(["operate", verb, *words]) == 0
+    begun = {"begin a": 1, "end a": 1}
+    if verb == "run":
+        assert ledger() == Counter({**begun, "begin late": 1, "end late": 1})
+    else:
+        assert ledger() == Counter(begun)
+        assert "1 job not due yet when the work ended and not run: late" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.slow
 def test_a_job_that_no_machine_holds_keeps_nobody_from_ending_the_work(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -94,8 +94,9 @@ def test_a_machine_that_nobody_held_is_rented_until_gc_ends_it(semantics: str) -
     found = orphans(rehearsal.site())
     mine = found[0].machine.lineage
     assert orphans(rehearsal.site(), [mine]) == orphans(rehearsal.site(), [mine[:8]]) == found
-    with pytest.raises(UsageError, match="none begins with it"):
-        orphans(rehearsal.site(), ["nonsense"])
+    for none in ("nonsense", mine[:7], ""):
+        with pytest.raises(UsageError, match="none begins with it"):
+            orphans(rehearsal.site(), [none])
     assert collect(rehearsal.site(), found, ChangeApproval(ends=1)) == (lost,)
     asked = rehearsal.cloud.ledger.machines[lost].asked_to_end
     assert (rental_of(rehearsal, lost).end, rental_of(rehearsal, lost).end_is_told) == (int(asked or 0), True)

@@ -18,7 +18,7 @@ from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import BelowQos, Completion, Latency
 from hcloud.model.running.job import ServiceTarget, TargetKind
-from hcloud.model.running.note import Asked
+from hcloud.model.running.note import Asked, Ended
 from hcloud.model.workload import JobKind
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.deciding.explain_job import explain_job
@@ -209,6 +209,17 @@ def test_limits_hold_launches_back_and_say_why(tmp_path: Path) -> None:
     assert any(one == "it would raise the cost of machines to $0.3000/h, above the limit of $0.2000/h" for one in why)
     assert {one for _, one in told} == why, "a pipe is told, too"
     assert len(told) < 40, "and not at every pass"
+
+
+def test_an_end_that_is_noted_twice_is_paid_for_once(tmp_path: Path) -> None:
+    """As where a machine is ended by somebody else while it is ended here."""
+    world = World.of(tmp_path / "j", TWELVE, "OdF", 0)
+    fold = world.run().fold
+    spent, rented = fold.spent(world.now), len(fold.rented)
+    ends = [line for line in read_journal(world.path).lines if isinstance(line, Ended)]
+    fold.take([replace(one, at=world.now + 9.0) for one in ends])
+    assert (fold.spent(world.now), len(fold.rented)) == (spent, rented)
+    assert rented > 0
 
 
 def test_what_had_not_come_when_a_drain_ended_the_work_is_known(tmp_path: Path) -> None:

@@ -56,6 +56,8 @@ from hcloud.usecases.live.operating.setup import Policy, servers_that_fit, setup
 
 REQUESTS = "requests"
 NAMED = 5
+JOBS_FROM = "jobs.from"
+"""The file beside a journal that names the file of jobs that its work began with."""
 """Jobs that a message names."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
 FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
@@ -121,13 +123,19 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             raise UsageError(why, hint="--pool N sets how many machines are reserved")
         made = kernels()
         session, untold = _session(setup, known, made, directory)
-        jobs = JobsAsked(asked.jobs, asked.follow, fold.began, known is not None, servers_that_fit(setup, limits))
+        jobs = JobsAsked(
+            _jobs_of(directory, asked, origin, known),
+            asked.follow,
+            fold.began,
+            known is not None,
+            servers_that_fit(setup, limits),
+        )
         world = open_engine(here, origin.engine, directory, jobs)
-        first = _first_jobs(world.source, fold, goes_on=known is not None)
+        first = _first_jobs(world.source, fold, goes_on=known is not None, given=asked.jobs is not None)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
         harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))
         if known is None:
-            _begin_anew(directory)
+            _begin_anew(directory, asked.jobs)
         journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0, check=lock.check)
         workers, agents = Workers(), None
         try:
@@ -148,7 +156,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             journal.close()
 
 
-def _first_jobs(source: JobSource, fold: Fold, *, goes_on: bool) -> NewJobs:
+def _first_jobs(source: JobSource, fold: Fold, *, goes_on: bool, given: bool) -> NewJobs:
     """What came already. Whoever goes on is not kept from ending machines by an engine that is out of reach.
 
     Raises UsageError where jobs have the ids of others that this work knows with other commands: they would never run.
@@ -161,7 +169,7 @@ def _first_jobs(source: JobSource, fold: Fold, *, goes_on: bool) -> NewJobs:
         return NewJobs()
     known = {order.id: fold.jobs[order.id].order.command for order in found.orders if order.id in fold.jobs}
     others = [order.id for order in found.orders if known.get(order.id, order.command) != order.command]
-    if others:
+    if others and given:
         named = ", ".join(others[:NAMED]) + (", ..." if len(others) > NAMED else "")
         raise UsageError(
             f"this work is not finished and has other commands for {counted(len(others), 'job')} of the file: {named}",
@@ -230,8 +238,21 @@ def _ends_its_machines(path: Path) -> str:
     return ""
 
 
-def _begin_anew(directory: Path) -> None:
-    """Put a finished journal and the output of its jobs aside."""
+def _jobs_of(directory: Path, asked: OperateRequest, origin: LiveOrigin, known: JournalContents | None) -> Path | None:
+    """The file of jobs: the one that is asked for, else that which the work began with: jobs of it may be due later."""
+    kept = directory / JOBS_FROM
+    if asked.jobs is not None or known is None or origin.engine != LOCAL_ENGINE or asked.asked not in ("", "drain"):
+        return asked.jobs
+    path = Path(kept.read_text()) if kept.is_file() else None
+    return path if path is not None and path.is_file() else None
+
+
+def _begin_anew(directory: Path, jobs: Path | None) -> None:
+    """Put a finished journal and the output of its jobs aside, and keep where the jobs of new work are."""
+    (directory / JOBS_FROM).unlink(missing_ok=True)
+    if jobs is not None:
+        with suppress(OSError):
+            (directory / JOBS_FROM).write_text(str(jobs.resolve()))
     path, output = directory / JOURNAL, directory / OUTPUT
     if path.exists() and path.stat().st_size:
         aside = segment(path)
