@@ -103,7 +103,8 @@ def _may_run_on(fold: Fold, nodes: Mapping[int, NodePhase], job: JobRecord, noti
     if job.instance is None or job.instance == job.on or job.order.piece is not None or job.on in noticed:
         return False
     there, comes = fold.machines[job.on or 0], fold.machines[job.instance]
-    if nodes.get(there.instance) is not NodePhase.READY or nodes.get(comes.instance) is NodePhase.READY:
+    is_ready = comes.phase is MachinePhase.READY and nodes.get(comes.instance) is NodePhase.READY  # measured, too
+    if nodes.get(there.instance) is not NodePhase.READY or is_ready:
         return False
     if there.phase is MachinePhase.ENDING:
         is_held = comes.phase is MachinePhase.WANTED and bool(comes.why) and not comes.failures
