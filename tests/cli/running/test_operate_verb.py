@@ -291,6 +291,19 @@ def test_jobs_that_are_due_later_are_not_forgotten_by_who_goes_on(
 
 
 @pytest.mark.slow
+def test_a_file_that_was_damaged_meanwhile_keeps_nobody_from_a_drain(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs({"a": (0, 1.5)})
+    interrupted(lambda: bool(ledger()), *RUN)
+    jobs({"a": (0, 1.5)}, "b,0,true,minus,32Mi,no\n")
+    assert main.run(["operate", "drain"]) == 0
+    said = capsys.readouterr()
+    assert "none left standing" in said.out
+    assert "line 3, cores: 'minus'" in " ".join(said.err.split())
+
+
+@pytest.mark.slow
 def test_a_job_that_no_machine_holds_keeps_nobody_from_ending_the_work(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -167,6 +167,10 @@ def _first_jobs(source: JobSource, fold: Fold, *, goes_on: bool, given: bool) ->
         if not goes_on:
             raise
         return NewJobs()
+    except InputError:
+        if given or not goes_on:
+            raise
+        return NewJobs(closed=True)  # the file of before is damaged: told while the work goes on
     known = {order.id: fold.jobs[order.id].order.command for order in found.orders if order.id in fold.jobs}
     others = [order.id for order in found.orders if known.get(order.id, order.command) != order.command]
     if others and given:
