@@ -188,8 +188,9 @@ class ShelfBlock:
 class RosterRow:
     """The servers at one place of the rosters, of the reserved ones and of the rented ones that jobs share: slot, type
     and thousandths of a vCPU in use, so that a look at one that is full reads no more than this. For the server of that
-    slot besides: its last change that was noted, and the first and last entry of its own queue (each plus one, 0:
-    none). ``fits`` is the list of a search: the place of the next server with room; it ``holds`` so many conditions."""
+    slot besides: its last change (plus one, 0: none) and when that was ``noted``, and the first and last entry of its
+    own queue (alike). ``fits`` is the list of a search: the place of the next server with room; it ``holds`` so many
+    conditions."""
 
     server: Annotated[Ints, 2]
     kind: Annotated[Ints, 2]
@@ -197,6 +198,7 @@ class RosterRow:
     fits: int
     holds: int
     changed: int
+    noted: float
     head: int
     tail: int
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from hcloud.control.searching.draws import begin_draws, draw
-from hcloud.control.servers.copies import seen
+from hcloud.control.servers.copies import is_news, seen
 from hcloud.control.servers.hashed import hashed_place
 from hcloud.control.servers.tenancy import weight_on
 from hcloud.control.state import OWN, STARTING, UP, Control, Job, Server
@@ -196,7 +196,7 @@ def sample(c: Control, job: Job, wanted: Wanted) -> int:
             continue  # a server with fewer units is drawn less often
         looks += 1
         number, used, memory = row.server[wanted[0]], row.used[wanted[0]], -1
-        if c.desk.copy_age > 0.0:
+        if is_news(c, number):
             used, memory = seen(c, number)
         if draw(c, cores) < used or wanted[1] > cores - used:
             continue

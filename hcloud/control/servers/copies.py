@@ -26,7 +26,12 @@ def note_change(c: Control, number: int, agent: int, cores: int, memory: int) ->
     change.server, change.number, change.before = number, desk.changes, row.changed
     change.at, change.agent, change.cores, change.memory = desk.now, agent, cores, memory
     desk.changes += 1
-    row.changed = desk.changes
+    row.changed, row.noted = desk.changes, desk.now
+
+
+def is_news(c: Control, number: int) -> bool:
+    """Whether the copy of the agent that decides may not know how a server is by now."""
+    return bool(c.desk.copy_age > 0.0 and c.rosters[number].noted > c.desk.now - c.desk.copy_age)
 
 
 def seen(c: Control, number: int) -> tuple[int, int]:

@@ -79,7 +79,8 @@ def contention(pressure: Ints, capacity: int, whole: int, made: Ints) -> tuple[i
     """
     others = capacity if whole else max(capacity - 1000, 1)
     for i in range(RESOURCES):
-        made[i] = min((pressure[i] + others // 2) // others, 99) if capacity > 1000 else 0
+        presses = capacity > 1000 and pressure[i] > 0
+        made[i] = min((pressure[i] + others // 2) // others, 99) if presses else 0
     high, low = encode(made)
     return complement(high, low)
 
