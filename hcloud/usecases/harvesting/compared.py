@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from hcloud.control.state import OWN
 from hcloud.errors import UsageError
@@ -15,7 +16,8 @@ from hcloud.sim.outcomes.measure import Measures, last_end, measure
 from hcloud.sim.run import RunOutcome
 from hcloud.units import counted, format_duration
 from hcloud.usecases.deciding.plan import planned_demand
-from hcloud.usecases.harvesting.idle import AskIdle
+from hcloud.usecases.harvesting.idle import AskIdle, idle_hours
+from hcloud.usecases.harvesting.opened import UseRequest
 from hcloud.usecases.harvesting.played import play
 from hcloud.usecases.studies.loads import CompareRequest
 from hcloud.usecases.studies.simulate import compare, kept
@@ -35,12 +37,25 @@ def switches(stated: str) -> tuple[str, ...]:
     return named
 
 
+def idle_hours_asked(
+    harvest: str | None, util: str | None, servers: Path | None, *, planned: bool
+) -> tuple[AskIdle, tuple[str, ...]]:
+    """The histories that are named, read, and whether runs are with idle hours or without; UsageError where that is not
+    whole, or a plan is simulated."""
+    if harvest is None or util is None:
+        raise UsageError("--harvest on,off and --util FILE go together", hint="--harvest on,off --util util.csv")
+    if planned:
+        raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
+    which = switches(harvest)
+    return idle_hours(UseRequest(util, servers)), which
+
+
 def compare_with_idle_hours(
     study: Study,
     strategies: Sequence[Strategy],
     asked: CompareRequest,
-    idle: tuple[AskIdle, tuple[str, ...]],
     advance: Callable[[float], None],
+    idle: tuple[AskIdle, tuple[str, ...]],
 ) -> StrategyComparison:
     """Every strategy as it is, and with batch that asks for the idle hours of its reserve first, which stays as large;
     where that does not pay or harms services in a run, they are not used. A strategy that reserves nothing has none.

@@ -74,7 +74,7 @@ BATCH = st.tuples(st.integers(0, 60), st.integers(1, 120), st.sampled_from([0.5,
 def test_it_is_never_dearer_and_harms_no_service_in_any_run(services: int, batch: list[Batch], name: str) -> None:
     study = study_of(services, batch)
     found = compare_with_idle_hours(
-        study, [load_strategy(name)], CompareRequest(2, 2), (idle(), (ON, OFF)), lambda _: None
+        study, [load_strategy(name)], CompareRequest(2, 2), lambda _: None, (idle(), (ON, OFF))
     )
     on, off = (one.runs for one in found.strategies)
     assert len(on) == len(off) == 2
@@ -107,7 +107,7 @@ def _costs_and_harms_nothing(with_idle: Measures, without: Measures, services: i
 def test_what_is_dearer_or_harms_services_in_one_run_is_withheld_with_the_reason() -> None:
     study = study_of(4, [(at, 30, 2.0) for at in range(20)])
     found = compare_with_idle_hours(
-        study, [load_strategy("HC")], CompareRequest(1, 2), (idle(), (ON, OFF)), lambda _: None
+        study, [load_strategy("HC")], CompareRequest(1, 2), lambda _: None, (idle(), (ON, OFF))
     )
     (on,), (off,) = (one.runs for one in found.strategies)
     assert why_withheld([(off, on)]) == ""
