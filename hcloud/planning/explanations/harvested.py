@@ -183,11 +183,12 @@ def _reasons(found: HarvestedHours, made: FleetDecision, plain: FleetDecision) -
     elif more < 0:
         yield f"{machines} fewer are reserved: idle hours of the others carry the batch that would have run on them"
     else:
-        yield "as much is reserved as without idle hours; less is rented"
+        yield f"as much is reserved as without idle hours; {'less' if found.carried else 'as much'} is rented"
     if found.pays_from is not None and found.own_use is not None and found.idle_use is not None:
         yield (
-            f"break-even {float(found.pays_from):.1%}: the last instance reserved is in use {float(found.own_use):.1%}"
-            f" of the time itself, and batch runs {float(found.idle_use):.1%} of it in the idle hours that it adds"
+            f"break-even {float(found.pays_from):.1%}: the last instance reserved saves {float(found.own_use):.1%} of"
+            f" what it would cost on demand by its own hours, and {float(found.idle_use):.1%} by batch in the idle"
+            " hours that it adds"
         )
 
 

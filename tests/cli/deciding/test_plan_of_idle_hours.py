@@ -100,7 +100,7 @@ def test_the_forms_say_the_same_of_idle_hours(pool: Path, capsys: Capture) -> No
         assert run([*WORDS, "--harvest", "util.csv", "-o", form]) == 0
         out = " ".join(capsys.readouterr().out.split())
         assert "idle hours of what is reserved carry" in out
-        assert "batch runs" in out
+        assert "by batch in the idle hours that it adds" in out
 
 
 def test_a_plan_with_idle_hours_says_what_it_changes_in_a_cloud(pool: Path, capsys: Capture) -> None:
