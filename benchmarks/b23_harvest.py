@@ -204,7 +204,8 @@ def plan_with_idle_hours(runs: int) -> bool:
     """``hcloud plan`` of six weeks with and without idle hours, each in a process of its own: the least of some runs in
     turn, as whatever else runs only adds to it."""
     given = ROOT / "examples"
-    words = [sys.executable, "-P", "-m", "hcloud", "plan", str(given / "six-weeks" / "trace.csv"), "--json"]
+    trace = str(given / "six-weeks" / "trace.csv")
+    words = [sys.executable, "-P", "-m", "hcloud", "plan", trace, "--divisible", "all", "--json"]
     idle = given / "idle-hours"
     more = ["--harvest", str(idle / "util.csv"), "--servers", str(idle / "servers.csv")]
     each: dict[bool, list[float]] = {False: [], True: []}

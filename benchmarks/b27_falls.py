@@ -1,11 +1,12 @@
 """B27: what a reserve costs after a history whose demand fell, planned from all of it and from the weeks since.
 
 ``python -m benchmarks.b27_falls [--traces DIR]`` prints, for values of ``planning.shrunk`` and of
-``planning.shrunk_days``, how many histories of two and three weeks fell (where days are judged: histories that end on
-any day and fell by them), what the reserve that was right for them costs afterwards in shares of all on demand, and how
-often the part since was the better ground. Traces: those of B13, and random sums of two, five and ten machines of
-Bitbrains. The reserve is the level that the history exceeds for as long as a plan of one year breaks even at; its price
-is that share of the price on demand. No price book and no planner of ours takes part but the rule itself.
+``planning.shrunk_days``, and of ``bill.shrunk``, how many histories of two and three weeks fell (where days are judged:
+histories that end on any day and fell by them), what the reserve that was right for them costs afterwards in shares of
+all on demand, and how often the part since was the better ground. Traces: those of B13, and random sums of two, five
+and ten machines of Bitbrains. The reserve is the level that the history exceeds for as long as a plan of one year
+breaks even at; its price is that share of the price on demand. No price book and no planner of ours takes part but the
+rule itself.
 """
 
 from __future__ import annotations
@@ -31,7 +32,13 @@ BREAK_EVEN = 0.588  # of an all-upfront savings plan of one year for m5a in us-e
 WEEK, DAY = 168, 24
 NEVER = 7.0
 """Days that cannot be missing in six."""
-VALUES = ((0.7, NEVER), (0.8, NEVER), (0.9, NEVER), (0.7, 1.0), (0.7, 1.5), (0.7, 2.0), (0.7, 2.5))
+LAST_WEEK = -1.0
+"""Instead of days: the rule of bills, by which the last seven days are held against all."""
+VALUES = (
+    *((share, NEVER) for share in (0.7, 0.8, 0.9)),
+    *((0.7, days) for days in (1.0, 1.5, 2.0, 2.5)),
+    *((share, LAST_WEEK) for share in (0.7, 0.8)),
+)
 HISTORIES = (2 * WEEK, 3 * WEEK)
 AFTERWARDS = (72, 7 * WEEK)
 """The least and the most hours that a reserve is judged by."""
@@ -48,19 +55,11 @@ def main() -> None:
         print(f"no traces in {asked.traces}: nothing is measured")
         return
     series = list(_series(asked.traces))
-    for threshold, missing in (
-        (0.7, NEVER),
-        (0.8, NEVER),
-        (0.9, NEVER),
-        (0.7, 1.0),
-        (0.7, 1.5),
-        (0.7, 2.0),
-        (0.7, 2.5),
-    ):
+    for threshold, missing in VALUES:
         found: dict[str, list[Fallen | None]] = defaultdict(list)
         for kind, hourly in series:
             found[kind] += _judged(hourly, threshold, missing)
-        by = "weeks" if missing == NEVER else f"days {missing:g}"
+        by = {NEVER: "weeks", LAST_WEEK: "last week"}.get(missing, f"days {missing:g}")
         for kind, all_of in found.items():
             fallen = np.array([one for one in all_of if one is not None]).reshape(-1, 2)
             whole, since = fallen.mean(axis=0) if len(fallen) else (np.nan, np.nan)
@@ -92,6 +91,10 @@ def _judged(hourly: Floats, threshold: float, missing: float) -> Iterator[Fallen
         for at in range(0, len(hourly) - length - least + 1, WEEK if missing == NEVER else DAY):
             seen, came = hourly[at : at + length], hourly[at + length : at + length + most]
             if not (seen.max() > 0 and came.max() > 0):
+                continue
+            if missing == LAST_WEEK:
+                last = seen[-WEEK:]
+                yield (_cost(seen, came), _cost(last, came)) if last.mean() < threshold * seen.mean() else None
                 continue
             origin = Provenance("a history", "test", "0" * 64, length)
             demand = Demand(0.0, SECONDS_PER_HOUR, seen, seen, 0 * seen, origin)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
@@ -201,6 +201,7 @@ def simulate(
     region: str | None = None,
     families: Names = None,
     vcpus: int | None = None,
+    divisible: Literal["all", "services", "none"] | None = None,
     cloud_model: str | None = None,
     pool: int | None = None,
     price_ratio: float | None = None,
@@ -211,6 +212,9 @@ def simulate(
     size_for: float | None = None,
     profiles: str | Path | None = None,
     load: float | Sequence[float] | None = None,
+    harvest: str | None = None,
+    util: str | Path | None = None,
+    servers: str | Path | None = None,
     seed: int | None = None,
     now: str | datetime | None = None,
 ) -> SimulationResult:
@@ -222,15 +226,17 @@ def simulate(
     needed over those of a scenario's own cluster. ``placement`` names what chooses a server of a pool, several for one
     after the other, ``sizing`` how much jobs are given, ``admission`` how they wait, ``watching`` how they are watched
     while they run, likewise; ``audit`` ranks what each took, ``size_for=0.95`` finds the reserve that keeps so many
-    jobs, and without ``interference`` no job slows another down.
+    jobs, and without ``interference`` no job slows another down. With ``harvest="on,off"`` batch runs in the idle hours
+    of the reserve, too, as far as ``util``, the use of services on ``servers``, leaves any.
 
     Raises InputError and UsageError as :func:`plan` does, EvidenceError for a job that fits no instance type.
 
     >>> hcloud.simulate("trace.csv", ["HM", "SR"], provider="aws").to_frame("float")
     """
     from hcloud.notebook.fleets import FleetRequest, names_plan, open_fleet
+    from hcloud.usecases.harvesting.compared import compare_with_idle_hours, idle_hours_asked
     from hcloud.usecases.studies.clusters import checked_loads, refuse_beside_a_cluster
-    from hcloud.usecases.studies.loads import CompareRequest, compare_and_size
+    from hcloud.usecases.studies.loads import CompareRequest, compare_and_size, compare_at_loads
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.usecases.studies.simulation import (
         SimulationRequest,
@@ -248,8 +254,12 @@ def simulate(
         "format": format, "columns": columns, "options": options, "decimal": decimal, "provider": provider,
         "region": region,
         "families": families, "vcpus": vcpus, "profiles": profiles, "window": window, "price_ratio": price_ratio,
-        "pool": pool,
+        "pool": pool, "divisible": divisible,
     }  # fmt: skip
+    idle = None
+    if not (harvest is None and util is None and servers is None):
+        planned, use = isinstance(demand, PlanResult) or names_plan(demand), None if util is None else str(util)
+        idle = idle_hours_asked(harvest, use, folder(servers), planned=planned)
     if isinstance(demand, PlanResult) or names_plan(demand):
         request = FleetRequest(config, cloud_model, seed, not unprofiled, {**beside, "load": loads})
         own = open_fleet(demand, request, at)
@@ -265,6 +275,7 @@ def simulate(
         regions=names(region),
         families=names(families),
         vcpus=vcpus,
+        divisible=divisible,
         seed=seed,
         profiles=folder(profiles),
     )
@@ -282,7 +293,8 @@ def simulate(
             study = open_study(loaded, asked, at.date())
         study = replace(study, audit=audit)
         wanted = CompareRequest(seeds, pool, loads, size_for)
-        return SimulationResult(compare_and_size(study, compared, wanted, progress), at)
+        compares = compare_at_loads if idle is None else partial(compare_with_idle_hours, idle=idle)
+        return SimulationResult(compare_and_size(study, compared, wanted, progress, compares), at)
 
     return in_background(work)
 

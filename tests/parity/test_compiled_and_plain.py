@@ -13,11 +13,16 @@ from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Failed
 from hcloud.model.running.strategy import Value
+from hcloud.policy.codes import AS_BEFORE
 from hcloud.readers.strategies import load_strategy, placement_names
 from hcloud.sim.kernels.compiled import ENTRIES, SIMULATE, compiled, is_first_use, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.run import run
+from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.prepare import Tasks
+from hcloud.sim.setup.resumed import some_tasks
+from hcloud.usecases.harvesting.played import as_before
 from hcloud.usecases.studies.journal import JournalReader, journal_entries, setup_of_run
 
 KEYS: tuple[tuple[str, dict[str, Value]], ...] = (
@@ -86,6 +91,10 @@ def test_M1_both_write_the_same_bytes(name: str) -> None:
     setting = setting_of(strategy, pool)
     setting = crashing(setting, 120.0, 0.2) if name.endswith("late") else setting
     tasks = tasks_in(setting, several(90) if "several servers" in name else excerpt(240))
+    check_both(setting, tasks)
+
+
+def check_both(setting: Setting, tasks: Tasks) -> None:
     worlds = []
     for simulate in (on_objects, compiled()[SIMULATE]):
         world = world_of(setting, tasks)
@@ -94,6 +103,19 @@ def test_M1_both_write_the_same_bytes(name: str) -> None:
     assert worlds[0].keys() == worlds[1].keys()
     for table in worlds[0]:
         assert worlds[0][table] == worlds[1][table], table
+
+
+@pytest.mark.parametrize("name", ["HM", "HF", "HC"])
+def test_both_write_the_same_bytes_where_jobs_go_as_they_went_before(name: str) -> None:
+    """What idle hours do not carry, later and in part where it moves."""
+    setting = setting_of(load_strategy(name), 4)
+    tasks = as_before(run(setting, tasks_in(setting, excerpt(240))))
+    keep = np.arange(int(tasks.job.max()) + 1) % 3 > 0
+    later = np.where(np.arange(len(keep)) % 7 == 0, 600.0, 0.0)
+    left = some_tasks(tasks, keep, later, np.where(later > 0, 0.5, 1.0))
+    reasons = run(setting, left).of_tasks("reason")
+    assert (reasons == AS_BEFORE).any(), "some are decided otherwise than they would be now"
+    check_both(setting, left)
 
 
 def test_kernels_read_objects_as_they_read_tables() -> None:

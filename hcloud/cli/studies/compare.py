@@ -74,7 +74,7 @@ def compare(
         if find is None:
             comparison = interruptible(lambda: compare_at_loads(study, chosen, request, advance))
         else:
-            comparison = interruptible(lambda: compare_with_idle_hours(study, chosen, request, find, advance))
+            comparison = interruptible(lambda: compare_with_idle_hours(study, chosen, request, advance, find))
     comparison = where.sized(found, chosen, comparison, terminal)
     where.drawn(comparison, terminal)
 

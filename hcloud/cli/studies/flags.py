@@ -35,7 +35,6 @@ from hcloud.cli.flags import (
     Unprofiled,
     reader_keys,
 )
-from hcloud.errors import UsageError
 from hcloud.units import machines
 from hcloud.usecases.asked import provider_named
 
@@ -85,16 +84,9 @@ class IdleFlags:
         """What is asked for, with the histories read; UsageError where that is not whole."""
         if self.harvest is None and not (self.util or self.servers):
             return None
-        if self.harvest is None or self.util is None:
-            raise UsageError("--harvest on,off and --util FILE go together", hint="--harvest on,off --util util.csv")
-        if planned:
-            raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
-        from hcloud.usecases.harvesting.compared import switches
-        from hcloud.usecases.harvesting.idle import idle_hours
-        from hcloud.usecases.harvesting.opened import UseRequest
+        from hcloud.usecases.harvesting.compared import idle_hours_asked
 
-        which = switches(self.harvest)
-        return idle_hours(UseRequest(self.util, self.servers)), which
+        return idle_hours_asked(self.harvest, self.util, self.servers, planned=planned)
 
 
 @dataclass(frozen=True)

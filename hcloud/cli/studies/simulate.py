@@ -59,7 +59,7 @@ def simulate(
         if find is None:
             comparison = interruptible(lambda: compare_at_loads(study, chosen, request, advance))
         else:
-            comparison = interruptible(lambda: compare_with_idle_hours(study, chosen, request, find, advance))
+            comparison = interruptible(lambda: compare_with_idle_hours(study, chosen, request, advance, find))
     if journal is not None:
         from hcloud.usecases.studies.journal import journal_run
 

@@ -15,12 +15,13 @@ class HarvestedHours:
     ``services`` (what they use), ``batch`` with machines of its own, ``carried`` batch in idle hours, ``reserve``
     beside services, and ``idle``. ``offered`` is what batch might have had of the services' idle hours, ``wanted`` what
     it would have taken. ``vcpus`` are reserved, ``vcpus_without`` would be without idle hours, for ``monthly_without``
-    dollars a month; eight futures of ten save ``saved_p10`` to ``saved_p90`` of them. The last instance reserved
-    pays from ``pays_from`` of the time on: ``own_use`` is its own, ``idle_use`` the batch that the idle hours it adds
-    carry. Arithmetic alone would count on ``arithmetic`` vCPU-hours; ``played`` are those that batch had tick by tick
-    beside the services of this reserve (None: ``not_played`` says why), in which so many jobs ended, found no class
-    with room and moved to machines; kills lost a share of the work. ``jobs`` are the jobs carried, as bits of the rows
-    of the trace in their order (zlib, base64); they are not simulated on machines.
+    dollars a month: ``saved`` of them where demand comes as forecast, ``saved_p50`` in the median of futures, of which
+    eight of ten save ``saved_p10`` to ``saved_p90``. The last instance reserved pays from ``pays_from`` of the time on:
+    ``own_use`` is its own, ``idle_use`` the batch that the idle hours it adds carry. Arithmetic alone would count on
+    ``arithmetic`` vCPU-hours; ``played`` are those that batch had tick by tick beside the services of this reserve
+    (None: ``not_played`` says why), in which so many jobs ended, found no class with room and moved to machines; kills
+    lost a share of the work (the mean of ``played_seeds`` runs). ``jobs`` are the jobs carried, as bits of the rows of
+    the trace in their order (zlib, base64); they are not simulated on machines.
     """
 
     history: str
@@ -57,3 +58,5 @@ class HarvestedHours:
     played_kills: int = 0
     played_lost: Decimal = Decimal(0)
     not_played: str = ""
+    saved_p50: Decimal | None = None
+    played_seeds: int = 1

@@ -39,7 +39,7 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
     beside = plain.spot.cost + sum((o.cost(plain.horizon_hours) for o in plain.owned), Decimal(0))
     exact = plain.machines.cost + beside
     monthly = cents(exact * per_month)
-    low, high = _range(made, plain)
+    low, middle, high = _range(made, plain)
     sizing = plan.sizing[0] if plan.sizing else None
     added = None if sizing is None else _rated(_added(made, idle, held))
     found = HarvestedHours(
@@ -69,6 +69,7 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
         idle_use=added,
         carried_jobs=0,
         jobs="",
+        saved_p50=middle,
     )
     found = _with_play(found, idle, use)
     told = (*_reasons(found, made, plain), *plan.reasons)
@@ -101,6 +102,7 @@ def _with_play(found: HarvestedHours, idle: IdleHours, use: IdleUse) -> Harveste
         played_moved=told.moved,
         played_kills=told.kills,
         played_lost=_rated(told.lost),
+        played_seeds=told.seeds,
     )
 
 
@@ -131,14 +133,15 @@ def _added(made: FleetDecision, idle: IdleHours, held: Floats) -> float:
     return float((idle.carried(held) - idle.carried(np.maximum(held - vcpus, 0.0))).mean()) / vcpus
 
 
-def _range(made: FleetDecision, plain: FleetDecision) -> tuple[Decimal | None, Decimal | None]:
-    """What one future of ten falls short of and one exceeds, dollars a month saved: both plans in the same futures."""
+def _range(made: FleetDecision, plain: FleetDecision) -> tuple[Decimal | None, Decimal | None, Decimal | None]:
+    """What one future of ten falls short of, half of them do, and one exceeds, dollars a month saved: both plans in the
+    same futures."""
     if made.spread is None or plain.spread is None:
-        return None, None
+        return None, None, None
     costs = [d.spread.costs[:, d.spread.at(d.scale)] for d in (plain, made) if d.spread is not None]
     month = HOURS_PER_MONTH / made.horizon_hours
-    low, high = np.quantile((costs[0] - costs[1]) * month, (LOW, HIGH)).tolist()
-    return cents(Decimal(repr(low))), cents(Decimal(repr(high)))
+    low, middle, high = np.quantile((costs[0] - costs[1]) * month, (LOW, 0.5, HIGH)).tolist()
+    return cents(Decimal(repr(low))), cents(Decimal(repr(middle))), cents(Decimal(repr(high)))
 
 
 def _rated(value: float) -> Decimal:
@@ -149,18 +152,23 @@ def _reasons(found: HarvestedHours, made: FleetDecision, plain: FleetDecision) -
     parts = (
         f"{_part(found.carried, found.wanted)} of it, in {_part(found.carried, found.offered)} of what services leave"
     )
-    futures = ""
-    if found.saved_p10 is not None and found.saved_p90 is not None:
-        futures = f" ({format_money(found.saved_p10)} to {format_money(found.saved_p90)} in eight futures of ten)"
+    saved = f"{format_money(found.saved)} a month"
+    if found.saved_p10 is not None and found.saved_p50 is not None and found.saved_p90 is not None:
+        futures = f"{format_money(found.saved_p10)} to {format_money(found.saved_p90)} in eight futures of ten"
+        saved = (
+            f"{format_money(found.saved_p50)} a month in the median of futures ({futures};"
+            f" {format_money(found.saved)} where demand comes as forecast)"
+        )
     yield (
         f"idle hours of what is reserved carry {found.carried:,.0f} vCPU-hours of batch a month, {parts}: that saves"
-        f" {format_money(found.saved)} a month{futures}"
+        f" {saved}"
     )
     if found.played is not None:
         yield (
-            f"arithmetic alone would count on {found.arithmetic:,.0f}; played beside this reserve,"
-            f" {counted(found.played_ended, 'job')} of batch end in idle hours, {found.played_no_class:,} find no class"
-            f" with room, {found.played_moved:,} move to machines, and {counted(found.played_kills, 'kill')} lose"
+            f"arithmetic alone would count on {found.arithmetic:,.0f}; played beside this reserve"
+            f" ({counted(found.played_seeds, 'seed')}), {counted(found.played_ended, 'job')} of batch end in idle"
+            f" hours, {found.played_no_class:,} find no class with room, {found.played_moved:,} move to machines, and"
+            f" {counted(found.played_kills, 'kill')} lose"
             f" {float(found.played_lost):.1%} of the work there"
         )
     more = found.vcpus - found.vcpus_without
@@ -175,11 +183,12 @@ def _reasons(found: HarvestedHours, made: FleetDecision, plain: FleetDecision) -
     elif more < 0:
         yield f"{machines} fewer are reserved: idle hours of the others carry the batch that would have run on them"
     else:
-        yield "as much is reserved as without idle hours; less is rented"
+        yield f"as much is reserved as without idle hours; {'less' if found.carried else 'as much'} is rented"
     if found.pays_from is not None and found.own_use is not None and found.idle_use is not None:
         yield (
-            f"break-even {float(found.pays_from):.1%}: the last instance reserved is in use {float(found.own_use):.1%}"
-            f" of the time itself, and batch runs {float(found.idle_use):.1%} of it in the idle hours that it adds"
+            f"break-even {float(found.pays_from):.1%}: the last instance reserved saves {float(found.own_use):.1%} of"
+            f" what it would cost on demand by its own hours, and {float(found.idle_use):.1%} by batch in the idle"
+            " hours that it adds"
         )
 
 

@@ -24,7 +24,9 @@ class BillSection(Section):
         parse_duration("7d"), "the end of a bill that says whether a kind of machine still runs [duration]"
     )
     shrunk: Annotated[float, Field(ge=0, le=1)] = setting(
-        0.8, "a kind whose recent mean is below this share of its mean is planned from the recent part alone [share]"
+        0.8,
+        "a kind whose recent mean is below this share of its mean is planned from the recent part alone; higher than"
+        " planning.shrunk, which judges whole weeks (ours) [share]",
     )
     least_share: Annotated[float, Field(ge=0, lt=1)] = setting(
         0.001, "kinds below this share of a bill's machines stay as they are, unplanned [share of cost]"

@@ -130,7 +130,9 @@ class PlanningSection(Section):
     headroom: float = setting(0.0, "0.1: a tenth more capacity than demand [share]", ge=0, le=10)
     warm_up: Seconds = setting(0, "dropped from the start of the workload [duration]")
     shrunk: Share = setting(
-        0.7, "weeks before demand fell are left out where the last one is below this part of the mean (ours) [share]"
+        0.7,
+        "weeks before demand fell are left out where the last one is below this part of the mean; bills: bill.shrunk"
+        " (ours) [share]",
     )
     shrunk_days: float = setting(
         2.0, "also a fall: so much demand missing in the last 3 to 6 days beside a week before (ours) [days]", ge=0

@@ -26,22 +26,27 @@ if TYPE_CHECKING:
 SILENT = -1
 """Instead of the history of a task: it is batch, or a service that has none."""
 UNKNOWN = "without history"
-_STEP, _MOST_CELLS, _WEEK = 60, 8_000_000, 7
+STEP = 60
+"""Ours: a minute."""
+_MOST_CELLS, _WEEK = 8_000_000, 7
 
 
-def idle_beside(outcome: RunOutcome, types: UseTypes, history: Ints, times: tuple[float, float]) -> IdlePool:
+def idle_beside(
+    outcome: RunOutcome, types: UseTypes, history: Ints, times: tuple[float, float], least: int = STEP
+) -> IdlePool:
     """The reserved servers for so many seconds from the begin of a run on, which is at a second of the trace (both are
     ``times``). ``history`` is of each task the row of its service's history.
 
     Only what such services leave of what they hold is idle: all else belongs to the strategy. A server is of the class
-    whose services hold most of it; where there are none nothing is idle. A job that moved counts where it ended.
+    whose services hold most of it; where there are none nothing is idle. A job that moved counts where it ended. What
+    services use is told in steps of so many seconds at ``least``.
     """
     (begins, seconds), servers = times, outcome.world.control.servers
     count = outcome.world.heat.shape[1]
     kinds = column(outcome.world.control.kinds, "cores"), column(outcome.world.control.kinds, "memory")
     kind = column(servers, "kind")[:count].astype(np.int64)
     cores = kinds[0][kind].astype(np.float64)
-    step = _step(count, seconds)
+    step = _step(count, seconds, least)
     steps = int(seconds // step) + 1
     use, weight = np.ones((count, steps)), np.zeros((count, len(types.classes) + 1))
     rows, server = _on_reserved(outcome, column(servers, "serial")[:count])
@@ -61,9 +66,9 @@ def idle_beside(outcome: RunOutcome, types: UseTypes, history: Ints, times: tupl
     return idle_pool(known, use.astype(np.float32), step, sized)
 
 
-def _step(servers: int, seconds: float) -> int:
-    """A minute, or as many as keep the table small."""
-    return _STEP * max(int(np.ceil(servers * seconds / _STEP / _MOST_CELLS)), 1)
+def _step(servers: int, seconds: float, least: int) -> int:
+    """The least, or as many of it as keep the table small."""
+    return least * max(int(np.ceil(servers * seconds / least / _MOST_CELLS)), 1)
 
 
 def _on_reserved(outcome: RunOutcome, serials: Ints) -> tuple[Ints, Ints]:

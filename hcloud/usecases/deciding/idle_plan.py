@@ -33,8 +33,9 @@ class FindIdle(Protocol):
     def __call__(self, workload: Workload, demand: Demand, settings: PlanSettings, vcpus: float) -> IdleUse:
         """What services leave idle on servers of so many vCPUs."""
 
-    def played(self, study: Study, fleet: PlannedFleet, use: IdleUse, demand: Demand) -> IdleUse:
-        """The same where only those jobs may run in idle hours that end there beside a fleet."""
+    def played(self, study: Study, fleet: PlannedFleet, use: IdleUse, demand: Demand, *, first: bool) -> IdleUse:
+        """The same where only those jobs may run in idle hours that end there beside a fleet; the ``first`` time
+        services may be left where batch is on machines."""
 
 
 class PlanQuestion(NamedTuple):
@@ -65,7 +66,7 @@ def decide_with_idle_hours(
     for at in range(MOST_PLAYS):
         fleet = _fleet_of(decision, asked.owned)
         study = fleet_study(fleet, (settled(asked.workload, asked.settings.divisible), asked.book), asked.config)
-        found = find.played(study, fleet, use, asked.demand)
+        found = find.played(study, fleet, use, asked.demand, first=at == 0)
         assert found.played is not None, "it was played, or is said why not"
         if found.played.why_not:
             return decided(asked.settings, use), replace(use, played=found.played)

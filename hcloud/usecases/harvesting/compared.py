@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from decimal import Decimal
+from pathlib import Path
 
 from hcloud.control.state import OWN
 from hcloud.errors import UsageError
@@ -16,7 +16,8 @@ from hcloud.sim.outcomes.measure import Measures, last_end, measure
 from hcloud.sim.run import RunOutcome
 from hcloud.units import counted, format_duration
 from hcloud.usecases.deciding.plan import planned_demand
-from hcloud.usecases.harvesting.idle import AskIdle
+from hcloud.usecases.harvesting.idle import AskIdle, idle_hours
+from hcloud.usecases.harvesting.opened import UseRequest
 from hcloud.usecases.harvesting.played import play
 from hcloud.usecases.studies.loads import CompareRequest
 from hcloud.usecases.studies.simulate import compare, kept
@@ -36,15 +37,28 @@ def switches(stated: str) -> tuple[str, ...]:
     return named
 
 
+def idle_hours_asked(
+    harvest: str | None, util: str | None, servers: Path | None, *, planned: bool
+) -> tuple[AskIdle, tuple[str, ...]]:
+    """The histories that are named, read, and whether runs are with idle hours or without; UsageError where that is not
+    whole, or a plan is simulated."""
+    if harvest is None or util is None:
+        raise UsageError("--harvest on,off and --util FILE go together", hint="--harvest on,off --util util.csv")
+    if planned:
+        raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
+    which = switches(harvest)
+    return idle_hours(UseRequest(util, servers)), which
+
+
 def compare_with_idle_hours(
     study: Study,
     strategies: Sequence[Strategy],
     asked: CompareRequest,
-    idle: tuple[AskIdle, tuple[str, ...]],
     advance: Callable[[float], None],
+    idle: tuple[AskIdle, tuple[str, ...]],
 ) -> StrategyComparison:
     """Every strategy as it is, and with batch that asks for the idle hours of its reserve first, which stays as large;
-    where that does not pay or harms services they are not used. A strategy that reserves nothing has none.
+    where that does not pay or harms services in a run, they are not used. A strategy that reserves nothing has none.
 
     UsageError for a scenario: its services have no history.
     """
@@ -102,8 +116,8 @@ def _services(outcome: RunOutcome) -> tuple[int, int]:
 
 
 def _used(off: ComparedStrategy, on: ComparedStrategy) -> ComparedStrategy:
-    """A strategy with idle hours where they pay and harm no service, in the mean over seeds; else without, with the
-    reason: nobody would use them then."""
+    """A strategy with idle hours where they pay and harm no service in any of its runs; else without, with the reason:
+    they are never to do so."""
     why = why_withheld(list(zip(off.runs, on.runs, strict=True)))
     if not why:
         return on
@@ -116,17 +130,27 @@ def _used(off: ComparedStrategy, on: ComparedStrategy) -> ComparedStrategy:
 
 
 def why_withheld(pairs: Sequence[tuple[Measures, Measures]]) -> str:
-    """Why batch had better not use idle hours, of runs without and with them of the same seeds; "" where it may."""
-    cost = [sum((pair[at].cost.total for pair in pairs), Decimal(0)) for at in (0, 1)]
-    if cost[1] > cost[0]:
-        return f"it costs {cost[1] / cost[0] - 1:.2%} more with them" if cost[0] else "it costs more with them"
-    beside = [pair[1].idle.beside for pair in pairs if pair[1].idle is not None and pair[1].idle.beside is not None]
-    if sum(one.queued for one in beside) > sum(one.queued_without for one in beside):
+    """Why batch had better not use idle hours, of runs without and with them of the same seeds: the first of them that
+    costs more or harms services; "" where none does."""
+    found = [(without.seed, why) for without, beside in pairs if (why := _harm(without, beside))]
+    if not found:
+        return ""
+    (seed, why), runs = found[0], len(pairs)
+    return why if runs == 1 else f"{why} (seed {seed}); {len(found)} of {runs} runs cost more or harm services"
+
+
+def _harm(without: Measures, beside: Measures) -> str:
+    """What idle hours do to a run that they must not; "" where they cost nothing and harm no service."""
+    costs = without.cost.total, beside.cost.total
+    if costs[1] > costs[0]:
+        return f"it costs {costs[1] / costs[0] - 1:.2%} more with them" if costs[0] else "it costs more with them"
+    services = None if beside.idle is None else beside.idle.beside
+    if services is not None and services.queued > services.queued_without:
         return "more services wait for the reserve with them"
-    if sum(one.rented for one in beside) > sum(one.rented_without for one in beside):
+    if services is not None and services.rented > services.rented_without:
         return "more services run on demand with them"
     for name in ("mean", "p95"):
-        tails = [sum(getattr(pair[at].service.tail, name) for pair in pairs) for at in (0, 1)]
+        tails = [getattr(one.service.tail, name) for one in (without, beside)]
         if tails[1] > tails[0] * (1 + TAIL_KEPT):  # never where there is no service: both are NaN
             return f"tails of services are {tails[1] / tails[0] - 1:.1%} longer with them ({name})"
     return ""

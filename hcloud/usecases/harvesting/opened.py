@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX
 
 _ROUNDING = 1.000001
+_BETWEEN = re.compile(r"[,=/\s]+")
+"""What stands between the parts of the name of a series of monitoring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +84,15 @@ def _by_server(read: MachineHistories, servers: Servers) -> tuple[list[ServerHis
     tenants = servers.tenants
     of_tenant = {name: np.flatnonzero(tenants.of == at) for at, name in enumerate(tenants.names)}
     findings, found = Findings(read.name), list[ServerHistory]()
-    known = servers.row.keys() | of_tenant.keys()
+    known, met = servers.row.keys() | of_tenant.keys(), dict[str, str]()
     for machine in read.machines:
-        row = servers.row.get(machine.name)
-        rows = of_tenant.get(machine.name, np.empty(0, np.intp)) if row is None else np.array([row])
+        name = _called(machine.name, known)
+        row = servers.row.get(name)
+        rows = of_tenant.get(name, np.empty(0, np.intp)) if row is None else np.array([row])
+        if name in met:
+            findings.add(machine.place, f"{machine.name!r} is {name!r}, as {met[name]!r} is", "one history of each")
+            continue
+        met[name] = machine.name
         if not len(rows):
             allowed = f"a server or a tenant of {servers.file}{did_you_mean(machine.name, known)}"
             findings.add(machine.place, f"{machine.name!r} has no servers", allowed)
@@ -97,7 +105,16 @@ def _by_server(read: MachineHistories, servers: Servers) -> tuple[list[ServerHis
         found.append(ServerHistory(tenant, machine.times, use, cores, len(rows)))
     if findings.problems:
         raise findings.error()
-    return _never_twice(read, found, tenants.names), tuple(_silent(tenants.names, found))
+    _never_twice(read.name, met, found, tenants.names)
+    return found, tuple(_silent(tenants.names, found))
+
+
+def _called(series: str, known: Collection[str]) -> str:
+    """What servers.csv calls a series: its own name, or the one part of it that is a name there, as monitoring names
+    series by all of their labels (``job=node,instance=web-1:9100``)."""
+    parts = [part for one in _BETWEEN.split(series) for part in (one, one.partition(":")[0])]
+    found = {part for part in parts if part in known}
+    return found.pop() if series not in known and len(found) == 1 else series
 
 
 def _note_above(findings: Findings, machine: MachineSeries, cores: float) -> None:
@@ -108,17 +125,15 @@ def _note_above(findings: Findings, machine: MachineSeries, cores: float) -> Non
         findings.add_alike(len(above) - 1)
 
 
-def _never_twice(read: MachineHistories, found: list[ServerHistory], tenants: Iterable[str]) -> list[ServerHistory]:
-    """The same; InputError for a tenant with a history of its own beside those of its servers."""
-    names = {machine.name for machine in read.machines}
+def _never_twice(file: str, names: Collection[str], found: list[ServerHistory], tenants: Iterable[str]) -> None:
+    """InputError for a tenant with a history of its own beside those of its servers."""
     counted = [history.tenant for history in found]
     for tenant in tenants:
         if tenant in names and counted.count(tenant) > 1:
             raise InputError(
-                f"{read.name}: has a history of the tenant {tenant!r} and others of its servers",
+                f"{file}: has a history of the tenant {tenant!r} and others of its servers",
                 hint="keep one of both: it would count twice",
             )
-    return found
 
 
 def _silent(tenants: Iterable[str], found: Iterable[ServerHistory]) -> Iterable[str]:

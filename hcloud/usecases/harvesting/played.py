@@ -25,7 +25,7 @@ from hcloud.harvest.tasks.dags import Dag, Vertex
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.planning.forecasting.dividing import can_split
 from hcloud.policy.codes import SCALE
-from hcloud.sim.harvesting.beside import SILENT, idle_beside
+from hcloud.sim.harvesting.beside import SILENT, STEP, idle_beside
 from hcloud.sim.harvesting.run import run_ticks
 from hcloud.sim.harvesting.setup import BESIDE, VCPU, Arrivals, IdlePool, build, kept_cores
 from hcloud.sim.harvesting.world import KILLED, LONGEST, USEFUL, WASTED, IdleWorld
@@ -50,10 +50,11 @@ if TYPE_CHECKING:
 
 class PlayLimits(NamedTuple):
     """Ours: the rounds that are played, and the server-ticks of each; where a trace is longer, servers are looked at
-    less often."""
+    less often. What services use changes every ``step`` seconds at most."""
 
     rounds: int = 6
     work: int = 60_000_000
+    step: int = STEP
 
 
 USUAL = PlayLimits()
@@ -118,7 +119,9 @@ def play(study: Study, without: RunOutcome, idle: AskIdle, limits: PlayLimits = 
     foresee(len(tasks) * min(limits.rounds, 2))
     for at in range(limits.rounds):
         seconds = max(outcome.seconds, float(jobs.ends[left.asks].max()) - begins + DAY)
-        servers = idle_beside(outcome, idle.types, _histories(jobs, outcome.tasks, idle), (begins, seconds))
+        servers = idle_beside(
+            outcome, idle.types, _histories(jobs, outcome.tasks, idle), (begins, seconds), limits.step
+        )
         asking = np.flatnonzero(left.asks)
         world = _played(servers, batch, asking, (begins, limits.work))
         before, left = left, _who_left(world, left, asking, (begins, until))

@@ -47,11 +47,18 @@ def compare_at_loads(
     return replace(found[0], strategies=tuple(named), checks=checks)
 
 
+Compares = Callable[[Study, Sequence[Strategy], CompareRequest, Callable[[float], None]], StrategyComparison]
+
+
 def compare_and_size(
-    study: Study, strategies: Sequence[Strategy], asked: CompareRequest, advance: Callable[[float], None]
+    study: Study,
+    strategies: Sequence[Strategy],
+    asked: CompareRequest,
+    advance: Callable[[float], None],
+    compares: Compares = compare_at_loads,
 ) -> StrategyComparison:
-    """The same with the least reserve for the share of jobs that is asked for, if one is; UsageError where that would
-    be of several loads."""
+    """The same (or what else ``compares``) with the least reserve for the share of jobs that is asked for, if one is;
+    UsageError where that would be of several loads."""
     check_share(asked.size_for, asked.loads)
-    comparison = compare_at_loads(study, strategies, asked, advance)
+    comparison = compares(study, strategies, asked, advance)
     return comparison if asked.size_for is None else with_sizes(study, strategies, comparison, asked.size_for)

@@ -104,6 +104,11 @@ def notes(found: TypedUse) -> Iterator[str]:
             f"{histories.days} days of history: no tenant can be periodic, which takes"
             f" {opened.policy.periodic_days} days."
         )
+    if opened.unsized:
+        yield (
+            f"The vCPUs of {counted(len(opened.unsized), 'machine')} are unknown, so that each counts as one: --servers"
+            " servers.csv, with the columns server, tenant and cores."
+        )
     if histories.left_out:
         told = [f"{t.name} ({t.missing:.0%} missing)" for t in histories.left_out]
         yield f"Left out, too many gaps: {_some(told)}."

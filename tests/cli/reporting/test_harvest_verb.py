@@ -74,6 +74,8 @@ def test_types_as_json_csv_and_markdown_say_the_same(pool: Path, capsys: Capture
 def test_machines_without_servers_are_tenants_of_their_own(pool: Path, capsys: Capture) -> None:
     assert run(["harvest", "types", "util.csv", "--json", *NOW]) == 0
     assert [t["tenant"] for t in json.loads(capsys.readouterr().out)["tenants"]] == ["a1", "a2", "b1"]
+    assert run(["harvest", "types", "util.csv"]) == 0
+    assert "The vCPUs of 3 machines are unknown, so that each counts as one" in capsys.readouterr().out
 
 
 def test_percent_is_said_with_the_command_that_reads_it(pool: Path, capsys: Capture) -> None:
@@ -121,6 +123,26 @@ def test_histories_of_no_servers_are_all_named(pool: Path, capsys: Capture) -> N
     assert code == 1
     assert "'a9' has no servers" in said
     assert "'wbe' has no servers (a server or a tenant of servers.csv; did you mean web?)" in said
+
+
+def test_series_of_monitoring_are_of_the_server_that_a_label_names(pool: Path, capsys: Capture) -> None:
+    """Prometheus names a series by all of its labels; one history of each server."""
+    day = [[MONDAY + at * STEP, str(u)] for at, u in enumerate(daily(8, mean=0.3))]
+    labels = [{"__name__": "cpu", "instance": f"{one}:9100"} for one in ("a1", "a2", "b1")]
+
+    def export(*more: dict[str, str]) -> None:
+        series = [{"metric": metric, "values": day} for metric in (*labels, *more)]
+        answer = {"status": "success", "data": {"resultType": "matrix", "result": series}}
+        Path("prometheus.json").write_text(json.dumps(answer), encoding="utf-8")
+
+    export()
+    assert run(["harvest", "types", "prometheus.json", "--servers", "servers.csv"]) == 0
+    assert "2 tenants on 3 servers over the last 8 days" in capsys.readouterr().out
+    export({"__name__": "cpu", "instance": "a1:9100", "core": "1"}, {"instance": "a1", "peer": "a2"})
+    code, said = refused(capsys, "types", "prometheus.json", "--servers", "servers.csv")
+    assert (code, said.count("\n  prometheus.json: result")) == (1, 2)
+    assert "is 'a1', as '__name__=cpu,instance=a1:9100' is (one history of each)" in said
+    assert "'instance=a1,peer=a2' has no servers" in said
 
 
 def test_servers_without_a_history_beside_others_of_their_tenant_are_said(pool: Path, capsys: Capture) -> None:

@@ -20,6 +20,7 @@ from hcloud.harvest.jobs import Thresholds
 from hcloud.harvest.kernels.choosing import choose
 from hcloud.harvest.tasks.dags import Dag, Vertex, in_order
 from hcloud.readers.harvest.policy import load_harvest
+from hcloud.sim.harvesting.dispatching import room_of
 from hcloud.sim.harvesting.run import hours
 from hcloud.sim.harvesting.setup import SYSTEMS, Arrivals, IdlePool, build
 from hcloud.sim.harvesting.ticks import go_through
@@ -117,6 +118,40 @@ def check_books(w: IdleWorld, pool: IdlePool) -> None:
     done = np.flatnonzero(work.ended >= 0)
     assert np.all(work.ended[done] - work.submit[done] >= work.dag_chain[work.dag[done]] - 1e-6)
     assert np.all(work.undone[[row for row in range(len(work.row_job)) if work.ended[work.row_job[row]] >= 0]] == 0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(worlds(), st.integers(0, 2), st.sampled_from((500, 1000, 2500)))
+def test_the_room_of_a_class_is_that_of_whole_containers_on_each_of_its_servers(
+    made: tuple[IdleWorld, IdlePool], length: int, size: int
+) -> None:
+    """Beside the reserve, those that run there, and the service: as it is now, but no less than on average for medium
+    jobs, and at its peak for long ones."""
+    w, pool = made
+    go_through(w, 0, 20)
+    column = 20 * TICK // STEP
+    for at, one in enumerate(types().classes):
+        room = 0
+        for server in np.flatnonzero(types().label[pool.tenant] == at).tolist():
+            cores, now = pool.cores[server], float(pool.use[pool.tenant[server], column])
+            level = max(now, (0.0, one.mean, one.peak)[length])
+            free = cores - math.ceil(cores / 3 - 1e-6) - math.ceil(level * cores - 1e-4) - vcpus(w, held(w, server))
+            room += max(int((free * 1000 + 1e-6) // size), 0)
+        assert w.rules.guards == 0 or room_of(w, at, length, column, (size, 0)) == room
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    use = (np.random.default_rng(2).random((3, 60)) ** 2).astype(np.float32)
+    pool = IdlePool(np.full(3, 12.0), np.zeros(3), np.argsort(types().label), types(), use, STEP)
+    kinds = [Dag("x", (Vertex("a", 9, 40.0, 1.0, 2.75),), last) for last in (10.0, 100.0)]
+    told = []
+    for seed in (3, 3, 4):
+        jobs = (kinds, Arrivals(np.arange(0.0, 120.0, 20.0), np.arange(6) % 2))
+        world = build(pool, SYSTEMS["history"], jobs, (POLICY, Thresholds(20.0, 200.0), seed))
+        go_through(world, 0, 120)
+        told.append((world.work.ended.tobytes(), world.ledger.tobytes(), world.stream.tobytes()))
+    assert told[0] == told[1]
+    assert told[0] != told[2]
 
 
 @settings(max_examples=200, deadline=None)

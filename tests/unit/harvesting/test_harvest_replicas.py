@@ -238,7 +238,8 @@ def lasting(found: ReplicaPool, times: list[float], servers: list[int], **more: 
 
 
 def test_losing_one_server_of_every_set_loses_no_block_and_all_are_mended() -> None:
-    found = pool()
+    """And no two copies of a block come into one group by that."""
+    found = replace(pool(), groups=("rack",))
     first = place_blocks(found, "history", 150, 1).sets[:, 0]
     servers = sorted(set(first.tolist()))
     year, placed = lasting(
@@ -246,7 +247,7 @@ def test_losing_one_server_of_every_set_loses_no_block_and_all_are_mended() -> N
     )
     assert (year.lost, year.stuck, year.reimaged) == (0, 0, len(servers) + 1)
     assert year.copied >= 150
-    for key in ("environment", "row", "column"):
+    for key in ("environment", "row", "column", "rack", "tenant"):
         whole = [row for row in placed.sets.tolist() if min(row) >= 0]
         assert len(whole) > 100
         assert {len(set(groups)) for groups in groups_of(found, whole, key)} == {3}

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from harvesting import MONDAY, daily, util_csv
 from showing import EXAMPLES, JOBS, NOW, said
 from verbs import command_of
 
@@ -83,6 +84,26 @@ def test_planning_a_file_loads_no_pandas() -> None:
 )
 def test_a_result_is_the_document_of_its_verb(result: Callable[[], Result], words: list[str]) -> None:
     assert result().to_json() == said([*words, "--now", NOW, "-o", "json"]).out
+
+
+@pytest.mark.slow
+def test_a_simulation_with_idle_hours_is_that_of_its_verb(made: PlanResult) -> None:
+    util_csv(Path("util.csv"), {"web": daily(8, mean=0.3)})
+    rows = [f"w{n},{MONDAY},43200,8,32,service,web" for n in range(2)]
+    rows += [f"b{n},{MONDAY + 3600 * n},1800,2,4,batch,load" for n in range(8)]
+    Path("idle.csv").write_text("\n".join(["id,submit,duration,cores,memory,kind,app", *rows]), encoding="utf-8")
+    found = hcloud.simulate("idle.csv", "HM", divisible="all", harvest="on,off", util="util.csv", now=NOW)
+    words = ["simulate", "idle.csv", "-s", "HM", "--divisible", "all", "--harvest", "on,off", "--util", "util.csv"]
+    assert found.to_json() == said([*words, "--now", NOW, "-o", "json"]).out
+    assert [row.partition(",")[2] for row in found.to_frame().name] in ([" idle hours", ""], [" idle hours unused", ""])
+    wrong: tuple[Callable[[], object], ...] = (
+        lambda: hcloud.simulate("idle.csv", "HM", harvest="on"),
+        lambda: hcloud.simulate(made, harvest="on", util="util.csv"),
+        lambda: hcloud.simulate(made, divisible="all"),
+    )
+    for call in wrong:
+        with pytest.raises(errors.UsageError):
+            call()
 
 
 @pytest.mark.slow
@@ -190,8 +211,6 @@ RENAMED = {
 }  # fmt: skip
 SHOWING = {"ctx", "output", "json_", "out", "picture", "journal", "frontier", "detailed_exitcode", "step", "help"}
 """What a screen, a file or an exit code is asked for with."""
-IDLE = {"harvest", "util", "servers", "divisible"}
-"""Idle hours in simulations: the command alone has them, as docs/notebook.md says."""
 
 
 @pytest.mark.parametrize(
@@ -211,7 +230,6 @@ def test_keywords_are_the_flags(function: Callable[..., object], verb: list[str]
     names = {**RENAMED, **renamed}
     flags = {names.get(option.name, option.name) for option in command_of(verb).params} - SHOWING
     running = {"state"} if verb == ["plan"] else set()  # of a cloud, which is not asked
-    running |= IDLE if verb == ["simulate"] else set()
     own = {"kind"} if verb[0] == "report" else {"seeds"} if verb == ["simulate"] else set()
     assert set(signature(function).parameters) - own == flags - running
 
