@@ -14,6 +14,7 @@ from operating import World, closed_after, job, setup_of
 from rich.console import Console
 
 from hcloud.control.operating.reached import rate_of, unreachable
+from hcloud.control.sessions.story import Story
 from hcloud.errors import UsageError
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -23,10 +24,12 @@ from hcloud.model.running.note import Sized
 from hcloud.model.workload import JobKind
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.journals.journal import read_journal
+from hcloud.usecases.deciding.explain_job import explain_job
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operating.engine import check_sizes
 from hcloud.usecases.live.operating.operate import fold_of
 from hcloud.usecases.live.operating.setup import strategy_with
+from hcloud.views.explanations.job import explain_story
 from hcloud.views.live.operating import Moment, operating_screen
 
 TARGET = ServiceTarget(TargetKind.COMMAND, "true", 100.0)
@@ -105,6 +108,11 @@ def test_more_when_load_rises_and_less_when_it_falls(tmp_path: Path) -> None:
     assert min(cores for _, cores in found) >= 700, "never less than it uses"
     decisions = [e for e in read_journal(world.path).lines if isinstance(e, Decision) and e.job == "web"]
     assert {d.action for d in decisions} == {DecisionAction.PLACE, DecisionAction.ENLARGE, DecisionAction.SHRINK}
+    story = explain_job(world.path, "web")
+    assert isinstance(story, Story)
+    (told,) = (line.clauses for line in explain_story(story).lines if line.about == "adjusted")
+    assert len(told) == len(decisions) - 1
+    assert all(" of server 0; it " in step and " of its target, " in step for step in told)
 
 
 @pytest.mark.slow
