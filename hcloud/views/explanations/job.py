@@ -177,7 +177,9 @@ def _said(turn: Turn) -> str:
 def _diverted(story: Story) -> str:
     """To which other queues a job that waited in several went, and how its wait ended."""
     down, ended = [], ""
-    for entry in story.afterwards if story.setup.rules.classes else ():
+    assert story.considered is not None
+    waited = story.setup.rules.classes and story.considered.decision.action is DecisionAction.QUEUE
+    for entry in story.afterwards if waited else ():
         if isinstance(entry, Decision) and entry.action is not DecisionAction.QUEUE:
             ended = f"{entry.at:,.1f} s: {entry.why.split(':')[0]}"
             break

@@ -82,6 +82,17 @@ def test_a_phase_of_one_job_sizes_no_other() -> None:
     assert (asked(outcome) == tasks.ask).all()
 
 
+def test_a_size_beyond_what_a_target_takes_is_no_error_of_its_row() -> None:
+    """Servers come in sizes: the first job gets half as much again as it needs and gives that back; the next one of the
+    application gets what it needs."""
+    setting = off(ground(TARGETED, 8, *UNDISTURBED), 0.0)
+    tasks = tasks_in(setting, of_applications([(0.0, 900.0, 6.0, 8.0, 0), (500.0, 600.0, 4.0, 8.0, 0)], [0, 0]))
+    need, reached = np.array([4000, tasks.need[1]]), np.array([1.5, 1.0])
+    outcome = run(setting, replace(tasks, need=need, reached=reached), journal=True)
+    assert outcome.world.tally.shrunk > 0
+    assert asked(outcome).tolist() == tasks.ask.tolist()
+
+
 @pytest.mark.parametrize("name", [TARGETED, "HM+target+adjust-to-target"])
 def test_written_back_measurements_never_raise_the_error_on_held_rows(name: str) -> None:
     """Each job that was not measured itself: by what is written of its application it is never further off."""
