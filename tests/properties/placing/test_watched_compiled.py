@@ -13,7 +13,7 @@ from simulating import changed, excerpt, tasks_in, world_of
 from test_measured_apart import apart
 from test_stragglers import pressed
 from test_watching import PHASED, ground, with_phases
-from test_written_back import off, stream_of_jobs
+from test_written_back import off, stream_of_jobs, taught
 
 from hcloud.sim.kernels.compiled import CLASSED, SIMULATE, compiled, made, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
@@ -43,7 +43,7 @@ def on_empty_servers() -> Ground:
 
 
 def written_back(name: str) -> Ground:
-    setting = off(ground(name, 8, "cloud.phases.share=0.3"), 0.4)
+    setting = off(taught(name, 8, "cloud.phases.share=0.3"), 0.4)
     return setting, tasks_in(setting, stream_of_jobs(1))
 
 
@@ -62,9 +62,18 @@ def lagging(way: str) -> Ground:
 
 
 def queued(name: str, **keys: str | float) -> Ground:
-    setting, tasks = mixed(name, 4)
+    setting, tasks = mixed(name, 4, count=120)
     keys = {"classes": 3, "least_jobs": 20, "refit_jobs": 8, "promise": 0.8, **keys}
     return replace(setting, strategy=changed(setting.strategy, "queueing", **keys)), tasks
+
+
+def fitted(name: str) -> Ground:
+    """Jobs that come one after the other, so that distributions (here gamma and Weibull) are fitted to how long they
+    keep a server."""
+    setting, tasks = queued(name, classes=2)
+    comes = np.arange(len(tasks), dtype=np.float64) * 4
+    work = np.random.default_rng(1).gamma(3.0, 60.0, len(tasks))
+    return setting, replace(tasks, submit=comes, decide=comes + 0.07, work=work)
 
 
 WAYS: dict[str, tuple[str, Callable[[], Ground]]] = {
@@ -80,6 +89,7 @@ WAYS: dict[str, tuple[str, Callable[[], Ground]]] = {
     "autoscaled, rented": ("dropped", lambda: services("OdM+autoscale", 0)),
     **{f"lagging, {way}": ("overtook", partial(lagging, way)) for way in ("reclassified", "hadoop", "late")},
     "queues": ("moved", lambda: queued("SR+least-loaded+multi-class")),
+    "queues, fitted": ("moved", lambda: fitted("SR+least-loaded+multi-class")),
     "queues, printed": ("moved", lambda: queued("SR+paragon+multi-class", objective="printed", edges="equal")),
     "queues, shortest first": ("moved", lambda: queued("SR+least-loaded+multi-class", order="shortest-first")),
 }
