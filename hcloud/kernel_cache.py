@@ -24,6 +24,8 @@ from typing import Any
 _KEPT_SECONDS = 30 * 86_400
 """Ours: kernels that other versions compiled are kept for a month after they were last used."""
 _COMPILERS = ("numba", "llvmlite", "numpy")
+_PASSING = "tables by an address of their own"
+"""How kernels take their arguments: those compiled otherwise are others."""
 SOURCE = "kernels.py"
 """Named as every kernel's file: numba's cache would miss kernels that were installed elsewhere or at another time."""
 
@@ -34,7 +36,7 @@ def digest(functions: Iterable[FunctionType]) -> str:
     Two releases whose kernels differ in nothing but words have the same digest.
     """
     made = hashlib.sha256(" ".join(map(version, _COMPILERS)).encode())
-    made.update(f"{platform.python_version()} {_processor()}".encode())
+    made.update(f"{platform.python_version()} {_processor()} {_PASSING}".encode())
     for function in functions:
         made.update("\n".join(_facts(function)).encode())
     return made.hexdigest()[:16]

@@ -24,6 +24,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NopythonRewrites
 
 from hcloud.kernel_cache import KernelSet, cached_in
+from hcloud.kernel_tables import mark_addresses
 
 LEAN: Any = {"_nrt": False, "no_cfunc_wrapper": True}
 """Kernels allocate nothing, so they do without numba's reference counts, which would take most of the time."""
@@ -42,7 +43,16 @@ class _NoEnvironment:
         """Nothing to fill in: whoever loads an entry does it."""
 
 
-class _Part(JITCodeLibrary):
+class _Marked(JITCodeLibrary):
+    """A kernel that may take tables by address."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        mark_addresses(ir_module)
+        add: Any = super().add_ir_module
+        add(ir_module)
+
+
+class _Part(_Marked):
     """A kernel that others call: translated, and left as it is until an entry takes it in."""
 
     @property
@@ -59,7 +69,7 @@ class _Part(JITCodeLibrary):
         return 0
 
 
-class _Whole(JITCodeLibrary):
+class _Whole(_Marked):
     """An entry: takes in all that it calls, directly or not, and is optimised once."""
 
     def _optimize_functions(self, ll_module: Any) -> None:

@@ -27,8 +27,12 @@ def plain() -> dict[str, Any]:
 @cache
 def compiled() -> dict[str, Any]:
     """Every kernel by what it does; those that plain Python calls are compiled at their first call, and kept."""
+    from hcloud.harvest.kernels.lasting import Year
+    from hcloud.harvest.kernels.pool import BlockPool
     from hcloud.kernel_compiler import entries
+    from hcloud.kernel_tables import pass_by_address
 
+    pass_by_address(BlockPool, Year)
     return _by_name(entries(SET, ENTRIES, INLINE))
 
 

@@ -33,5 +33,8 @@ def go_through(work: int) -> Any:
 def compiled() -> dict[str, Any]:
     """Every kernel; the loop is compiled at its first call, and kept with all that it calls."""
     from hcloud.kernel_compiler import entries
+    from hcloud.kernel_tables import pass_by_address
+    from hcloud.sim.harvesting.world import DagWork, Hosts, IdleRules, IdleWorld
 
+    pass_by_address(IdleWorld, Hosts, DagWork, IdleRules)
     return entries(SET, frozenset((ENTRY.rpartition(".")[2],)), INLINE)

@@ -241,6 +241,7 @@ def _loaded(group: str) -> dict[str, Any]:
     """
     from numba import njit
 
+    pass_tables()
     options: Any = {"_nrt": False}
     kept = _OF_GROUP[group] if _mark(group).exists() else ()
 
@@ -250,6 +251,16 @@ def _loaded(group: str) -> dict[str, Any]:
             return njit(cache=name in kept, forceinline=inline, **options)(gated(group, name, twin))
 
     return SET.compiled(compile_one)
+
+
+def pass_tables() -> None:
+    """Let compiled kernels take the tables of the controller, of a world and of a batch by one address each."""
+    from hcloud.control.batch import Batch
+    from hcloud.control.state import Control
+    from hcloud.kernel_tables import pass_by_address
+    from hcloud.sim.kernels.world import SimulatedWorld
+
+    pass_by_address(Control, SimulatedWorld, Batch)
 
 
 def entries_of(group: str) -> tuple[str, ...]:

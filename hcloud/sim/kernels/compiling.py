@@ -20,12 +20,13 @@ import numpy as np
 from hcloud.kernel_cache import cached_in
 from hcloud.kernel_compiler import part, translating, whole
 from hcloud.policy.records import Ints, Reals, Table, table
-from hcloud.sim.kernels.compiled import OUT_OF_LINE, SET, entries_of, folder_of, gated
+from hcloud.sim.kernels.compiled import OUT_OF_LINE, SET, entries_of, folder_of, gated, pass_tables
 
 
 def compile_groups(marks: Sequence[Path]) -> None:
     """Compile the entries of groups that stand in one folder, each named as its mark, and let numba keep them there;
     leave each mark when its group is done. What several groups call is translated once."""
+    pass_tables()
     groups = [mark.stem for mark in marks]
     folder, names, wholes = folder_of(groups[0]), {n for g in groups for n in entries_of(g)}, {}
 

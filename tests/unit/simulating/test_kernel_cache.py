@@ -156,6 +156,18 @@ def test_an_entry_is_compiled_whole_or_else_in_the_usual_way(
 
 
 @pytest.mark.slow
+def test_a_world_is_one_argument() -> None:
+    """Seven numbers for each of fifty tables, at each of four hundred calls, are most of what is to be compiled."""
+    from hcloud.kernel_tables import AddressOfTables
+    from hcloud.sim.kernels.compiling import arguments
+
+    compiled.pass_tables()
+    world, _ = arguments(plain()[compiled.SIMULATE])
+    assert isinstance(world, AddressOfTables)
+    assert isinstance(world.members[0], AddressOfTables)  # the controller's own tables
+
+
+@pytest.mark.slow
 def test_kernels_are_compiled_in_a_folder_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever asks may stand in a folder that is gone before the compiler is done, and numba asks where it stands."""
     begun: list[dict[str, object]] = []
