@@ -3,7 +3,7 @@
 ``python -m benchmarks.b26_watching`` prints a line each, after one on the machine and the date. Every run is a process
 of its own, with all that a user waits for but for compiling: processor seconds, and the memory that it held at most.
 The last lines say
-whether compiled kernels and plain Python write the same bytes there: no test compiles those of watched runs.
+whether compiled kernels and plain Python write the same bytes of runs as long as these; tests compare short ones.
 What sizing a target takes is measured in ``benchmarks.b22_size``, admission by classes in ``benchmarks.b25_queues``.
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hcloud.control.servers.pools import rank_server, take_out
 from hcloud.control.state import (
     FOLLOWED,
     FULL_SPEED,
@@ -111,3 +112,15 @@ def new_control(
     if rules.classes:
         even_edges(made.book[0].edges, rules.classes)
     return made
+
+
+def rank_by_type(c: Control) -> None:
+    """Rank the servers of a reserve that was just opened: empty ones tolerate alike, so those of larger types come
+    first, in whatever order the types were listed."""
+    numbers = range(int(c.desk.own) if c.rules.classes else 0)
+    ranked = sorted(numbers, key=lambda number: -int(c.servers[number].kind))
+    if ranked == list(numbers):
+        return
+    for change in (take_out, rank_server):
+        for number in ranked:
+            change(c, number)

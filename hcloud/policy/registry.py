@@ -77,5 +77,7 @@ def compose(strategy: Strategy, large: int, qualities: Sequence[int] = ()) -> Ru
     numbers: dict[str, float] = {"large": large}
     for part in strategy.mechanisms:
         numbers |= rule_of(strategy, part.name).numbers(known)
+    if not getattr(rule_of(strategy, "monitoring"), "sizes_next", False):
+        numbers.pop("by_rows", None)  # what a job was measured to need is its own alone
     kinds = get_type_hints(Rules)
     return Rules(**{name: kinds[name](value) for name, value in numbers.items()})

@@ -66,6 +66,7 @@ class AdjustToTarget(Reclassify, of="monitoring", name="adjust-to-target", monit
     shrink: bool = switch("shrink")
     written_back: bool = switch("learn")
     written_back_from: float = number("share off what is known", 0, 10, "learn_from")
+    sizes_next: bool = switch(default=False)
     servers: int = count("servers of a service", 1, 100, "most_servers", default=1)
 
 

@@ -39,6 +39,8 @@ from hcloud.policy.facts import Setup
 
 LAST_DECISIONS = 12
 """Decisions that a screen shows."""
+_BELOW = "below-qos"
+"""The reason of a move for the sake of the job itself."""
 
 
 class Fold:
@@ -147,7 +149,9 @@ class Fold:
         job = self.jobs.get(name)
         if job is None:
             return
-        job.decision, job.best, job.vain = decision, None, 0
+        if decision.action is DecisionAction.MOVE and decision.reason == _BELOW:
+            job.fled = job.best
+        job.decision, job.best, job.vain, job.stuck = decision, None, 0, 0
         if decision.action is DecisionAction.QUEUE:
             self._leave_machine(job)
             self.queue[name] = None

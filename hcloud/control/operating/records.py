@@ -20,6 +20,8 @@ ADDRESS = "operate"
 JOB_STATES = ("queued", "placed", "running")
 WORK = f"{ADDRESS}-"
 """How the addresses of its machines begin in their clouds."""
+_SAME = 0.95
+"""Ours: a latency that is not below so much of what it was is no better."""
 RESULTS = ("completed", "failed", "lost", "cancelled", "refused")
 """How a job ended; ``lost``: with its machine."""
 
@@ -77,7 +79,9 @@ class JobRecord:
     how it ended: completed, failed, cancelled, lost, refused. ``kept_looks`` is the sum of the shares of its target
     that a service kept at so many ``looks``, the last of which found it at ``p99`` milliseconds; ``sized`` thousandths
     of a vCPU are what it was given since it began (None: nothing else than it asks for). Since the last decision about
-    it, it was below its target in ``vain`` so often, and at ``best`` at so many milliseconds."""
+    it, it was below its target in ``vain`` so often, and at ``best`` at so many milliseconds. If it moved and has
+    missed its target ever since, it was at ``fled`` before (None: it has not), and so many looks in a row found it no
+    better (``stuck``)."""
 
     order: JobOrder
     came: float
@@ -99,6 +103,8 @@ class JobRecord:
     sized: int | None = None
     best: float | None = None
     vain: int = 0
+    fled: float | None = None
+    stuck: int = 0
 
     def saw(self, p99: float) -> None:
         """Its latency was measured."""
@@ -107,7 +113,9 @@ class JobRecord:
         self.looks, self.p99 = self.looks + 1, p99
         self.kept_looks += self.order.target.kept_at(p99)
         self.best = p99 if self.best is None else min(self.best, p99)
-        self.vain = 0 if p99 <= self.order.target.milliseconds else self.vain
+        if p99 <= self.order.target.milliseconds:
+            self.vain, self.fled = 0, None
+        self.stuck = self.stuck + 1 if self.fled is not None and p99 >= _SAME * self.fled else 0
 
     @property
     def cores(self) -> int:

@@ -73,8 +73,7 @@ class ControlSession:
         self._due: list[Decision] = []
         self._held = HeldJobs()
         self._teller = Teller(self.tables, kernels)
-        for kind, servers in setup.lots:
-            self._teller.tell(handle.OPEN_POOL, kind, math.nan, (servers, 0))
+        self._teller.open_reserve(setup.lots)
         self._handlers: dict[type, Callable[[Any], list[Decision]]] = {
             Arrival: self._arrival,
             Completion: self._completion,

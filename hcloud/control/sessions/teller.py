@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from hcloud.control.handle import OPEN_POOL
+from hcloud.control.opening import rank_by_type
 from hcloud.control.tables import ControlTables
 from hcloud.policy.placing.placement import RESOURCES
 
@@ -34,6 +37,12 @@ class Teller:
         self._handle(self._tables.handed, what, (who, *also), (figure, at), self.nature)
         if not self._is_direct:
             self._go_direct()
+
+    def open_reserve(self, lots: Iterable[tuple[int, int]]) -> None:
+        """Open so many servers of each type."""
+        for kind, servers in lots:
+            self.tell(OPEN_POOL, kind, math.nan, (servers, 0))
+        rank_by_type(self._tables.control)
 
     def _go_direct(self) -> None:
         """After the first call leave out the look at the types of a compiled kernel's arguments, which never change:

@@ -15,6 +15,9 @@ MOST_TENANTS = 16
 _NEARLY = 0.1
 """Ours: the last tenth of a window, in which a job comes first where the shortest otherwise do."""
 
+AT_ONCE = -1e18
+"""The slack of a copy of a job, which waits for no pool: whoever wants it looked for a server that has room."""
+
 
 def join(c: Control, number: int, line: int, now: float) -> None:
     """A job joins the queue of a class (or, as the last, of those whose window is over), at the end or where the order
@@ -33,7 +36,7 @@ def begin_wait(c: Control, job: Job, now: float) -> None:
 
 def never_waits(c: Control, job: Job) -> bool:
     """Whether a job's window is over when it begins."""
-    return bool(c.rules.windowed and job.until <= job.asked)
+    return bool(job.slack <= AT_ONCE or (c.rules.windowed and job.until <= job.asked))
 
 
 def join_own(c: Control, number: int) -> int:

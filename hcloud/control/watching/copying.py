@@ -6,11 +6,13 @@ from hcloud.control.controller import decide_on
 from hcloud.control.pieces import is_piece
 from hcloud.control.replicas import bar_servers, link
 from hcloud.control.state import BARRED, Control
+from hcloud.control.waits.lines import AT_ONCE
 
 
 def arrive_as_copy(c: Control, number: int, of: int, now: float) -> None:
-    """A copy of a running job came: it is placed as any job, but not on that one's servers. That of a service is one
-    server more of it."""
+    """A copy of a running job came: it is placed as any job, at once and not on that one's servers. That of a service
+    is one server more of it."""
+    c.jobs[number].slack = AT_ONCE
     bar_servers(c, of, BARRED)
     decide_on(c, number, now)
     bar_servers(c, of, -BARRED)

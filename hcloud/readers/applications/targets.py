@@ -10,7 +10,7 @@ from pathlib import Path
 from hcloud.errors import UsageError
 from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.readers.stated import Stated, read_document
-from hcloud.units import parse_amount, parse_duration, parse_milliseconds
+from hcloud.units import counted, parse_amount, parse_duration, parse_milliseconds
 
 SIZES = ("cores", "vcpus", "memory_gib")
 """Keys that state a size, which a target replaces."""
@@ -59,10 +59,15 @@ def read_target(stated: Stated, head: Mapping[str, object], at: datetime) -> Job
     return _TargetsRead(stated, at).target(head["target"])
 
 
-def read_targets(cells: Sequence[str], name: str) -> tuple[TargetedSize, ...]:
+def read_targets(cells: Sequence[str], name: str, beside: Mapping[str, int]) -> tuple[TargetedSize, ...]:
     """The targets of a workload's cells (``qps=100k tail_ms=10``, ``deadline=2h work=500``, ``rate=0.95``, ``none``);
-    a deadline counts from the submission. InputError with everything that is wrong with them."""
+    a deadline counts from the submission. InputError with everything that is wrong with them, and with the columns that
+    so many rows state ``beside`` their target."""
     stated = Stated(name)
+    for column, rows in beside.items():
+        if rows:
+            both = f"{counted(rows, 'row')} with both target and {column}"
+            stated.note("column target", both, "which of them counts? leave the other cell empty")
     found = []
     for cell in cells:
         words = [word.partition("=") for word in cell.split()]
@@ -159,11 +164,9 @@ class _TargetsRead:
             dated = self.at is not None and text[:4].isdigit() and "-" in text
             seconds = self._until_date(text, self.at) if dated and self.at else parse_duration(text)
         except ValueError:
-            self.stated.note(
-                "target.deadline",
-                repr(text)[:60],
-                "a time with its unit or a date, for example 90s, 2h, 7d or 2026-12-01T06:00Z",
-            )
+            dates = "a time with its unit or a date, for example 90s, 2h, 7d or 2026-12-01T06:00Z"
+            since = "the time from the submission on, for example 90s, 2h or 7d"
+            self.stated.note("target.deadline", repr(text)[:60], dates if self.at is not None else since)
             return 1.0
         if seconds > 0:
             return seconds

@@ -51,7 +51,7 @@ def write_back(w: SimulatedWorld, number: int, sized: int, now: float) -> None:
     if place < 0 or c.servers[place].paid != OWN:
         return
     speed = c.speeds[job.platform, c.servers[place].kind] / FULL_SPEED
-    found = mine.sized * speed * (1.0 + c.rules.on_top) / watch.told
+    found = mine.sized * speed * (1.0 + c.rules.on_top) / watch.fit
     row = w.written[watch.known]
     row[1] += 1.0
     row[0] += (found - row[0]) / row[1]

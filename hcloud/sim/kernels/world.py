@@ -160,7 +160,8 @@ class TaskWatch(Sighting):
     that of its piece, negative) for a second run, and was ``copied`` (2) or suspected (1) before. A service has the
     rows of its other servers from that of its ``twin`` on; each does its ``part`` of the rate. Its application is one
     of those of which rows are ``known`` (0: none, it is on its own), by which it takes what it was ``told`` to, in
-    thousandths of a vCPU; and it scales ``out`` by that row of :class:`SimulatedWorld`. It is measured on an empty
+    thousandths of a vCPU, where a size of just what it needs would be ``fit``; and it scales ``out`` by that row of
+    :class:`SimulatedWorld`. It is measured on an empty
     server with that serial number (``alone``, plus one, 0: it is not)."""
 
     next: int
@@ -181,6 +182,7 @@ class TaskWatch(Sighting):
     part: float
     known: int
     told: int
+    fit: float
     out: int
     alone: int
 

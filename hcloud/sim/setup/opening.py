@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hcloud.control.controller import open_pool
+from hcloud.control.opening import rank_by_type
 from hcloud.sim.kernels.agents import first_crash
 from hcloud.sim.kernels.obeying import expect_loss, open_host
 from hcloud.sim.kernels.objects import as_objects, write_back
@@ -28,6 +29,7 @@ def open_reserve(made: SimulatedWorld, lots: Iterable[tuple[int, int]]) -> None:
     here = part if part is made else as_objects(part)._replace(behaviours=made.behaviours)
     for kind, count in lots:
         open_pool(here.control, kind, count)
+    rank_by_type(here.control)
     for agent in range(here.control.rules.agents):
         first_crash(here, agent, 0.0)
     for place in range(servers):

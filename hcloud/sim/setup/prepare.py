@@ -45,7 +45,8 @@ class Tasks:
     ``spare`` which are best effort (None: none); ``urgent`` ones go before others that wait (None: none). ``app`` is
     the application of each, one more than its code (0: none), and ``out`` the row by which it scales out, each with the
     share that so many more servers do of their sum (``together``; None: all of it). ``bound`` is whether each goes
-    where the run says that it is compared with (None: none does).
+    where the run says that it is compared with (None: none does). ``reached`` is how much of its target each reaches by
+    the rows of its application (None: just it): no server of a type gives just what a target takes.
     """
 
     submit: Reals
@@ -73,6 +74,7 @@ class Tasks:
     out: Ints | None = None
     together: Reals | None = None
     bound: Bytes | None = None
+    reached: Reals | None = None
 
     @property
     def tolerates(self) -> Bytes:
@@ -138,6 +140,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         spare=spare_jobs(jobs)[chosen] if jobs.target is not None else None,
         urgent=None if jobs.urgent is None else jobs.urgent[chosen].astype(np.int64),
         app=jobs.app[chosen].astype(np.int64) + 1,
+        reached=None if jobs.target is None else reached_of(jobs)[chosen],
     )  # fmt: skip
     made = _scaling_out(made, jobs)
     drawn_ones = drawn_phases(len(made), made.pieces, model, seed)

@@ -19,7 +19,7 @@ from hcloud.sim.setup.vectors import MOST, classification_errors
 
 _BY_TASK = (
     *("submit", "decide", "work", "service", "need", "ask", "memory", "vector", "truth", "coin", "job"),
-    *("platform", "expected", "slack", "pieces", "spare", "urgent", "app", "out", "bound"),
+    *("platform", "expected", "slack", "pieces", "spare", "urgent", "app", "out", "bound", "reached"),
 )
 """What of tasks has a row for each."""
 
@@ -73,6 +73,7 @@ def watch_table(tasks: Tasks, copied: Ints, *, watched: bool) -> Table[TaskWatch
     column(made, "looked")[:] = -np.inf
     if len(made):
         column(made, "told")[:] = tasks.ask
+        column(made, "fit")[:] = tasks.ask if tasks.reached is None else tasks.ask / tasks.reached
         column(made, "known")[:] = 0 if tasks.app is None else tasks.app
         column(made, "out")[:] = 0 if tasks.out is None else tasks.out
     return made

@@ -15,5 +15,6 @@ def check_classes(strategy: Strategy, servers: int) -> None:
     if isinstance(rule, MultiClass) and rule.classes > servers:
         raise UsageError(
             f"queueing.classes: {rule.classes} are more than the {counted(servers, 'server')} of the reserve",
-            hint="each class has a pool of servers of its own: take fewer classes, or reserve more",
+            hint="each class has a pool of servers of its own: reserve more (--pool), or state fewer classes in a file"
+            " of your own (a copy of policies/admissions/multi-class.yaml, --admission ./mine.yaml)",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,8 @@ def explain_story(story: Story) -> Explanation:
         ExplanationLine("search", tuple(_looked_at(story)), weight=2),
         ExplanationLine("rejected", tuple(map(_missed, considered.refused)), weight=1),
         ExplanationLine("unless", tuple(map(_said, story.turns)), weight=2),
-        ExplanationLine("adjusted", tuple(_adjusted(story)), weight=2),
+        ExplanationLine("then", listed(iter((_diverted(story),))), weight=3),
+        ExplanationLine("adjusted", tuple(_adjusted(story)), weight=3),
         ExplanationLine("waits", (story.waits,) if story.waits else (), weight=3),
         ExplanationLine("later", listed(_later(story)), weight=0),
     )
@@ -170,6 +172,22 @@ def _said(turn: Turn) -> str:
         side = "above" if turn.at > turn.now else "at most"
         return f"{turn.what} {side} {turn.at:,.1f} s instead of {turn.now:,.1f} s: {turn.then}"
     return f"{turn.what} below {turn.at:.4f} instead of {turn.now:.4f}: {turn.then}"
+
+
+def _diverted(story: Story) -> str:
+    """To which other queues a job that waited in several went, and how its wait ended."""
+    down, ended = [], ""
+    assert story.considered is not None
+    waited = story.setup.rules.classes and story.considered.decision.action is DecisionAction.QUEUE
+    for entry in story.afterwards if waited else ():
+        if isinstance(entry, Decision) and entry.action is not DecisionAction.QUEUE:
+            ended = f"{entry.at:,.1f} s: {entry.why.split(':')[0]}"
+            break
+        if isinstance(entry, Decision) and entry.reason == "diverted-down":
+            found = re.search(r"class (\d+) of", entry.why)
+            down.append(f"{found[1] if found else '?'} at {entry.at:,.1f} s")
+    moved = f"down to class {', '.join(down)}, likelier to be free" if down else ""
+    return ". ".join(filter(None, (moved, ended)))
 
 
 def _adjusted(story: Story) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -248,6 +249,22 @@ def test_every_job_of_a_journal_is_explained_in_under_ten_lines(strategy: str, t
     assert run(["explain", str(journal), "--job", "none"]) == 64, "a journal of a run, not of live work"
     if strategy == "SR":
         assert any("waited" in text and "unless" in text and "reserved server" in text for text in told)
+
+
+def test_of_a_job_in_several_queues_every_turn_is_told(tmp_path: Path, say: Say) -> None:
+    """Class and window, where it was diverted, how the wait ended, and each adjustment, in as few lines as ever."""
+    jobs, journal = tmp_path / "jobs.csv", tmp_path / "run.journal"
+    rows = [f"{i * 5},{300 + 97 * (i % 9)},{(2, 4, 8)[i % 3]},4,{('batch', 'service')[i % 2]}\n" for i in range(40)]
+    jobs.write_text("submit,duration,cores,memory,kind\n" + "".join(rows), encoding="utf-8")
+    words = ["--admission", "multi-class", "--watching", "adjust-to-target", "--pool", "10", "--journal", str(journal)]
+    assert run(["simulate", str(jobs), "-s", "SR+requested+paragon", *words, *NOW, "-q"]) == 0
+    entries = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    reasons = {(e["job"], e["reason"]) for e in entries if "decision" in e}
+    job = min(j for j, reason in reasons if reason == "below-qos" and (j, "diverted-down") in reasons)
+    told = " ".join(" ".join(say(journal, "--job", job)).split())
+    assert re.search(r"it is of class \d+ of 10; .* so it waits until [\d,.]+ s, for .* at most", told)
+    assert re.search(r"then down to class \d at [\d,.]+ s.* likelier to be free\. [\d,.]+ s: ", told)
+    assert re.search(r"adjusted [\d,.]+ s: (more|less) of server .* of its target, (below 95|above 115) %;", told)
 
 
 @pytest.mark.parametrize("words", [("-o", "md"), ("--json",)])

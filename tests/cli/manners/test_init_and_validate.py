@@ -170,6 +170,14 @@ def test_a_sound_configuration(home: Path, capsys: pytest.CaptureFixture[str]) -
     assert json.loads(capsys.readouterr().out) == document
 
 
+def test_a_backlog_that_must_grow_is_told_before_the_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for scenario, grows in (("local-40-oversubscribed", True), ("local-40-medium", False)):
+        config(home, f"workload: {{scenario: {scenario}}}\noperation: {{strategy: SR+paragon+multi-class}}\n")
+        assert run(["validate", *NOW]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert ("times the reserve's 178 vCPUs while they come, so the backlog must grow" in shown) == grows
+
+
 def test_what_init_writes_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init"]) == 0
     assert run(["validate"]) == 0

@@ -23,7 +23,9 @@ from hcloud.policy.waiting.classes import LEVELS, class_of, find_edges, leaving_
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
 from hcloud.sim.run import run
+from hcloud.usecases.studies.clusters import open_cluster
 from hcloud.usecases.studies.journal import JournalReader, journal_entries, setup_of_run
+from hcloud.usecases.studies.simulation import Study, setting_for, tasks_for
 
 SERVERS = 4
 
@@ -177,6 +179,26 @@ def test_who_cannot_get_a_server_in_time_leaves_at_once_and_who_surely_does_stay
         assert leaving_time(surely, never, terms, printed) == pytest.approx(50 / 64)
         assert leaving_time(late, never, terms, printed) == pytest.approx(60 * 50 / 64)
     assert leaving_time(late, surely, terms, False) == pytest.approx(60 * 50 / 64)
+
+
+@pytest.mark.parametrize("edges", ["quantile", "equal"])
+def test_classes_and_pools_do_not_depend_on_the_order_of_jobs_and_servers(edges: str) -> None:
+    """Each job of a study has the same class, pool and times with the rows of its trace and the types of its cluster in
+    another order; a session repeats that run from its journal."""
+    ground = open_cluster("local-40-oversubscribed", "paper", 42, None)
+    strategy = changed(load_strategy("SR+paragon+multi-class"), "queueing", edges=edges, classes=4, least_jobs=20)
+    count, types, chance, told = 80, len(ground.beside), np.random.default_rng(3), []
+    for rows, lots in ((np.arange(count), range(types)), (chance.permutation(count), chance.permutation(types))):
+        jobs, beside = ground.found.jobs.at(rows), tuple(ground.beside[i] for i in lots)
+        found = replace(ground.found, platform_row=ground.found.platform_row[rows])
+        study = Study(jobs, ground.cloud, ground.shop, True, 42, beside=beside, cluster=found)
+        outcome = run(setting_for(study, strategy, 1), tasks_for(study, strategy), journal=True)
+        entries = [e for e in JournalReader(outcome, setup_of_run(outcome)).entries() if isinstance(e, Decision)]
+        told.append({(e.at, rows[int(e.job or 0)], e.action, e.reason, told_class(e)) for e in entries})
+    assert {row for _, row, *_ in told[0]} == set(range(count))
+    assert {reason for *_, reason, _ in told[0]} >= {"own-pool", "diverted-up", "waits-in-class"}
+    assert told[0] == told[1]
+    assert list(journal_entries(outcome, setup_of_run(outcome)))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulating import excerpt, tasks_in
+from simulating import changed, excerpt, tasks_in
 from test_watching import alone, decisions, ground, taken, with_phases
 
 from hcloud.control.sessions.session import ControlSession
@@ -143,3 +143,16 @@ def test_servers_of_an_application_that_scales_out_badly_do_less_than_their_sum(
     assert held[0] == pytest.approx((16 * 8000 + 0.05 * 20 * 4000 + 4 * 4000) / 3600, rel=0.05)
     assert held[1] > held[0] + 8 * 4000 / 3600
     assert tails[1] < 1.1
+
+
+@pytest.mark.parametrize("window", ["promise", "none"])
+def test_a_server_beside_is_there_at_once_where_jobs_wait_in_classes(window: str) -> None:
+    """A server that would have to wait for its pool was decided on again every ten seconds."""
+    setting = ground("SR+paragon+multi-class+adjust-to-target", 12, classes=4)
+    setting = replace(setting, strategy=changed(setting.strategy, "queueing", window=window, least_jobs=20))
+    tasks = tasks_in(setting, excerpt(60))
+    tasks = replace(tasks, service=np.where(np.arange(len(tasks)) % 2, tasks.service, 1).astype(tasks.service.dtype))
+    tasks = with_phases(tasks, *((at, 0.2, 2.0 + at % 7, 1.2) for at in range(len(tasks))))
+    told = decisions(run(setting, tasks, journal=True))
+    added = sum(d.action is DecisionAction.ADD for d in told)
+    assert sum(d.action is DecisionAction.PLACE and "+" in (d.job or "") for d in told) == added > 3

@@ -32,6 +32,11 @@ def of_applications(rows: list[tuple[float, float, float, float, int]], apps: li
     return replace(jobs_of(rows), app=np.array(apps, np.int32), apps=tuple(f"app-{n}" for n in range(max(apps) + 1)))
 
 
+def taught(name: str, pool: int, *changes: str) -> Setting:
+    """A strategy whose jobs are sized by what others of their application were measured to need."""
+    return ground(name, pool, *changes, sizes_next=True)
+
+
 def off(setting: Setting, error: float) -> Setting:
     """The same with rows that err so much."""
     return replace(setting, strategy=changed(setting.strategy, "sizing", row_error=error))
@@ -50,7 +55,7 @@ def errors(outcome: RunOutcome) -> Reals:
 
 
 def without(setting: Setting) -> Setting:
-    return replace(setting, strategy=changed(setting.strategy, "monitoring", written_back=False))
+    return replace(setting, strategy=changed(setting.strategy, "monitoring", sizes_next=False))
 
 
 def stream_of_jobs(seed: int, count: int = 120) -> Jobs:
@@ -63,7 +68,7 @@ def stream_of_jobs(seed: int, count: int = 120) -> Jobs:
 
 def test_the_second_job_of_an_application_gets_what_the_first_was_measured_to_need() -> None:
     rows = [(at, 900.0, 4.0, 8.0, kind) for kind in (0, 1) for at in (0.0, 500.0)]
-    setting = off(ground(TARGETED, 8, *UNDISTURBED), 0.6)
+    setting = off(taught(TARGETED, 8, *UNDISTURBED), 0.6)
     tasks = tasks_in(setting, of_applications(rows, [0, 0, 1, 1]))
     outcome = run(setting, tasks, journal=True)
     assert errors(outcome)[tasks.submit == 500.0] == pytest.approx(0.0, abs=0.001)
@@ -75,18 +80,29 @@ def test_the_second_job_of_an_application_gets_what_the_first_was_measured_to_ne
 
 
 def test_a_phase_of_one_job_sizes_no_other() -> None:
-    setting = off(ground(TARGETED, 8, *UNDISTURBED), 0.0)
+    setting = off(taught(TARGETED, 8, *UNDISTURBED), 0.0)
     tasks = tasks_in(setting, of_applications([(0.0, 4000.0, 4.0, 8.0, 1), (3000.0, 600.0, 4.0, 8.0, 1)], [0, 0]))
     outcome = run(setting, with_phases(tasks, (0, 0.25, 2.0, 1.0)), journal=True)
     assert outcome.world.tally.enlarged == 1
     assert (asked(outcome) == tasks.ask).all()
 
 
+def test_a_size_beyond_what_a_target_takes_is_no_error_of_its_row() -> None:
+    """Servers come in sizes: the first job gets half as much again as it needs and gives that back; the next one of the
+    application gets what it needs."""
+    setting = off(taught(TARGETED, 8, *UNDISTURBED), 0.0)
+    tasks = tasks_in(setting, of_applications([(0.0, 900.0, 6.0, 8.0, 0), (500.0, 600.0, 4.0, 8.0, 0)], [0, 0]))
+    need, reached = np.array([4000, tasks.need[1]]), np.array([1.5, 1.0])
+    outcome = run(setting, replace(tasks, need=need, reached=reached), journal=True)
+    assert outcome.world.tally.shrunk > 0
+    assert asked(outcome).tolist() == tasks.ask.tolist()
+
+
 @pytest.mark.parametrize("name", [TARGETED, "HM+target+adjust-to-target"])
 def test_written_back_measurements_never_raise_the_error_on_held_rows(name: str) -> None:
     """Each job that was not measured itself: by what is written of its application it is never further off."""
     for seed in range(3):
-        setting = off(replace(ground(name, 60, *UNDISTURBED), seed=seed), 0.3)
+        setting = off(replace(taught(name, 60, *UNDISTURBED), seed=seed), 0.3)
         tasks = tasks_in(setting, stream_of_jobs(seed))
         after, before = errors(run(setting, tasks, journal=True)), errors(run(without(setting), tasks, journal=True))
         assert (after <= before + 0.01).all()
@@ -98,7 +114,7 @@ def test_neighbours_phases_and_slow_machines_do_not_turn_rows_wrong(cloud: str) 
     """Where jobs disturb each other and change, and machines of a type differ, what is written is less exact; it is
     still nearer than the rows."""
     for seed in (3, 7):
-        setting = replace(ground(TARGETED, 60), seed=seed)
+        setting = replace(taught(TARGETED, 60), seed=seed)
         phased = varied_cloud(load_cloud(cloud), parse_axis("cloud.phases.share=0.3"))
         setting = replace(setting, cloud=phased)
         tasks = tasks_in(setting, stream_of_jobs(seed))
@@ -108,7 +124,7 @@ def test_neighbours_phases_and_slow_machines_do_not_turn_rows_wrong(cloud: str) 
 
 @pytest.mark.parametrize("name", [TARGETED, "HM+target+adjust-to-target", "OdM+target+adjust-to-target"])
 def test_a_controller_that_sees_the_journal_alone_decides_the_same(name: str) -> None:
-    setting = off(ground(name, 8, "cloud.phases.share=0.3"), 0.4)
+    setting = off(taught(name, 8, "cloud.phases.share=0.3"), 0.4)
     tasks = tasks_in(setting, stream_of_jobs(1))
     outcome = run(setting, tasks, journal=True)
     assert repeated(outcome) == list(map(taken, decisions(outcome)))
@@ -127,7 +143,7 @@ def repeated(outcome: RunOutcome) -> list[tuple[object, ...]]:
 
 def test_only_sizes_by_target_follow_what_is_written() -> None:
     for name in (ADJUSTED, "SR+requested+adjust-to-target", "SR+profiled+adjust-to-target"):
-        setting = ground(name, 30, *UNDISTURBED)
+        setting = taught(name, 30, *UNDISTURBED)
         jobs = excerpt(110)
         tasks = tasks_in(setting, replace(jobs, app=np.zeros(len(jobs), np.int32), apps=("a",)))
         outcome = run(setting, tasks, journal=True)

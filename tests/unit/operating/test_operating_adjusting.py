@@ -14,6 +14,7 @@ from operating import World, closed_after, job, setup_of
 from rich.console import Console
 
 from hcloud.control.operating.reached import rate_of, unreachable
+from hcloud.control.sessions.story import Story
 from hcloud.errors import UsageError
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -23,10 +24,12 @@ from hcloud.model.running.note import Sized
 from hcloud.model.workload import JobKind
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.journals.journal import read_journal
+from hcloud.usecases.deciding.explain_job import explain_job
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operating.engine import check_sizes
 from hcloud.usecases.live.operating.operate import fold_of
 from hcloud.usecases.live.operating.setup import strategy_with
+from hcloud.views.explanations.job import explain_story
 from hcloud.views.live.operating import Moment, operating_screen
 
 TARGET = ServiceTarget(TargetKind.COMMAND, "true", 100.0)
@@ -70,7 +73,7 @@ class Service:
         now = self.world.now
         self.seconds += min(self.load(now - self.began), self.has) * (now - self.told)
         self.told = now
-        return {("web", 1): self.seconds}
+        return {("web", attempt): self.seconds for attempt in range(1, 9)}
 
 
 def pressed(path: Path, load: Callable[[float], float], seconds: float = ENDS, *, gauged: bool = True) -> Service:
@@ -105,6 +108,11 @@ def test_more_when_load_rises_and_less_when_it_falls(tmp_path: Path) -> None:
     assert min(cores for _, cores in found) >= 700, "never less than it uses"
     decisions = [e for e in read_journal(world.path).lines if isinstance(e, Decision) and e.job == "web"]
     assert {d.action for d in decisions} == {DecisionAction.PLACE, DecisionAction.ENLARGE, DecisionAction.SHRINK}
+    story = explain_job(world.path, "web")
+    assert isinstance(story, Story)
+    (told,) = (line.clauses for line in explain_story(story).lines if line.about == "adjusted")
+    assert len(told) == len(decisions) - 1
+    assert all(" of server 0; it " in step and " of its target, " in step for step in told)
 
 
 @pytest.mark.slow
@@ -228,6 +236,27 @@ def test_a_target_that_nothing_reaches_is_told_with_the_best_that_is(tmp_path: P
     world.run()
     assert "target of web" not in world.loop.desk.troubles
     assert min(cores for _, cores in sizes(world)) < 8000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("least", "load", "moves"), [(500.0, 0.5, 1), (0.0, 3.0, 2)])
+def test_it_moves_once_more_only_where_a_move_gained_something(
+    tmp_path: Path, least: float, load: float, moves: int
+) -> None:
+    """Where 500 ms pass whatever it has it lacks no vCPUs: it stays where it went, and that is told. One that uses all
+    that it has goes on to the machine that keeps its target, though its latency does not fall before."""
+    service = pressed(tmp_path / "j", lambda seconds: load)
+    world = service.world
+    world.measure = lambda target: max(service.measure(target), least)
+    world.source.orders[:] = [replace(world.source.orders[0], restartable=True), job("full", cores=7.0, seconds=ENDS)]
+    world.setup = setup_of("HM+adjust-to-target", 1)
+    world.run(until=lambda loop: world.now > service.began + 120)
+    known = read_journal(world.path)
+    assert sum(d.action is DecisionAction.MOVE and d.job == "web" for d in known.decisions) == moves
+    told = unreachable(fold_of(known).jobs["web"])
+    assert ("since it moved its best is 500.0 ms" in (told or "")) == (moves == 1)
+    assert moves == 1 or all(ok for at, ok in service.kept if at > 100)
+    assert tuple(replay(known, plain())[1]) == known.decisions
 
 
 @pytest.mark.slow

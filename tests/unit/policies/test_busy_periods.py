@@ -17,6 +17,7 @@ from hcloud.policy.waiting.busy import (
     Fit,
     best_fit,
     fitted,
+    log_gamma,
     log_survival,
 )
 from hcloud.policy.records import Reals
@@ -100,6 +101,12 @@ def test_survivals_are_those_of_closed_forms() -> None:
     near, far = log_survival((NORMAL, 0.0, 1.0), 8.0 - 1e-9), log_survival((NORMAL, 0.0, 1.0), 8.0 + 1e-9)
     assert near == pytest.approx(far, rel=1e-6)
     assert log_survival((NORMAL, 0.0, 1.0), 60.0) < -1800
+
+
+def test_the_logarithm_of_the_gamma_function_is_that_of_the_standard_library() -> None:
+    """Which has another last digit compiled than in plain Python."""
+    for x in np.geomspace(0.01, 1e4, 500).tolist():
+        assert log_gamma(x) == pytest.approx(math.lgamma(x), rel=1e-13, abs=1e-14)
 
 
 def test_forty_servers_free_one_within_a_minute_as_the_source_says() -> None:

@@ -136,6 +136,7 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "monitoring.evict": ("SR+adjust-to-target", BEST_EFFORT, CROWDED, *PHASED),
     "monitoring.measured_on": ("SR+sampled", *PHASED),
     **{f"monitoring.straggler{of}": ("SR+adjust-to-target", ON_SEVERAL, CROWDED, HARSH) for of in ("s", "_seconds")},
+    "monitoring.sizes_next": ("SR+target+adjust-to-target", "sizing.row_error=0.3"),
     "monitoring.settling_seconds": ("SR+requested+adjust-to-target", *PHASED, "monitoring.above_samples=3"),
 }
 """The strategy, with changes, in which a key is read: by its rule, or by the key itself; HM everywhere else."""
@@ -274,6 +275,7 @@ OTHERWISE = {
     "monitoring.shrink": "false",
     "monitoring.written_back": "false",
     "monitoring.written_back_from": "1",
+    "monitoring.sizes_next": "true",
     "monitoring.stragglers": "hadoop",
     "monitoring.straggler_seconds": "3",
     "monitoring.measured_on": "empty-server",

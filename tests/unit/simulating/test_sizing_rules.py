@@ -128,12 +128,14 @@ def test_a_target_needs_to_know_the_application(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_is_wrong_with_targets_of_a_trace_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as found:
-        read(tmp_path, "x,0,60,a,,qps=1z tail_ms=10\ny,0,60,a,,deadline=2020-01-01 work=2\nz,0,60,a,,rate=3\n")
+        read(tmp_path, "x,0,60,a,,qps=1z tail_ms=10\ny,0,60,a,,deadline=2020-01-01 work=2\nz,0,60,a,4,rate=3\n")
     told = found.value.lines()
-    assert told[0].endswith("3 problems in the targets")
-    assert "column target, 'qps=1z tail_ms=10': target.qps: '1z'" in told[1]
-    with pytest.raises(InputError, match="1 row with both target and cores: which of them counts"):
-        read(tmp_path, "x,0,60,a,4,rate=0.9\n")
+    assert told[0].endswith("4 problems in the targets")
+    assert "column target: 1 row with both target and cores (which of them counts?" in told[1]
+    assert "column target, 'qps=1z tail_ms=10': target.qps: '1z'" in told[2]
+    assert told[3].endswith(
+        "target.deadline: '2020-01-01' (the time from the submission on, for example 90s, 2h or 7d)"
+    )
 
 
 def test_targets_stay_with_their_jobs_in_any_order(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from hcloud.control.operating.reached import rate_of
+from hcloud.control.operating.reached import gains_nothing, rate_of
 from hcloud.control.operating.records import JobRecord
 from hcloud.errors import HcloudError
 from hcloud.live.harvesting.gauge import Gauge
@@ -27,6 +27,7 @@ class Adjuster:
         self._seen: dict[str, Sighting] = {}
         self._told: dict[str, tuple[float, int]] = {}
         self._gauge, self._gauged = Gauge(), -math.inf
+        self._stuck: set[str] = set()
 
     @property
     def is_on(self) -> bool:
@@ -56,6 +57,7 @@ class Adjuster:
         """An attempt is over, or has not begun: what begins is seen anew."""
         self._seen.pop(job, None)
         self._told.pop(job, None)
+        self._stuck.discard(job)
 
     def is_below(self, performance: float) -> bool:
         """Whether that is less than is promised."""
@@ -67,18 +69,22 @@ class Adjuster:
         if target is None:
             return None
         cores = self._desk.session.cores_of(name) / 1000
-        return rate_of(target.milliseconds, p99, self._gauge.used((name, job.attempt)), cores)
+        used = self._gauge.used((name, job.attempt))
+        (self._stuck.add if gains_nothing(job, used, cores) else self._stuck.discard)(name)
+        return rate_of(target.milliseconds, p99, used, cores)
 
     def measured(self, job: JobRecord, performance: float, rate: float | None, now: float) -> list[Decision] | None:
         """Tell the controller of a job that has been off its target for long enough: what it decided about that job;
-        None where it was not told."""
+        None where it was not told, as of one that another place did not help."""
         desk, rules, name = self._desk, self._rules, job.order.id
         seen = self._seen.setdefault(name, unseen())
         notice(rules, seen, (performance, performance if rate is None else rate), now)
         tables, (told, vain) = desk.session.tables, self._told.get(name, (-math.inf, 0))
         wait = min(rules.apart * 2.0**vain, _LONGEST) if vain else 0.0
-        if name not in tables.rows or now < max(
-            due_at(rules, seen, tables.control.watched[tables.rows[name]]), told + wait
+        if (
+            name not in tables.rows
+            or name in self._stuck
+            or now < max(due_at(rules, seen, tables.control.watched[tables.rows[name]]), told + wait)
         ):
             return None
         self._seen[name] = unseen()  # whether or not anything follows

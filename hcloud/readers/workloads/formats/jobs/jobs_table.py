@@ -186,8 +186,9 @@ def _more_stated(sink: Sink, draft: Draft) -> None:
         said = [int(label == "yes") for label in sink.labels("divisible")]
         draft.divisible = np.array([*said, -1], np.int8)[sink.codes("divisible")]
     if sink.has("target"):
-        draft.target, draft.targets = sink.codes("target"), read_targets(sink.labels("target"), draft.name)
-        _instead_of_sizes(draft)
+        draft.target = sink.codes("target")
+        draft.targets = read_targets(sink.labels("target"), draft.name, _beside(sink, draft, draft.target >= 0))
+        _instead_of_sizes(draft, draft.target >= 0)
     draft.causes, draft.bears = _points(sink, "causes"), _points(sink, "tolerates")
     if sink.has("requires"):
         draft.requires, draft.requirements = sink.codes("requires"), sink.labels("requires")
@@ -202,14 +203,10 @@ def _more_stated(sink: Sink, draft: Draft) -> None:
 
 def _several_servers(sink: Sink, draft: Draft) -> None:
     """On how many servers jobs run at once, one where nothing is said; such a job may be split. InputError where a job
-    with a target states it, or one that may not be split."""
+    that may not be split states it."""
     stated = sink.numbers("servers")
     servers = np.where(np.isnan(stated), 1.0, stated)
     several = servers > 1
-    if draft.target is not None and (several & (draft.target >= 0)).any():
-        many = counted(int((several & (draft.target >= 0)).sum()), "row")
-        raise InputError(f"{draft.name}: {many} with both target and servers: which of them counts?",
-                         hint="remove the other; an empty cell counts as unset")  # fmt: skip
     if draft.divisible is not None and (several & (draft.divisible == 0)).any():
         many = counted(int((several & (draft.divisible == 0)).sum()), "row")
         raise InputError(f"{draft.name}: {many} that run on several servers and may not be split (divisible: no)",
@@ -220,17 +217,16 @@ def _several_servers(sink: Sink, draft: Draft) -> None:
         draft.divisible = np.where(several, np.int8(1), before).astype(np.int8)
 
 
-def _instead_of_sizes(draft: Draft) -> None:
-    """Jobs with a target have no size, and those with a deadline take until then; InputError where a size is stated
-    beside a target."""
-    assert draft.target is not None
-    stated = draft.target >= 0
-    for name, values in (("cores", draft.cores), ("memory", draft.memory)):
-        both = stated & ~np.isnan(values) if values is not None else np.zeros(len(stated), np.bool_)
-        if both.any():
-            many = counted(int(both.sum()), "row")
-            raise InputError(f"{draft.name}: {many} with both target and {name}: which of them counts?",
-                             hint="remove the other; an empty cell counts as unset")  # fmt: skip
+def _beside(sink: Sink, draft: Draft, stated: NDArray[np.bool_]) -> dict[str, int]:
+    """How many rows with a target state a size or a number of servers too, by column."""
+    columns = {"cores": draft.cores, "memory": draft.memory}
+    both = {name: 0 if values is None else int((stated & ~np.isnan(values)).sum()) for name, values in columns.items()}
+    servers = int((stated & (sink.numbers("servers") > 1)).sum()) if sink.has("servers") else 0
+    return {**both, "servers": servers}
+
+
+def _instead_of_sizes(draft: Draft, stated: NDArray[np.bool_]) -> None:
+    """Jobs with a target have no size, and those with a deadline take until then."""
     if draft.cores is not None:
         draft.cores = np.where(stated, 1.0, draft.cores)
     limits_by_code = np.array([*(t.target.limit if t.target.kind is GoalKind.DEADLINE else np.nan
