@@ -1,10 +1,10 @@
 """B21: a live decision in pools of 1,000 to 100,000 servers, a day of a pool of 10,000, and power of two in SimPy.
 
 ``python -m benchmarks.b21_placement`` prints a line each. Decisions are timed through a session, event in, decisions
-out, at 80 % busy, in the quietest of three rounds; the pool is filled by the same session. The peer is a model of power-of-two in SimPy on the same
-tasks and terms (``benchmarks.peer_power_of_two``), whose mean response stands beside ours. Slurm's scheduler is a peer
-where it is installed (``benchmarks.b21_slurm``): it starts jobs on nodes that never run. Published figures of
-Sparrow and Omega are of their own clusters and stand here as reported, never as measured by us.
+out, at 80 % busy, in the quietest of three rounds; the pool is filled by the same session. The peer is a model of
+power-of-two in SimPy on the same tasks and terms (``benchmarks.peer_power_of_two``), whose mean response stands beside
+ours. Slurm's scheduler is a peer where it is installed (``benchmarks.b21_slurm``): it starts jobs on nodes that never
+run. Published figures of Sparrow and Omega are of their own clusters and stand here as reported, never as ours.
 """
 
 from __future__ import annotations
