@@ -14,7 +14,7 @@ from hcloud.control.opening import new_control
 from hcloud.control.pieces import are_linked
 from hcloud.control.servers.buckets import recount
 from hcloud.control.state import Control, Job, RentableKind
-from hcloud.policy.codes import HELD_BACK, LOST, MOVE, PLACE, WAIT
+from hcloud.policy.codes import HELD_BACK, LOST, MOVE, PLACE, WAIT, YIELDS
 from hcloud.policy.records import Table, table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
@@ -22,6 +22,8 @@ from hcloud.sim.kernels.objects import as_objects
 
 CORES, JOBS = 4_000, 400
 STARTED, QUEUED, GONE = range(3)
+SPARE = 0.4
+"""The share of jobs that are best effort, where jobs are watched: they yield to others."""
 
 
 class Crowd:
@@ -40,11 +42,14 @@ class Crowd:
                 jobs[at].vector[i] = self.chance.randint(0, 30)
                 jobs[at].tolerates[i] = 99 - jobs[at].vector[i]
         rules = compose(with_keys(load_strategy(f"SR+{placement}"), *changes), 0, (5_000,))
+        self.yielded = 0
         self.pieces = [1] * JOBS
         self._link(jobs, most if are_linked(rules) else 1)
         made = new_control(rules, kinds, jobs, servers + 10)
         open_pool(made, 0, servers)
         self.control: Control = as_objects(made)
+        for at in range(len(self.control.watched)):
+            self.control.watched[at].spare = int(self.control.jobs[at].coin < SPARE)
         self.servers = set(range(servers))
         self.state: dict[int, int] = {}
         self.starts = [0] * JOBS
@@ -71,8 +76,9 @@ class Crowd:
                 assert self.state.get(order.job) != STARTED, "begun twice"
                 self.state[order.job] = STARTED
                 self.starts[order.job] += 1
-            elif order.what == MOVE:  # another piece was lost: it begins anew, or waits
+            elif order.what == MOVE:  # another piece was lost, or it yields: it begins anew, or waits
                 self.state[order.job] = QUEUED
+                self.yielded += order.reason == YIELDS
             elif order.what == WAIT:
                 self.state[order.job] = QUEUED
                 if order.reason == HELD_BACK:

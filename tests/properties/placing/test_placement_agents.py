@@ -24,7 +24,8 @@ from hcloud.sim.kernels.objects import as_objects
 
 
 @pytest.mark.parametrize(
-    "placement", ["tarcil", "power-of-two", "sparrow", "random", "paragon-sampled", "tarcil-admission"]
+    "placement",
+    ["tarcil", "power-of-two", "sparrow", "random", "paragon-sampled", "tarcil-admission", "tarcil+adjust-to-target"],
 )
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10**6))
@@ -46,6 +47,7 @@ def test_nothing_is_given_twice_and_nobody_is_forgotten(placement: str, seed: in
         crowd.obey()
         crowd.check()
     assert crowd.of(QUEUED) == []
+    assert (crowd.yielded > 0) == ("adjust" in placement), "best effort yields to others"
 
 
 def test_a_copy_does_not_know_what_others_did_lately() -> None:
