@@ -16,7 +16,7 @@ import typer
 
 from hcloud.cli.main import CliSession
 from hcloud.errors import ConfirmationError, HcloudError
-from hcloud.units import harmless
+from hcloud.units import counted, harmless
 
 if TYPE_CHECKING:
     from hcloud.cli.groups import ToldAt
@@ -101,9 +101,9 @@ def _nobody(session: CliSession) -> bool:
 def ask_number(session: CliSession, going: int, ends: int | None, *, yes: bool) -> int | None:
     """How many machines may end: as the flag says, else typed where somebody can be asked."""
     if yes or ends is not None or _nobody(session):
-        confirm(session, f"end {going} machines?", yes=yes)
+        confirm(session, f"end {counted(going, 'machine')}?", yes=yes)
         return ends
-    found: int = typer.prompt(f"{going} machines would end; type that number", type=int, err=True)
+    found: int = typer.prompt(f"this ends {counted(going, 'machine')}; type that number", type=int, err=True)
     return found
 
 

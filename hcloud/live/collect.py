@@ -24,6 +24,7 @@ from hcloud.model.holdings.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, 
 from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, OwnedMachine, State
 from hcloud.planning.changes.recall import adopted
 from hcloud.planning.changes.standing import GRACE
+from hcloud.units import counted
 
 EXPIRY_FORM = "%Y%m%dt%Hz"
 WHOLE_LINEAGE, SHORT_LINEAGE = 32, 8
@@ -106,7 +107,7 @@ def collect(site: Site, found: Sequence[Orphan], approval: ChangeApproval) -> tu
         return ()
     if approval.ends != len(ids):
         raise DeniedByGuardError(
-            f"{len(ids)} machines would be terminated", hint=f"state their number: --ends {len(ids)}"
+            f"this would terminate {counted(len(ids), 'machine')}", hint=f"state their number: --ends {len(ids)}"
         )
     with site.store.locked("gc"):
         again = orphans(site, tuple({o.machine.lineage for o in found if not o.kept}))
@@ -125,7 +126,10 @@ def collect(site: Site, found: Sequence[Orphan], approval: ChangeApproval) -> tu
             answer = patience.ask(lambda: site.cloud.terminate(ids), again=True)
         except (ThrottledError, UnavailableError, UnknownOutcomeError) as error:
             journal.conclude(Conclusion(number, IntentResult.UNKNOWN, site.now(), why=str(error)))
-            raise PartialError(f"not known whether {len(ids)} machines end: {error}", hint="hcloud gc again") from error
+            raise PartialError(
+                f"not known whether the end of {counted(len(ids), 'machine')} was taken: {error}",
+                hint="hcloud gc again",
+            ) from error
         except HcloudError as error:
             journal.conclude(Conclusion(number, IntentResult.REFUSED, site.now(), why=str(error)))
             raise

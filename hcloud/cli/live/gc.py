@@ -9,6 +9,7 @@ import typer
 from hcloud.cli.acting import Ends, Yes, beside, confirm
 from hcloud.cli.groups import CloudFlags, Printed, grouped
 from hcloud.cli.main import session
+from hcloud.units import counted
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -39,7 +40,7 @@ def gc(
         ended: tuple[str, ...] = ()
         count = sum(not o.kept for o in found)
         if delete and count:
-            confirm(session(ctx), f"end {count} machines?", yes=yes)
+            confirm(session(ctx), f"end {counted(count, 'machine')}?", yes=yes)
             ended = collect(here.site(), found, ChangeApproval(ends=ends))
-            terminal.note(f"{len(ended)} machines are ending")
+            terminal.note(f"ending {counted(len(ended), 'machine')}")
     shown.tell(terminal, lambda: OrphansDocument.of({"orphans": found, "ended": ended}, at), lambda: None)

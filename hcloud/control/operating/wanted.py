@@ -13,7 +13,7 @@ from hcloud.control.operating.together import ending_on, may_begin
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.job import NodePhase
 from hcloud.policy.facts import Setup
-from hcloud.units import format_money
+from hcloud.units import counted, format_money
 
 HOURLY_PLACES = 4
 """Of dollars an hour: a small machine costs less than a cent."""
@@ -119,7 +119,7 @@ def reserve_beyond(setup: Setup, price: Callable[[str, PurchaseOption], Decimal]
     if limits.cores is not None and setup.reserved_cores > limits.cores:
         return f"the reserve needs {setup.reserved_cores / 1000:g} cores, and there are {limits.cores / 1000:g}"
     if limits.machines is not None and len(names) > limits.machines:
-        return f"--max-machines {limits.machines}: the reserve alone is {len(names)} machines"
+        return f"--max-machines {limits.machines}: the reserve alone is {counted(len(names), 'machine')}"
     if limits.hourly is None:
         return ""
     hourly = sum((price(name, PurchaseOption.ON_DEMAND) for name in names), Decimal(0))
@@ -145,7 +145,7 @@ class Allowance:
             taken = f"{self._cores / 1000:g} of {limits.cores / 1000:g} cores are taken"
             return f"{taken}; there is no room for another {type_name}"
         if limits.machines is not None and self._machines >= limits.machines:
-            return f"{limits.machines} machines are running, the most that --max-machines allows"
+            return f"no more than {counted(limits.machines, 'machine')} may run (--max-machines)"
         if limits.hourly is not None and after > limits.hourly:
             told, allowed = (format_money(dollars, HOURLY_PLACES) for dollars in (after, limits.hourly))
             return f"it would raise the cost of machines to {told}/h, above the limit of {allowed}/h"
