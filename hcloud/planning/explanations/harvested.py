@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 WITHOUT = "without idle hours"
 LOW, HIGH = 0.1, 0.9
 NOTHING = 1e-9
+_HELD = "; with fewer reserved more batch would find no room, which costs more than the last ones do"
 
 
 def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: IdleUse) -> Plan:
@@ -185,10 +186,11 @@ def _reasons(found: HarvestedHours, made: FleetDecision, plain: FleetDecision) -
     else:
         yield f"as much is reserved as without idle hours; {'less' if found.carried else 'as much'} is rented"
     if found.pays_from is not None and found.own_use is not None and found.idle_use is not None:
+        held = found.own_use + found.idle_use < found.pays_from
         yield (
             f"break-even {float(found.pays_from):.1%}: the last instance reserved saves {float(found.own_use):.1%} of"
             f" what it would cost on demand by its own hours, and {float(found.idle_use):.1%} by batch in the idle"
-            " hours that it adds"
+            f" hours that it adds{_HELD if held else ''}"
         )
 
 

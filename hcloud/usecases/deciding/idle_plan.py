@@ -53,15 +53,21 @@ def decide_with_idle_hours(
     asked: PlanQuestion, find: FindIdle, use: IdleUse, given: Given, without: FleetDecision
 ) -> tuple[FleetDecision, IdleUse]:
     """The decision with idle hours, and what of them it counts on: no more than play carries on its own reserve. Where
-    that cannot be reached nothing is counted on, and the plan is the one without."""
+    that does not pay nothing is counted on, and the plan is the one without.
 
-    def decided(settings: PlanSettings, use: IdleUse, book: PriceBook = asked.book) -> FleetDecision:
-        return decide(book, asked.demand, settings, asked.owned, replace(given, idle=use.hours, otherwise=without))
+    Where play carries less than arithmetic, less is reserved, on which still less is carried. So what was played first
+    is also held against what this comes to."""
+
+    def decided(
+        settings: PlanSettings, use: IdleUse, book: PriceBook | None = None, reserve: int | None = None
+    ) -> FleetDecision:
+        told = replace(given, idle=use.hours, otherwise=without, reserve=reserve)
+        return decide(book or asked.book, asked.demand, settings, asked.owned, told)
 
     if not isinstance(asked.workload, Jobs):
         return decided(asked.settings, use), replace(use, played=PlayedHours("a demand series has no jobs"))
     quick = replace(asked.settings, risk=replace(asked.settings.risk, falls=()))
-    decision = decided(quick, use, _near(asked.book, without))
+    decision, kept = decided(quick, use, _near(asked.book, without)), list[tuple[FleetDecision, IdleUse]]()
     arithmetic, wanted = _carried(asked, decision, use), float(use.hours.batch.sum(axis=0).mean())
     for at in range(MOST_PLAYS):
         fleet = _fleet_of(decision, asked.owned)
@@ -71,13 +77,27 @@ def decide_with_idle_hours(
         if found.played.why_not:
             return decided(asked.settings, use), replace(use, played=found.played)
         told = replace(found.played, arithmetic=arithmetic, wanted=wanted)
-        if at and _carried(asked, decision, use) <= told.vcpus * (1 + ALIKE):
-            return decision, replace(use, played=told)
-        use = found
-        decision = decided(asked.settings, use)
+        is_met = at > 0 and _carried(asked, decision, use) <= told.vcpus * (1 + ALIKE)
+        if not is_met:
+            use, decision = found, decided(asked.settings, found)
+            is_met = at > 0 and _fleet_of(decision, asked.owned) == fleet
+        if is_met:
+            kept.append((decision, replace(use, played=told)))
+            break
+        if at == 1:
+            held = decided(asked.settings, use, reserve=fleet.servers)
+            kept += [(held, replace(use, played=told))] if _fleet_of(held, asked.owned) == fleet else []
+    best = min(kept, key=lambda one: _cost(one[0]), default=None)
+    if best is not None and _cost(best[0]) <= _cost(without):
+        return best
     nothing = replace(use.hours, batch=np.zeros_like(use.hours.batch))
     use = replace(use, hours=nothing, lengths=np.full_like(use.lengths, -1), played=replace(told, vcpus=0.0, ended=0))
     return decided(asked.settings, use), use
+
+
+def _cost(decision: FleetDecision) -> Decimal:
+    """Of all that is bought and rented over the horizon."""
+    return decision.machines.cost + decision.spot.cost
 
 
 def _near(book: PriceBook, without: FleetDecision) -> PriceBook:
