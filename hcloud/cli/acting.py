@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -57,8 +57,8 @@ def stopping(
 
     def heard(number: int, frame: FrameType | None) -> None:
         if stop.signal:
-            sys.stderr.write("\nstopped at once; the journal has every request without an answer\n")
-            sys.stderr.flush()
+            with suppress(OSError, ValueError):  # not by Python's buffer: the first signal may still be writing to it
+                os.write(sys.stderr.fileno(), b"\nstopped at once; the journal has every request without an answer\n")
             os._exit(128 + number)
         stop.signal = number
         terminal.note(leaving)
