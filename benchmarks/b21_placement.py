@@ -1,7 +1,7 @@
 """B21: a live decision in pools of 1,000 to 100,000 servers, a day of a pool of 10,000, and power of two in SimPy.
 
 ``python -m benchmarks.b21_placement`` prints a line each. Decisions are timed through a session, event in, decisions
-out, at 80 % busy, in the quietest of three rounds; the pool is filled by the same session. The peer is a model of
+out, at 80 % busy; a pool is filled by the same session, and pools take turns. The peer is a model of
 power-of-two in SimPy on the same tasks and terms (``benchmarks.peer_power_of_two``), whose mean response stands beside
 ours. Slurm's scheduler is a peer where it is installed (``benchmarks.b21_slurm``): it starts jobs on nodes that never
 run. Published figures of Sparrow and Omega are of their own clusters and stand here as reported, never as ours.
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,8 +45,8 @@ from hcloud.usecases.prices.pricing import open_book
 
 ROOT = Path(__file__).resolve().parent.parent
 CORES, BUSY, DECISIONS = 8, 0.8, 4_000
-ROUNDS = 3
-"""Of the decisions of a pool; others on the machine double what a round takes, so the quietest counts."""
+TURN = 100
+"""Decisions of a pool before those of the next one."""
 REPORTED = (
     "as reported, not measured here: Sparrow places tasks of 100 ms within 12 % of an ideal scheduler at 110 machines"
     " (SOSP 2013); Omega decides in 0.1 s a job and 5 ms a task by assumption (EuroSys 2013)"
@@ -73,20 +74,27 @@ def arrival(name: str, at: float, chance: random.Random) -> Arrival:
     return Arrival(at, name, 1000, 2048, vector, False, chance.random())
 
 
-def decisions(placement: str, servers: int) -> np.ndarray:
-    """Microseconds of decisions, a job ending before each so that the pool stays as busy."""
-    chance = random.Random(servers)
-    session, running = filled(placement, servers, chance)
-    taken = []
-    for at in range(DECISIONS):
-        now, place = 1.0 + at, chance.randrange(len(running))
-        session.handle(Completion(now, running[place], 1.0))
-        coming = arrival(f"d{at}", now, chance)
-        begin = time.perf_counter()
-        session.handle(coming)
-        taken.append(time.perf_counter() - begin)
-        running[place] = coming.job
-    return 1e6 * np.array(taken)
+def decisions(placement: str, sizes: Sequence[int]) -> list[np.ndarray]:
+    """Microseconds of decisions in pools of so many servers, a job ending before each so that a pool stays as busy;
+    the pools take turns of a hundred, as others on the machine slow some minutes down to half."""
+    chances = [random.Random(servers) for servers in sizes]
+    pools = [filled(placement, servers, chance) for servers, chance in zip(sizes, chances, strict=True)]
+    taken: list[list[float]] = [[] for _ in sizes]
+    for first in range(0, DECISIONS, TURN):
+        for (session, running), chance, times in zip(pools, chances, taken, strict=True):
+            times += [_decision(session, running, at, chance) for at in range(first, first + TURN)]
+    return [1e6 * np.array(each) for each in taken]
+
+
+def _decision(session: ControlSession, running: list[str], at: int, chance: random.Random) -> float:
+    now, place = 1.0 + at, chance.randrange(len(running))
+    session.handle(Completion(now, running[place], 1.0))
+    coming = arrival(f"d{at}", now, chance)
+    begin = time.perf_counter()
+    session.handle(coming)
+    seconds = time.perf_counter() - begin
+    running[place] = coming.job
+    return seconds
 
 
 def pool_of_10_000() -> None:
@@ -197,9 +205,8 @@ def main() -> int:
     """Print every figure; 1 where a decision of a sample takes above a millisecond in the mean."""
     late = False
     for placement, sizes in (("tarcil", (1_000, 10_000, 100_000)), ("greedy", (10_000,)), ("least-loaded", (10_000,))):
-        for servers in sizes:
-            rounds = [np.quantile(decisions(placement, servers), (0.5, 0.99)) for _ in range(ROUNDS)]
-            p50, p99 = np.min(rounds, axis=0)
+        for servers, taken in zip(sizes, decisions(placement, sizes), strict=True):
+            p50, p99 = np.quantile(taken, (0.5, 0.99))
             late |= placement == "tarcil" and float(p50) > 1_000
             print(
                 f"b21.{placement} {servers:,} servers p50 {p50:,.0f} us, p99 {p99:,.0f} us | limit 20,000", flush=True
