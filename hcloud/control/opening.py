@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hcloud.control.listed import RingedServer, RingPoint, RoomChange, RosterRow
 from hcloud.control.servers.pools import rank_server, take_out
 from hcloud.control.state import (
     FOLLOWED,
@@ -18,10 +19,6 @@ from hcloud.control.state import (
     Desk,
     Job,
     RentableKind,
-    RingedServer,
-    RingPoint,
-    RoomChange,
-    RosterRow,
     Server,
     ServerCandidate,
     Shelf,

@@ -39,8 +39,6 @@ from hcloud.policy.facts import Setup
 
 LAST_DECISIONS = 12
 """Decisions that a screen shows."""
-_BELOW = "below-qos"
-"""The reason of a move for the sake of the job itself."""
 
 
 class Fold:
@@ -149,9 +147,7 @@ class Fold:
         job = self.jobs.get(name)
         if job is None:
             return
-        if decision.action is DecisionAction.MOVE and decision.reason == _BELOW:
-            job.fled = job.best
-        job.decision, job.best, job.vain, job.stuck = decision, None, 0, 0
+        job.heard(decision)
         if decision.action is DecisionAction.QUEUE:
             self._leave_machine(job)
             self.queue[name] = None

@@ -9,7 +9,7 @@ from enum import StrEnum
 from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
-from hcloud.model.running.decision import Decision
+from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.job import JobOrder, with_wait
 from hcloud.model.running.note import CommitmentsAdvised, EstimateFitted, LimitsSet
 from hcloud.model.workload import JobKind
@@ -22,6 +22,8 @@ WORK = f"{ADDRESS}-"
 """How the addresses of its machines begin in their clouds."""
 _SAME = 0.95
 """Ours: a latency that is not below so much of what it was is no better."""
+_BELOW = "below-qos"
+"""The reason of a move for the sake of the job itself."""
 RESULTS = ("completed", "failed", "lost", "cancelled", "refused")
 """How a job ended; ``lost``: with its machine."""
 
@@ -105,6 +107,12 @@ class JobRecord:
     vain: int = 0
     fled: float | None = None
     stuck: int = 0
+
+    def heard(self, decision: Decision) -> None:
+        """Something was decided about it."""
+        if decision.action is DecisionAction.MOVE and decision.reason == _BELOW:
+            self.fled = self.best
+        self.decision, self.best, self.vain, self.stuck = decision, None, 0, 0
 
     def saw(self, p99: float) -> None:
         """Its latency was measured."""
