@@ -184,7 +184,8 @@ def _reasons(found: HarvestedHours, made: FleetDecision, plain: FleetDecision) -
     elif more < 0:
         yield f"{machines} fewer are reserved: idle hours of the others carry the batch that would have run on them"
     else:
-        yield f"as much is reserved as without idle hours; {'less' if found.carried else 'as much'} is rented"
+        rented = "less" if found.saved > 0 else "as much"
+        yield f"as much is reserved as without idle hours; {rented} is rented where demand comes as forecast"
     if found.pays_from is not None and found.own_use is not None and found.idle_use is not None:
         held = found.own_use + found.idle_use < found.pays_from
         yield (
