@@ -15,7 +15,8 @@ from hypothesis import settings
 
 from benchmarks.shipped_once import read_once
 
-settings.register_profile("shared machine", deadline=None)  # how long an example takes is up to the neighbours
+# How long an example takes is up to the neighbours; and each run draws others.
+settings.register_profile("shared machine", deadline=None, max_examples=50)
 settings.load_profile("shared machine")
 
 pytest_plugins = ["building", "staging"]  # what all workers share; real processes on fakes that listen
