@@ -83,7 +83,7 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
         alternatives=(*rivals, without, own, floor),
         reasons=told,
         assumptions=(*plan.assumptions, *_assumptions(use)),
-        warnings=(*plan.warnings, *_warnings(found)),
+        warnings=(*plan.warnings, *_warnings(found), *_gaps(use)),
     )
 
 
@@ -256,6 +256,14 @@ def _warnings(found: HarvestedHours) -> Iterator[str]:
         yield f"services without a history count as always busy: {', '.join(found.silent)}"
     if found.unmatched:
         yield f"tenants that are not a service of the trace are ignored: {', '.join(found.unmatched)}"
+
+
+def _gaps(use: IdleUse) -> Iterator[str]:
+    if use.gaps:
+        yield (
+            f"{counted(use.gaps, 'server')} of {use.name} with gaps: the use of a tenant is the mean of its other"
+            " servers there ('hcloud harvest types' names them)"
+        )
 
 
 def with_jobs_carried(plan: Plan, jobs: Jobs, demand: Demand, use: IdleUse, owned: float) -> Plan:

@@ -98,8 +98,8 @@ class IdleUse:
     of the trace that may have them (-1: none), and the ``reserve`` of vCPUs and of memory beside services.
 
     It was read from ``name``, ``days`` of so many ``tenants``; ``silent`` services and ``unmatched`` tenants have no
-    other half. Jobs are short up to the first of ``bounds`` (seconds), and long above the second. Where it was
-    ``played`` only jobs count that ended there.
+    other half, and so many servers have ``gaps`` beside others of their tenants. Jobs are short up to the first of
+    ``bounds`` (seconds), and long above the second. Where it was ``played`` only jobs count that ended there.
     """
 
     hours: IdleHours
@@ -112,6 +112,7 @@ class IdleUse:
     unmatched: tuple[str, ...] = ()
     bounds: tuple[float, float] = (0.0, 0.0)
     played: PlayedHours | None = None
+    gaps: int = 0
 
 
 COLUMNS = ("services", "batch", "share", "gib", "owned", "used", "room")

@@ -16,7 +16,7 @@ from hcloud.sim.outcomes.measure import Measures, last_end, measure
 from hcloud.sim.run import RunOutcome
 from hcloud.units import counted, format_duration
 from hcloud.usecases.deciding.plan import planned_demand
-from hcloud.usecases.harvesting.idle import AskIdle, idle_hours
+from hcloud.usecases.harvesting.idle import BY_HAND, AskIdle, idle_hours
 from hcloud.usecases.harvesting.opened import UseRequest
 from hcloud.usecases.harvesting.played import play
 from hcloud.usecases.studies.loads import CompareRequest
@@ -47,7 +47,7 @@ def idle_hours_asked(
     if planned:
         raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
     which = switches(harvest)
-    return idle_hours(UseRequest(util, servers)), which
+    return idle_hours(UseRequest(util, servers), BY_HAND), which
 
 
 def compare_with_idle_hours(
