@@ -76,8 +76,8 @@ class PlayedHours:
     """What became of batch beside the services of a plan's reserve, tick by tick: ``vcpus`` that it carried in the mean
     of the demand's steps, of ``wanted`` that might run there, where arithmetic counted on ``arithmetic``; of so many
     ``jobs`` how many ended there, found no class with room, and moved to machines; tasks that were killed, and the
-    share of the work that this lost: all in the mean of runs with so many ``seeds``. ``why_not`` says why it was not
-    played."""
+    share of the work that this lost: all in the mean of runs with so many ``seeds``, in ``harmed`` of which more
+    services waited for the reserve or ran on rented machines than without. ``why_not`` says why it was not played."""
 
     why_not: str = ""
     vcpus: float = 0.0
@@ -90,6 +90,7 @@ class PlayedHours:
     kills: int = 0
     lost: float = 0.0
     seeds: int = 1
+    harmed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

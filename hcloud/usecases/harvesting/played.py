@@ -19,7 +19,7 @@ import numpy as np
 from hcloud.control.state import FREE, OWN, TO_RENT, TO_RESERVE
 from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import Thresholds, expected_seconds, thresholds
-from hcloud.harvest.played import PlayedBatch
+from hcloud.harvest.played import PlayedBatch, ServicesBeside
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.tasks.dags import Dag, Vertex
 from hcloud.model.workload import JobKind, Jobs
@@ -276,3 +276,15 @@ def nobody(jobs: Jobs, left: _PlayedJobs, policy: HarvestPolicy) -> PlayedBatch:
     mean = float(slipped.mean()) if len(slipped) else 0.0
     batch = int((jobs.kind == JobKind.BATCH).sum())
     return PlayedBatch(batch, 0, 0.0, no_class, moved, 0, 1.0, 0, 0.0, mean, 0.0, policy.tick)
+
+
+def services_beside(outcome: RunOutcome, without: RunOutcome) -> ServicesBeside:
+    """What services do in a run with idle hours, and did in the same without."""
+    return ServicesBeside(*_services(outcome), *_services(without))
+
+
+def _services(outcome: RunOutcome) -> tuple[int, int]:
+    """How many services ran on rented machines, and how many waited in the queue of the reserve."""
+    service = outcome.tasks.service == 1
+    rented = service & (outcome.of_tasks("began") >= 0) & (outcome.of_tasks("paid") != OWN)
+    return int(rented.sum()), int((service & (outcome.of_tasks("queued") >= 0)).sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from harvesting import MONDAY, daily, util_csv
 from jsonschema import Draft202012Validator
 
 from hcloud.cli.main import run
+from hcloud.harvest.played import ServicesBeside
 from hcloud.model.workload import Jobs
-from hcloud.planning.explanations.harvested import on_machines
+from hcloud.planning.explanations.harvested import on_machines, warned_of
+from hcloud.planning.forecasting.idle import IdleHours, IdleUse, PlayedHours
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.store.plan_file import load_plan, plan_schema
 from hcloud.units import format_money
@@ -169,6 +172,19 @@ def test_a_reserve_that_pays_is_kept_though_less_would_look_cheaper(pool: Path, 
     assert Decimal(found["saved"]) > 0
     assert Decimal(found["own_use"]) + Decimal(found["idle_use"]) < Decimal(found["pays_from"])
     assert any("with fewer reserved more batch would find no room" in one for one in made["reasons"])
+
+
+def test_a_plan_says_what_play_found_of_services_and_what_histories_lack() -> None:
+    none, by_length = np.zeros(1), np.zeros((3, 1))
+    hours = IdleHours(none, by_length, by_length, none, none, none, none)
+    of = hours, np.empty(0, np.int64), (0.3, 0.3), "util.csv", 7, 2
+    harmed = ServicesBeside(0, 2, 1, 1).harms, ServicesBeside(2, 1, 1, 1).harms, ServicesBeside(1, 1, 1, 1).harms
+    assert harmed == (True, True, False)
+    fine = IdleUse(*of, played=PlayedHours(vcpus=1.0, seeds=3))
+    assert list(warned_of(fine)) == []
+    services, gaps = warned_of(replace(fine, gaps=2, played=PlayedHours(vcpus=1.0, seeds=3, harmed=2)))
+    assert services.startswith("in 2 of 3 plays more services waited for the reserve or ran on demand than without")
+    assert gaps.startswith("2 servers of util.csv with gaps: ")
 
 
 def test_reserves_are_tried_above_the_largest_or_beside_the_best() -> None:
