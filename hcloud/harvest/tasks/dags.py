@@ -40,7 +40,7 @@ class Dag:
             found[at] = 1 + max((found[before] for before in self.vertices[at].after), default=0)
         return tuple(found)
 
-    @property
+    @cached_property
     def concurrency(self) -> int:
         """The most containers at once: the largest sum of tasks over one depth (OSDI'16 §4.1)."""
         sums = dict.fromkeys(self.depths, 0)
