@@ -21,13 +21,15 @@ DAY, HOUR = 86_400, 3600
 
 
 class ServerHistory(NamedTuple):
-    """The use of one server (or of one tenant as a whole), 0 to 1, at its times; ``cores`` is how large it is."""
+    """The use of one server (or of one tenant as a whole), 0 to 1, at its times; ``cores`` is how large it is, ``name``
+    what the history calls it."""
 
     tenant: str
     times: Floats
     use: Floats
     cores: float = 1.0
     servers: int = 1
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,21 @@ class LeftOutTenant:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerWithGaps:
+    """A server whose tenant has histories of others, too, and the share of its steps that is missing: the mean of the
+    tenant is that of the others there."""
+
+    name: str
+    tenant: str
+    missing: float
+
+
+@dataclass(frozen=True, slots=True)
 class TenantHistories:
     """The mean use of every tenant in whole days of equal steps: ``use`` has a row a tenant and no gap. ``held`` and
     ``filled`` count the steps of short gaps, which hold the value before, and of longer ones, which have the mean of
-    their time of day; ``hours_missing`` are times at which all histories lack an hour."""
+    their time of day; ``hours_missing`` are times at which all histories lack an hour; ``with_gaps`` begins with the
+    server that lacks most."""
 
     tenants: tuple[str, ...]
     use: NDArray[np.float32]
@@ -54,6 +67,7 @@ class TenantHistories:
     held: int = 0
     filled: int = 0
     hours_missing: tuple[float, ...] = ()
+    with_gaps: tuple[ServerWithGaps, ...] = ()
 
     @property
     def per_day(self) -> int:
@@ -120,14 +134,15 @@ def _whole_part_of_a_day(least: int) -> int:
 
 
 def _tenants(by_tenant: dict[str, list[ServerHistory]], grid: _Grid, policy: HarvestPolicy) -> TenantHistories:
-    names, left_out = list[str](), list[LeftOutTenant]()
+    names, left_out, with_gaps = list[str](), list[LeftOutTenant](), list[ServerWithGaps]()
     rows: list[NDArray[np.float32]] = []
     held = filled = 0
-    nowhere = np.ones(grid.steps, np.bool_)
+    longest, nowhere = policy.hold_gaps // grid.step, np.ones(grid.steps, np.bool_)
     for name in sorted(by_tenant):
-        use = _mean_of(by_tenant[name], grid)
+        found = _mean_of(by_tenant[name], grid, longest)
+        use = found.use
         nowhere &= np.isnan(use)
-        held += _hold(use, policy.hold_gaps // grid.step)
+        held += found.held + _hold(use, longest)
         missing = float(np.isnan(use).mean())
         if missing > policy.most_missing:
             left_out.append(LeftOutTenant(name, missing))
@@ -135,6 +150,7 @@ def _tenants(by_tenant: dict[str, list[ServerHistory]], grid: _Grid, policy: Har
         filled += _fill(use, DAY // grid.step)
         names.append(name)
         rows.append(use.astype(np.float32))
+        with_gaps += found.with_gaps
     if not rows:
         raise EvidenceError(
             f"every history lacks more than {policy.most_missing:.0%} of its steps; types of use need the others"
@@ -151,34 +167,46 @@ def _tenants(by_tenant: dict[str, list[ServerHistory]], grid: _Grid, policy: Har
         held,
         filled,
         tuple(_whole_hours(nowhere, grid)),
+        tuple(sorted(with_gaps, key=lambda one: -one.missing)),
     )
 
 
-def _mean_of(servers: Sequence[ServerHistory], grid: _Grid) -> Floats:
-    """The mean use of some servers by their cores, in each step of those that have a sample there; NaN of none."""
+class _TenantMean(NamedTuple):
+    use: Floats
+    held: int
+    with_gaps: list[ServerWithGaps]
+
+
+def _mean_of(servers: Sequence[ServerHistory], grid: _Grid, longest: int) -> _TenantMean:
+    """The mean use of some servers by their cores, in each step of those that have a sample there; NaN of none. Where
+    there are several, gaps of at most so many steps hold each one's own value before."""
     total, weight = np.zeros(grid.steps), np.zeros(grid.steps)
+    held, with_gaps = 0, list[ServerWithGaps]()
     for server in servers:
         at = np.floor((server.times - grid.start) / grid.step).astype(np.int64)
         inside = (at >= 0) & (at < grid.steps)
         counts = np.bincount(at[inside], minlength=grid.steps)
         sums = np.bincount(at[inside], server.use[inside], grid.steps)
-        there = counts > 0
-        total[there] += server.cores * sums[there] / counts[there]
+        use = np.divide(sums, counts, out=np.full(grid.steps, np.nan), where=counts > 0)
+        if len(servers) > 1:
+            held += _hold(use, longest)
+        there = ~np.isnan(use)
+        total[there] += server.cores * use[there]
         weight[there] += server.cores
+        if len(servers) > 1 and not there.all():
+            with_gaps.append(ServerWithGaps(server.name, server.tenant, 1.0 - float(there.mean())))
     mean: Floats = np.divide(total, weight, out=np.full(grid.steps, np.nan), where=weight > 0)
-    return mean
+    return _TenantMean(mean, held, with_gaps)
 
 
 def _hold(use: Floats, longest: int) -> int:
     """Hold the value before each gap of at most so many steps; how many steps that were."""
     there = np.flatnonzero(~np.isnan(use))
-    held = 0
-    for before, after in zip(there[:-1].tolist(), there[1:].tolist(), strict=True) if len(there) < len(use) else ():
-        length = after - before - 1
-        if 0 < length <= longest:
-            use[before + 1 : after] = use[before]
-            held += length
-    return held
+    lengths = np.diff(there) - 1
+    short = np.flatnonzero((lengths > 0) & (lengths <= longest))
+    for before, length in zip(there[short].tolist(), lengths[short].tolist(), strict=True):
+        use[before + 1 : before + 1 + length] = use[before]
+    return int(lengths[short].sum())
 
 
 def _fill(use: Floats, per_day: int) -> int:

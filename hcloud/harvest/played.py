@@ -15,6 +15,11 @@ class ServicesBeside:
     rented_without: int
     queued_without: int
 
+    @property
+    def harms(self) -> bool:
+        """Whether more of them wait, or run on demand."""
+        return self.queued > self.queued_without or self.rented > self.rented_without
+
 
 @dataclass(frozen=True, slots=True)
 class PlayedBatch:

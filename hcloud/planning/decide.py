@@ -102,12 +102,14 @@ class FleetDecision:
 @dataclass(frozen=True, slots=True)
 class Given:
     """What a decision may be told beside demand and settings: ``running``, the demand's jobs where some of them cannot
-    be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal;
-    ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs; ``idle``, what of the demand may run in the
-    idle hours of what is reserved; ``otherwise``, the decision without them: it is never done worse than that."""
+    be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal, or so many
+    ``vcpus`` of it; ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs; ``idle``, what of the demand
+    may run in the idle hours of what is reserved; ``otherwise``, the decision without them: it is never done worse than
+    that."""
 
     running: RunningJobs | None = None
     reserve: int | None = None
+    vcpus: float | None = None
     leanest: Leanest | None = None
     idle: IdleHours | None = None
     otherwise: FleetDecision | None = None
@@ -139,7 +141,8 @@ def decide(
     optimum = _choose(evaluations, options, plain.planned, asked)
     if given.otherwise is not None:
         optimum = _no_worse(optimum, options, given.otherwise)
-    start = optimum if given.reserve is None else _holding(evaluations[0], optimum, given.reserve)
+    reserve = given.reserve if given.vcpus is None else int(given.vcpus / float(evaluations[0].candidate.shape.vcpus))
+    start = optimum if reserve is None else _holding(evaluations[0], optimum, reserve)
     sized = _sized(start, settings, owned)
     chosen = sized.chosen
     ladders = ladders_of(options)

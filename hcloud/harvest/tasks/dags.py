@@ -42,7 +42,7 @@ class Dag:
             found[at] = 1 + max((found[before] for before in self.vertices[at].after), default=0)
         return tuple(found)
 
-    @property
+    @cached_property
     def concurrency(self) -> int:
         """The most containers at once: the largest sum of tasks over one depth (OSDI'16 §4.1)."""
         sums = dict.fromkeys(self.depths, 0)
@@ -70,6 +70,8 @@ class Dag:
 def in_order(after: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
     """The places in an order in which each stands behind those that it comes after; and those for which there is none,
     because they come after themselves."""
+    if not any(after):  # of thousands of jobs most are one vertex
+        return list(range(len(after))), []
     blocked = [len(set(before)) for before in after]
     followers: list[list[int]] = [[] for _ in after]
     for at, before in enumerate(after):

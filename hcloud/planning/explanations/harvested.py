@@ -83,7 +83,7 @@ def with_idle_hours(plan: Plan, made: FleetDecision, plain: FleetDecision, use: 
         alternatives=(*rivals, without, own, floor),
         reasons=told,
         assumptions=(*plan.assumptions, *_assumptions(use)),
-        warnings=(*plan.warnings, *_warnings(found)),
+        warnings=(*plan.warnings, *_warnings(found), *warned_of(use)),
     )
 
 
@@ -256,6 +256,21 @@ def _warnings(found: HarvestedHours) -> Iterator[str]:
         yield f"services without a history count as always busy: {', '.join(found.silent)}"
     if found.unmatched:
         yield f"tenants that are not a service of the trace are ignored: {', '.join(found.unmatched)}"
+
+
+def warned_of(use: IdleUse) -> Iterator[str]:
+    """What play found of services, and what the histories lack."""
+    if use.played is not None and use.played.harmed and use.played.vcpus:
+        yield (
+            f"in {use.played.harmed} of {counted(use.played.seeds, 'play')} more services waited for the reserve or ran"
+            " on demand than without idle hours: 'hcloud compare TRACE --harvest on,off' shows costs and tails, too,"
+            " and uses no idle hours in such a case"
+        )
+    if use.gaps:
+        yield (
+            f"{counted(use.gaps, 'server')} of {use.name} with gaps: the use of a tenant is the mean of its other"
+            " servers there ('hcloud harvest types' names them)"
+        )
 
 
 def with_jobs_carried(plan: Plan, jobs: Jobs, demand: Demand, use: IdleUse, owned: float) -> Plan:

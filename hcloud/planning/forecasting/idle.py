@@ -76,8 +76,8 @@ class PlayedHours:
     """What became of batch beside the services of a plan's reserve, tick by tick: ``vcpus`` that it carried in the mean
     of the demand's steps, of ``wanted`` that might run there, where arithmetic counted on ``arithmetic``; of so many
     ``jobs`` how many ended there, found no class with room, and moved to machines; tasks that were killed, and the
-    share of the work that this lost: all in the mean of runs with so many ``seeds``. ``why_not`` says why it was not
-    played."""
+    share of the work that this lost: all in the mean of runs with so many ``seeds``, in ``harmed`` of which more
+    services waited for the reserve or ran on rented machines than without. ``why_not`` says why it was not played."""
 
     why_not: str = ""
     vcpus: float = 0.0
@@ -90,6 +90,7 @@ class PlayedHours:
     kills: int = 0
     lost: float = 0.0
     seeds: int = 1
+    harmed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,8 @@ class IdleUse:
     of the trace that may have them (-1: none), and the ``reserve`` of vCPUs and of memory beside services.
 
     It was read from ``name``, ``days`` of so many ``tenants``; ``silent`` services and ``unmatched`` tenants have no
-    other half. Jobs are short up to the first of ``bounds`` (seconds), and long above the second. Where it was
-    ``played`` only jobs count that ended there.
+    other half, and so many servers have ``gaps`` beside others of their tenants. Jobs are short up to the first of
+    ``bounds`` (seconds), and long above the second. Where it was ``played`` only jobs count that ended there.
     """
 
     hours: IdleHours
@@ -112,6 +113,7 @@ class IdleUse:
     unmatched: tuple[str, ...] = ()
     bounds: tuple[float, float] = (0.0, 0.0)
     played: PlayedHours | None = None
+    gaps: int = 0
 
 
 COLUMNS = ("services", "batch", "share", "gib", "owned", "used", "room")

@@ -13,6 +13,7 @@ from hcloud.harvest.servers import Servers
 from hcloud.model.json_text import parsed
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.source import TraceFile, open_source
+from hcloud.units import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,8 +49,8 @@ def _stated(findings: Findings, number: int, line: bytes) -> tuple[bool, list[st
         return None
     try:
         stated = parsed(line)
-    except ValueError as error:
-        findings.add(f"line {number}", str(error), _LINE)
+    except ValueError:
+        findings.add(f"line {number}", shown(line.decode("utf-8", "replace")), _LINE)
         return None
     if isinstance(stated, dict) and "format_version" in stated:
         return None
@@ -75,7 +76,9 @@ def _check(findings: Findings, number: int, names: list[str], wanted: tuple[Serv
     if len(set(names)) < len(names):
         findings.add(f"line {number}, servers", ", ".join(names), "each server once")
     if len(names) != copies:
-        findings.add(f"line {number}, servers", f"{len(names)} copies", f"{copies}, as the first block has")
+        findings.add(
+            f"line {number}, servers", counted(len(names), "copy", "copies"), f"{copies}, as the first block has"
+        )
 
 
 def read_blocks(path: Path, servers: Servers) -> tuple[tuple[str, ...], NDArray[np.int64]]:

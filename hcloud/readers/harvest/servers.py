@@ -14,7 +14,7 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.source import TraceFile, open_source
 from hcloud.readers.workloads.tables.columns import Column, Sink
 from hcloud.readers.workloads.tables.delimited import header_layout, read_table
-from hcloud.readers.workloads.tables.locate import TableLayout, lines_of
+from hcloud.readers.workloads.tables.locate import TableLayout, rows_of
 
 _MOST = 1_000_000
 _COLUMNS = (
@@ -38,49 +38,64 @@ def read_servers(path: Path) -> Servers:
         raise InputError(f"{path}: no such file of servers", hint="a csv with the columns server, tenant and cores")
     source = replace(open_source(path), command=("hcloud", "harvest", "types", "UTIL", "--servers", str(path)))
     layout = header_layout(source, _COLUMNS, ignore_extra=True)
-    table = read_table(source, layout, _MOST)
-    sink, names = table.sink, table.sink.labels("server")
-    codes = sink.codes("server")
-    if len(names) < len(codes):
-        findings = Findings(source.name)
-        _, first = np.unique(codes, return_index=True)
-        twice = np.setdiff1d(np.arange(len(codes)), first).tolist()
-        for row, line in zip(twice, lines_of(source, layout, twice), strict=True):
-            findings.add(f"line {line}, column server", shown(names[codes[row]]), "each server once")
-        raise findings.error()
-    if not table.rows:
-        raise InputError(f"{source.name}: no servers")
+    try:
+        sink = read_table(source, layout, _MOST).sink
+    except InputError as error:
+        if error.problems:
+            raise _refused(source, layout, error) from error
+        raise
+    names = sink.labels("server")
     groups = {name: group for name in GROUPS if (group := _group(sink, name)) is not None}
     groups.setdefault("environment", groups["tenant"])
-    _refuse_split(source, layout, groups)
+    if len(names) < len(sink.codes("server")) or _is_split(groups["tenant"], groups["environment"]):
+        raise _refused(source, layout, InputError(source.name))
     memory, space = (_numbers(sink, name) for name in ("mem_gib", "harvest_gib"))
     return Servers(source.name, names, sink.numbers("cores"), memory, space, groups)
 
 
-def _refuse_split(source: TraceFile, layout: TableLayout, groups: dict[str, ServerGroup]) -> None:
-    """Refuse a tenant that is in two environments: what is lost together has to be one."""
-    tenant, environment = groups["tenant"], groups["environment"]
+def _is_split(tenant: ServerGroup, environment: ServerGroup) -> bool:
+    """Whether a tenant is in two environments."""
     first = np.zeros(len(tenant.names), np.int64)
     rows, at = np.unique(tenant.of, return_index=True)
     first[rows] = environment.of[at]
-    split = np.flatnonzero(environment.of != first[tenant.of]).tolist()
-    findings = Findings(source.name)
-    for row, line in zip(split, lines_of(source, layout, split) if split else (), strict=True):
-        name, mine = tenant.names[tenant.of[row]], environment.names[first[tenant.of[row]]]
-        told = shown(environment.names[environment.of[row]])
-        findings.add(f"line {line}, column environment", told, f"{mine!r}, as the first server of tenant {name!r} has")
-    if findings.problems:
-        raise findings.error()
+    return bool((environment.of != first[tenant.of]).any())
+
+
+def _refused(source: TraceFile, layout: TableLayout, cells: InputError) -> InputError:
+    """What is wrong with single cells, with servers that are there twice, and with tenants in two environments: what is
+    lost together has to be one."""
+    findings, at = Findings(source.name), {column.name: place for place, column in enumerate(layout.columns)}
+    for problem in cells.problems:
+        findings.add(problem.where, problem.value, problem.allowed)
+    met, first = set[str](), dict[str, str]()
+    for line, row in rows_of(source, layout, Findings(source.name)):
+        if len(row) != len(layout.columns):
+            continue
+        server, tenant = row[at["server"]], row[at["tenant"]]
+        if server in met:
+            findings.add(f"line {line}, column server", shown(server), "each server once")
+        met.add(server)
+        if "environment" in at and tenant:
+            mine, found = first.setdefault(tenant, row[at["environment"]]), row[at["environment"]]
+            if found != mine:
+                allowed = f"{mine!r}, as the first server of tenant {tenant!r} has"
+                findings.add(f"line {line}, column environment", shown(found), allowed)
+    error = findings.error()
+    error.hint = cells.hint
+    return error
 
 
 def _group(sink: Sink, name: str) -> ServerGroup | None:
-    """The groups of a column; servers without one are each in one of their own."""
+    """The groups of a column; servers without one are each in one of their own, and those of a tenant without an
+    environment in one."""
     if not sink.has(name):
         return None
     codes, labels = sink.codes(name).astype(np.int64), sink.labels(name)
     alone = np.flatnonzero(codes < 0)
-    codes[alone] = len(labels) + np.arange(len(alone))
-    return ServerGroup((*labels, *("" for _ in alone)), codes)
+    own = sink.codes("tenant")[alone] if name == "environment" else np.arange(len(alone))
+    several, at = np.unique(own, return_inverse=True)
+    codes[alone] = len(labels) + at
+    return ServerGroup((*labels, *("" for _ in several)), codes)
 
 
 def _numbers(sink: Sink, name: str) -> np.typing.NDArray[np.float64]:

@@ -14,11 +14,12 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs, Modelled
-from hcloud.readers.workloads.commands import plan_command, with_options
+from hcloud.readers.workloads.commands import with_options
 from hcloud.readers.workloads.entry import DEFAULTS, OF_TEXT, check_format
+from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.folder import files_with_formats
 from hcloud.readers.workloads.formats import FORMATS
-from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, check_values
+from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, note_values
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import PARQUET, format_of
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
@@ -46,7 +47,8 @@ class MachineSeries:
 
 @dataclass(frozen=True, slots=True)
 class MachineHistories:
-    """What was read, from where, and what was changed, left out or assumed."""
+    """What was read, from where, and what was changed, left out or assumed. What is wrong with the file is in
+    ``findings`` (with a ``hint``) until :meth:`refuse`, so that whoever knows more of it can add to that."""
 
     name: str
     format: str
@@ -54,12 +56,22 @@ class MachineHistories:
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     modelled: tuple[Modelled, ...] = ()
+    findings: Findings = field(default_factory=lambda: Findings(""))
+    hint: str = ""
+
+    def refuse(self) -> None:
+        """InputError with all that is wrong, where something is."""
+        if self.findings.problems:
+            error = self.findings.error()
+            error.hint = self.hint
+            raise error
 
 
 def read_histories(
     path: Path, fmt: str = "auto", options: WorkloadOptions = DEFAULTS, progress: Progress | None = None
 ) -> MachineHistories:
-    """The machines of a file, of a folder with one file a machine, or of standard input (``-``)."""
+    """The machines of a file, of a folder with one file a machine, or of standard input (``-``); what is wrong with
+    single values of a file is noted."""
     check_format(fmt)
     with spooled(path) as (file, name):
         if file.is_dir():
@@ -85,9 +97,9 @@ def _histories(
             text = stack.enter_context(as_text(source))
         found = module.measured(text, options, progress)
         value, series = found.histories(options)
-    value, rules = _parts(source, value, series)
-    machines = tuple(_machine(value, one) for one in series)
-    return MachineHistories(source.name, fmt, machines, found.repaired, found.left_out, (*found.rules, *rules))
+    value, rules, hint = _parts(source, value, series, found.findings)
+    machines, said = tuple(_machine(value, one) for one in series), (*found.rules, *rules)
+    return MachineHistories(source.name, fmt, machines, found.repaired, found.left_out, said, found.findings, hint)
 
 
 def _of_a_whole(source: TraceFile, read: object, options: WorkloadOptions) -> MachineHistories:
@@ -102,29 +114,30 @@ def _of_a_whole(source: TraceFile, read: object, options: WorkloadOptions) -> Ma
     times: Floats = demand.start + demand.step_seconds * np.arange(len(demand), dtype=np.float64)
     use = demand.cores / options.cluster_cores if of_cluster else demand.cores
     machine = MachineSeries(source.path.stem, times, use, not of_cluster, None, source.name)
-    return MachineHistories(source.name, demand.provenance.format, (machine,), demand.provenance.repaired)
+    findings = Findings(source.name)
+    return MachineHistories(
+        source.name, demand.provenance.format, (machine,), demand.provenance.repaired, findings=findings
+    )
 
 
-def _parts(source: TraceFile, value: str, series: Sequence[MeasuredSeries]) -> tuple[str, list[Modelled]]:
-    """What the values are, fractions where nobody says and none is above 1; InputError for values that cannot be."""
+def _parts(
+    source: TraceFile, value: str, series: Sequence[MeasuredSeries], findings: Findings
+) -> tuple[str, list[Modelled], str]:
+    """What the values are, fractions where nobody says; values that cannot be are noted, with the command that reads
+    those above 1 as something else."""
     if value == "requests":
         raise InputError(
             f"{source.name}: holds requests, which are no use of a machine",
             hint="give its use of CPUs: percent, a fraction of 1, or vCPUs in use",
         )
+    note_values(findings, series, value or "fraction")
     if value:
-        check_values(source.name, series, value)
-        return value, []
-    try:
-        check_values(source.name, series, "fraction")
-    except InputError as error:
-        most = max(float(one.values.max()) for one in series)
-        likely = "percent" if most <= 100 else "cores"
-        if most > 1.0:
-            fix = plan_command(source, series_value=likely)
-            error.hint = f"if the values are {likely} (the largest is {most:g}): {fix}"
-        raise
-    return "fraction", [Modelled("use", "no value is above 1: fractions of a machine", "series_value")]
+        return value, [], ""
+    most = max(float(one.values.max()) for one in series)
+    likely, hint = "percent" if most <= 100 else "cores", ""
+    if most > 1.0:
+        hint = f"if the values are {likely} (the largest is {most:g}), add --set series_value={likely}"
+    return "fraction", [Modelled("use", "no value is above 1: fractions of a machine", "series_value")], hint
 
 
 def _machine(value: str, series: MeasuredSeries) -> MachineSeries:
@@ -138,7 +151,8 @@ def _machine(value: str, series: MeasuredSeries) -> MachineSeries:
 
 
 def _named_by_file(found: MachineHistories) -> MachineHistories:
-    """A file with one machine is named after it."""
+    """A file with one machine is named after it; InputError for what is wrong with the file."""
+    found.refuse()
     if len(found.machines) != 1:
         return found
     return replace(found, machines=(replace(found.machines[0], name=Path(found.name).stem),))
@@ -150,8 +164,10 @@ def _together(name: str, found: Sequence[MachineHistories]) -> MachineHistories:
         repaired.update(one.repaired)
         left_out.update(one.left_out)
     rules = dict.fromkeys(rule for one in found for rule in one.modelled)
-    formats = ", ".join(sorted({one.format for one in found}))
-    return MachineHistories(name, formats, tuple(_each_once(found)), dict(repaired), dict(left_out), tuple(rules))
+    formats, findings = ", ".join(sorted({one.format for one in found})), Findings(name)
+    return MachineHistories(
+        name, formats, tuple(_each_once(found)), dict(repaired), dict(left_out), tuple(rules), findings
+    )
 
 
 def _each_once(found: Sequence[MachineHistories]) -> Iterator[MachineSeries]:

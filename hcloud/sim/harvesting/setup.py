@@ -181,13 +181,13 @@ def _work(dags: Sequence[Dag], arrivals: Arrivals, classes: int, kinds_of_kills:
     first = np.concatenate(([0], np.cumsum([len(dag.vertices) for dag in dags]))).astype(np.int64)
     after = _followers(dags, first)
     jobs, of = len(arrivals.times), arrivals.dags
-    rows = [np.arange(first[dag], first[dag + 1]) for dag in of.tolist()]
-    row_vertex = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
+    many = np.diff(first)[of]
+    first_row = np.concatenate(([0], np.cumsum(many))).astype(np.int64)
+    row_vertex = np.repeat(first[of] - first_row[:-1], many) + np.arange(first_row[-1])
     tasks = np.array([v.tasks for v in vertices], np.int64)
     needs = np.array([len(set(v.after)) for v in vertices], np.int64)
     cores = np.array([max(round(v.cores * VCPU), 1) for v in vertices], np.int64)
     memory = np.array([int(np.ceil(v.memory_gib * MIB - _ROUNDING)) for v in vertices], np.int64)
-    span = [slice(a, b) for a, b in zip(first[:-1].tolist(), first[1:].tolist(), strict=True)]
     every = int(tasks[row_vertex].sum())
     return DagWork(
         seconds=np.array([v.seconds for v in vertices], np.float64),
@@ -199,23 +199,23 @@ def _work(dags: Sequence[Dag], arrivals: Arrivals, classes: int, kinds_of_kills:
         after_first=np.concatenate(([0], np.cumsum([len(one) for one in after]))).astype(np.int64),
         after=np.array([one for some in after for one in some], np.int64),
         dag_needed=np.array([dag.concurrency for dag in dags], np.int64),
-        dag_cores=np.array([cores[one].max() for one in span], np.int64),
-        dag_memory=np.array([memory[one].max() for one in span], np.int64),
+        dag_cores=np.maximum.reduceat(cores, first[:-1]),
+        dag_memory=np.maximum.reduceat(memory, first[:-1]),
         dag_chain=np.array([max(dag.chains) for dag in dags], np.float64),
         last=np.array([NEVER if dag.last is None else dag.last for dag in dags], np.float64),
         submit=arrivals.times.astype(np.float64),
         dag=of.astype(np.int64),
-        first_row=np.concatenate(([0], np.cumsum([len(one) for one in rows]))).astype(np.int64),
+        first_row=first_row,
         length=np.full(jobs, -1, np.int64),
         labels=np.full(jobs, -1, np.int64),
         label=np.zeros((jobs, classes), np.bool_),
-        open_rows=np.array([len(one) for one in rows], np.int64),
+        open_rows=many.astype(np.int64),
         ended=np.full(jobs, NEVER),
         latest=np.full(jobs, NEVER),
         moves=np.full(jobs, NEVER),
         killed=np.zeros(jobs, np.int64),
         moved=np.zeros(jobs, np.int64),
-        row_job=np.repeat(np.arange(jobs), [len(one) for one in rows]).astype(np.int64),
+        row_job=np.repeat(np.arange(jobs), many).astype(np.int64),
         row_vertex=row_vertex,
         waiting=np.zeros((len(row_vertex), kinds_of_kills), np.int64),
         undone=tasks[row_vertex],

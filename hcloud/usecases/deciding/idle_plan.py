@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple, Protocol
@@ -22,7 +23,8 @@ from hcloud.readers.configuration.config import Config
 from hcloud.usecases.deciding.own_fleet import fleet_study
 from hcloud.usecases.studies.simulation import Study
 
-MOST_PLAYS = 3
+MOST_PLAYS = 4
+"""Ours: where play does not bear out what was decided, so many reserves are tried."""
 ALIKE = 0.01
 """Ours: a plan is taken where it counts on no more than play carried on its own reserve, but for this share."""
 
@@ -55,44 +57,127 @@ def decide_with_idle_hours(
     """The decision with idle hours, and what of them it counts on: no more than play carries on its own reserve. Where
     that does not pay nothing is counted on, and the plan is the one without.
 
-    Where play carries less than arithmetic, less is reserved, on which still less is carried. So what was played first
-    is also held against what this comes to."""
+    Where play carries less than arithmetic, less is reserved, on which still less is carried. So other reserves are
+    played, too, beside what was played first.
+    """
+    jobs = settled(asked.workload, asked.settings.divisible) if isinstance(asked.workload, Jobs) else None
+    plays = _Plays(asked, find, given, without, jobs)
+    if jobs is None:
+        return plays.decided(asked.settings, use), replace(use, played=PlayedHours("a demand series has no jobs"))
+    decision = plays.decided(plays.quick, use, _near(asked.book, without))
+    arithmetic, wanted = _carried(asked, decision, use), float(use.hours.batch.sum(axis=0).mean())
+    first = _fleet_of(decision, asked.owned)
+    found = plays.beside(first, use, first=True)
+    assert found.played is not None, "it was played, or is said why not"
+    if found.played.why_not:
+        return plays.decided(asked.settings, use), replace(use, played=found.played)
+    best, last = plays.settled(first, use, found)
+    if best is not None and _cost(best[0]) <= _cost(without):
+        decision, use = best
+        assert use.played is not None
+        return decision, replace(use, played=replace(use.played, arithmetic=arithmetic, wanted=wanted))
+    told = replace(last, arithmetic=arithmetic, wanted=wanted, vcpus=0.0, ended=0)
+    nothing = replace(use.hours, batch=np.zeros_like(use.hours.batch))
+    use = replace(use, hours=nothing, lengths=np.full_like(use.lengths, -1), played=told)
+    return plays.decided(asked.settings, use), use
+
+
+Settled = tuple[FleetDecision, IdleUse]
+"""A decision, and what it counts on: no more than play carried beside its own reserve."""
+
+
+class _Plays(NamedTuple):
+    """Decides by what was played, and plays what was decided."""
+
+    asked: PlanQuestion
+    find: FindIdle
+    given: Given
+    without: FleetDecision
+    jobs: Jobs | None
+
+    @property
+    def quick(self) -> PlanSettings:
+        """The settings without what only a plan that is shown needs."""
+        return replace(self.asked.settings, risk=replace(self.asked.settings.risk, falls=()))
 
     def decided(
-        settings: PlanSettings, use: IdleUse, book: PriceBook | None = None, reserve: int | None = None
+        self, settings: PlanSettings, use: IdleUse, book: PriceBook | None = None, vcpus: float | None = None
     ) -> FleetDecision:
-        told = replace(given, idle=use.hours, otherwise=without, reserve=reserve)
-        return decide(book or asked.book, asked.demand, settings, asked.owned, told)
+        """The best plan that counts on so much, or the best that reserves so many vCPUs."""
+        told = replace(self.given, idle=use.hours, otherwise=self.without, vcpus=vcpus)
+        return decide(book or self.asked.book, self.asked.demand, settings, self.asked.owned, told)
 
-    if not isinstance(asked.workload, Jobs):
-        return decided(asked.settings, use), replace(use, played=PlayedHours("a demand series has no jobs"))
-    quick = replace(asked.settings, risk=replace(asked.settings.risk, falls=()))
-    decision, kept = decided(quick, use, _near(asked.book, without)), list[tuple[FleetDecision, IdleUse]]()
-    arithmetic, wanted = _carried(asked, decision, use), float(use.hours.batch.sum(axis=0).mean())
-    for at in range(MOST_PLAYS):
-        fleet = _fleet_of(decision, asked.owned)
-        study = fleet_study(fleet, (settled(asked.workload, asked.settings.divisible), asked.book), asked.config)
-        found = find.played(study, fleet, use, asked.demand, first=at == 0)
-        assert found.played is not None, "it was played, or is said why not"
-        if found.played.why_not:
-            return decided(asked.settings, use), replace(use, played=found.played)
-        told = replace(found.played, arithmetic=arithmetic, wanted=wanted)
-        is_met = at > 0 and _carried(asked, decision, use) <= told.vcpus * (1 + ALIKE)
-        if not is_met:
-            use, decision = found, decided(asked.settings, found)
-            is_met = at > 0 and _fleet_of(decision, asked.owned) == fleet
-        if is_met:
-            kept.append((decision, replace(use, played=told)))
-            break
-        if at == 1:
-            held = decided(asked.settings, use, reserve=fleet.servers)
-            kept += [(held, replace(use, played=told))] if _fleet_of(held, asked.owned) == fleet else []
-    best = min(kept, key=lambda one: _cost(one[0]), default=None)
-    if best is not None and _cost(best[0]) <= _cost(without):
-        return best
-    nothing = replace(use.hours, batch=np.zeros_like(use.hours.batch))
-    use = replace(use, hours=nothing, lengths=np.full_like(use.lengths, -1), played=replace(told, vcpus=0.0, ended=0))
-    return decided(asked.settings, use), use
+    def beside(self, fleet: PlannedFleet, use: IdleUse, *, first: bool = False) -> IdleUse:
+        """What of some idle hours is carried beside the services of a fleet."""
+        assert self.jobs is not None, "only jobs are played"
+        study = fleet_study(fleet, (self.jobs, self.asked.book), self.asked.config)
+        return self.find.played(study, fleet, use, self.asked.demand, first=first)
+
+    def settled(self, first: PlannedFleet, use: IdleUse, found: IdleUse) -> tuple[Settled | None, PlayedHours]:
+        """The best decision that was found to be true, and the last play of one that follows from the first."""
+        decision = self.decided(self.asked.settings, found)
+        fleet = _fleet_of(decision, self.asked.owned)
+        again = self.beside(fleet, found)
+        assert again.played is not None
+        if _carried(self.asked, decision, found) <= again.played.vcpus * (1 + ALIKE):
+            return (decision, replace(found, played=again.played)), again.played
+        decision = self.decided(self.asked.settings, again)
+        if _fleet_of(decision, self.asked.owned) == fleet:
+            return (decision, again), again.played
+        return self.searched((first, fleet), use, again), again.played
+
+    def searched(self, fleets: tuple[PlannedFleet, PlannedFleet], use: IdleUse, found: IdleUse) -> Settled | None:
+        """Of some reserves the one that costs least with what play carries beside it: that which was played last, that
+        which arithmetic asks for, and some between and above."""
+        first, last = fleets if fleets[0].servers else (fleets[1], fleets[1])
+        if not first.servers:
+            return None
+        size, held, plain = self.size_of(first), dict[int, Settled](), _fleet_of(self.without, self.asked.owned)
+        tried = {plain.servers * self.size_of(plain) // size: _cost(self.without)}
+        count: int | None = last.servers * self.size_of(last) // size
+        for at in range(MOST_PLAYS):
+            if count is None:
+                break
+            fleet = last if at == 0 else replace(first, servers=count)
+            told = found if at == 0 else self.beside(fleet, use)
+            made = self.decided(self.quick, told, vcpus=self.bought(fleet))
+            tried[count] = _cost(made)
+            if _holds(_fleet_of(made, self.asked.owned), fleet):
+                held[count] = made, told
+            count = first.servers if at == 0 and first.servers not in tried else next_reserve(tried)
+        best = min(held.values(), key=lambda one: _cost(one[0]), default=None)
+        if best is None:
+            return None
+        reserved = self.bought(_fleet_of(best[0], self.asked.owned))
+        return self.decided(self.asked.settings, best[1], vcpus=reserved), best[1]
+
+    def bought(self, fleet: PlannedFleet) -> float:
+        """The vCPUs of a fleet's reserve that are not owned."""
+        owned = sum(float(o.shape.vcpus * o.count) for o in self.asked.owned if o.hours_left)
+        return max(fleet.servers * self.size_of(fleet) - owned, 0.0)
+
+    def size_of(self, fleet: PlannedFleet) -> int:
+        """The vCPUs of a server of a fleet."""
+        ladders = self.without.ladders.values()
+        shapes = [*(c.shape for ladder in ladders for c in ladder), *(o.shape for o in self.asked.owned)]
+        return next(int(s.vcpus) for s in shapes if s.name == fleet.on_demand.instance_type)
+
+
+def _holds(made: PlannedFleet, wanted: PlannedFleet) -> bool:
+    """Whether a fleet has the reserve that was played."""
+    return (made.on_demand, made.servers) == (wanted.on_demand, wanted.servers)
+
+
+def next_reserve(tried: Mapping[int, Decimal]) -> int | None:
+    """How many servers to try next: more, where the most that was tried costs least, else half way from the best to the
+    cheaper one beside it; None where nothing lies between."""
+    counts = sorted(tried)
+    at = counts.index(min(counts, key=lambda count: (tried[count], count)))
+    best, beside = counts[at], (counts[at - 1 : at] + counts[at + 1 : at + 2])
+    if at == len(counts) - 1:
+        return best + max((best - beside[0]) // 2, 1) if beside else None
+    apart = [count for count in beside if abs(count - best) > 1]
+    return (best + min(apart, key=lambda count: (tried[count], count))) // 2 if apart else None
 
 
 def _cost(decision: FleetDecision) -> Decimal:

@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hcloud.control.state import OWN
 from hcloud.errors import UsageError
-from hcloud.harvest.played import ServicesBeside
 from hcloud.model.running.strategy import Strategy
 from hcloud.planning.settings import Market, PlanSettings
 from hcloud.sim.outcomes.comparison import ComparedStrategy, Simulated, StrategyComparison, with_front
 from hcloud.sim.outcomes.measure import Measures, last_end, measure
-from hcloud.sim.run import RunOutcome
 from hcloud.units import counted, format_duration
 from hcloud.usecases.deciding.plan import planned_demand
-from hcloud.usecases.harvesting.idle import AskIdle, idle_hours
+from hcloud.usecases.harvesting.idle import BY_HAND, AskIdle, idle_hours
 from hcloud.usecases.harvesting.opened import UseRequest
-from hcloud.usecases.harvesting.played import play
+from hcloud.usecases.harvesting.played import play, services_beside
 from hcloud.usecases.studies.loads import CompareRequest
 from hcloud.usecases.studies.simulate import compare, kept
 from hcloud.usecases.studies.simulation import Study, setting_for, simulate_once, with_seed
@@ -47,7 +44,7 @@ def idle_hours_asked(
     if planned:
         raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
     which = switches(harvest)
-    return idle_hours(UseRequest(util, servers)), which
+    return idle_hours(UseRequest(util, servers), BY_HAND), which
 
 
 def compare_with_idle_hours(
@@ -94,7 +91,7 @@ def _paired(
         servers = setting_for(seeded, strategy, pool if strategy.follows("reserved") else None).servers
         without = simulate_once(seeded, strategy, pool=servers)
         outcome, batch, _ = play(seeded, without, ask)
-        services = ServicesBeside(*_services(outcome), *_services(without))
+        services = services_beside(outcome, without)
         pairs.append(
             (measure(without), replace(measure(outcome, last_end(without.tasks)), idle=replace(batch, beside=services)))
         )
@@ -106,13 +103,6 @@ def _paired(
     kept_off = ComparedStrategy(strategy.name, off, firsts[0], dropped=study.dropped)
     kept_on = ComparedStrategy(f"{strategy.name}, {IDLE_HOURS}", on, firsts[1], dropped=study.dropped)
     return kept_off, _used(kept_off, kept_on)
-
-
-def _services(outcome: RunOutcome) -> tuple[int, int]:
-    """How many services ran on rented machines, and how many waited in the queue of the reserve."""
-    service = outcome.tasks.service == 1
-    rented = service & (outcome.of_tasks("began") >= 0) & (outcome.of_tasks("paid") != OWN)
-    return int(rented.sum()), int((service & (outcome.of_tasks("queued") >= 0)).sum())
 
 
 def _used(off: ComparedStrategy, on: ComparedStrategy) -> ComparedStrategy:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,21 +27,23 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 WEEK_DAYS, DAY = 7, 86_400
-WITHOUT = "plan without --harvest, which needs no history"
-AS_SET = re.compile(r"hcloud harvest types \S+ --set (\S+)")
+WITHOUT = "leave out --harvest: no history is needed then"
+AS_SET = re.compile(r"(?:hcloud harvest types \S+|add) --set (\S+)")
+BY_KEY, BY_HAND = r"add --harvest-set \1", "write them as fractions of a machine, 0 to 1"
 NAMED = 5
 WHATEVER = JobSizes(np.zeros(1), np.ones(1))
 """Batch that can be split."""
 
 
-def idle_hours(request: UseRequest, progress: Callable[[float], None] | None = None) -> AskIdle:
-    """The histories that are asked for, ready to be held against a demand. EvidenceError for less than a week."""
+def idle_hours(request: UseRequest, as_set: str = BY_KEY) -> AskIdle:
+    """The histories that are asked for, ready to be held against a demand; ``as_set`` is what a hint says in place of
+    ``--set KEY=VALUE``. EvidenceError for less than a week."""
     try:
-        opened = open_use(request, progress)
+        opened = open_use(request)
     except EvidenceError as error:
         raise EvidenceError(str(error), hint=WITHOUT) from None
     except InputError as error:
-        error.hint = AS_SET.sub(r"--harvest-set \1", error.hint)
+        error.hint = AS_SET.sub(as_set, error.hint)
         raise
     if opened.histories.days < WEEK_DAYS:
         raise EvidenceError(
@@ -85,7 +86,7 @@ class AskIdle:
         hours = IdleHours(services, batch, np.minimum(free, most), gib, np.zeros(len(demand)), used, room)
         reserve = (policy.reserve_cores, policy.reserve_memory)
         found = (self.opened.name, self.types.days, len(self.opened.histories.tenants), silent, unmatched, bounds)
-        return IdleUse(hours, length, reserve, *found)
+        return IdleUse(hours, length, reserve, *found, gaps=len(self.opened.histories.with_gaps))
 
     def _of_services(
         self, workload: Workload, demand: Demand, services: Floats

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.harvest.centre import CENTRES, TESTBED, Centre, centre, use_of
 from hcloud.harvest.histories import ServerHistory, on_one_grid
 from hcloud.harvest.results import OpenedUse
@@ -52,7 +52,10 @@ def open_use(request: UseRequest, progress: Callable[[float], None] | None = Non
     options = with_keys(WorkloadOptions(), {key: value for key, _, value in keys})
     read = read_histories(Path(request.util), request.format, options, progress)
     owned, silent = _by_server(read, servers) if servers is not None else (_each_alone(read), ())
-    histories = on_one_grid(owned, policy)
+    try:
+        histories = on_one_grid(owned, policy)
+    except EvidenceError as error:
+        raise EvidenceError(f"{read.name}: {error}", hint=error.hint) from None
     unsized = () if servers is not None else tuple(m.name for m in read.machines if m.cores is None)
     found = read.repaired, read.left_out, read.modelled
     return OpenedUse(read.name, histories, policy, servers, *found, silent, unsized)
@@ -70,20 +73,22 @@ def centre_named(name: str, seed: int) -> Centre:
 
 def _each_alone(read: MachineHistories) -> list[ServerHistory]:
     """Every machine as a tenant of its own."""
+    read.refuse()
     unsized = [machine for machine in read.machines if machine.in_cores]
     if unsized:
         raise InputError(
             f"{read.name}: holds vCPUs in use, and nothing says how many vCPUs {unsized[0].name!r} has",
             hint="name the servers: --servers servers.csv, with the columns server, tenant and cores",
         )
-    return [ServerHistory(m.name, m.times, m.use, m.cores or 1.0) for m in read.machines]
+    return [ServerHistory(m.name, m.times, m.use, m.cores or 1.0, name=m.name) for m in read.machines]
 
 
 def _by_server(read: MachineHistories, servers: Servers) -> tuple[list[ServerHistory], tuple[str, ...]]:
-    """Every history as that of its server, or of its tenant as a whole; and the tenants without one."""
+    """Every history as that of its server, or of its tenant as a whole; and the tenants without one. InputError with
+    all that is wrong with the file."""
     tenants = servers.tenants
     of_tenant = {name: np.flatnonzero(tenants.of == at) for at, name in enumerate(tenants.names)}
-    findings, found = Findings(read.name), list[ServerHistory]()
+    findings, found = read.findings, list[ServerHistory]()
     known, met = servers.row.keys() | of_tenant.keys(), dict[str, str]()
     for machine in read.machines:
         name = _called(machine.name, known)
@@ -102,9 +107,8 @@ def _by_server(read: MachineHistories, servers: Servers) -> tuple[list[ServerHis
         if machine.in_cores:
             _note_above(findings, machine, cores)
         tenant = tenants.names[tenants.of[rows[0]]]
-        found.append(ServerHistory(tenant, machine.times, use, cores, len(rows)))
-    if findings.problems:
-        raise findings.error()
+        found.append(ServerHistory(tenant, machine.times, use, cores, len(rows), name))
+    read.refuse()
     _never_twice(read.name, met, found, tenants.names)
     return found, tuple(_silent(tenants.names, found))
 

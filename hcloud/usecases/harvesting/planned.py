@@ -15,7 +15,7 @@ from hcloud.planning.settings import PlanSettings
 from hcloud.planning.strategies.own_fleet import PlannedFleet
 from hcloud.readers.strategies import load_strategy
 from hcloud.usecases.harvesting.idle import AskIdle, in_steps
-from hcloud.usecases.harvesting.played import PlayedRun, PlayLimits, play
+from hcloud.usecases.harvesting.played import PlayedRun, PlayLimits, play, services_beside
 from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ class PlannedIdle:
         return replace(use, hours=hours, lengths=lengths, played=_told(runs, float((ended @ work).mean())))
 
     def _run(self, study: Study, fleet: PlannedFleet, limits: PlayLimits) -> PlayedRun:
-        return play(study, simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers), self.ask, limits)
+        without = simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers)
+        run = play(study, without, self.ask, limits)
+        return run._replace(batch=replace(run.batch, beside=services_beside(run.outcome, without)))
 
 
 def _told(runs: Sequence[PlayedRun], vcpus: float) -> PlayedHours:
@@ -70,7 +72,8 @@ def _told(runs: Sequence[PlayedRun], vcpus: float) -> PlayedHours:
 
     ended, no_class, moved, kills = (round(mean(figure)) for figure in ("ended", "no_class", "moved", "kills"))
     jobs = runs[0].batch.jobs
-    return PlayedHours("", vcpus, 0.0, 0.0, jobs, ended, no_class, moved, kills, mean("lost"), len(runs))
+    harmed = sum(run.batch.beside is not None and run.batch.beside.harms for run in runs)
+    return PlayedHours("", vcpus, 0.0, 0.0, jobs, ended, no_class, moved, kills, mean("lost"), len(runs), harmed)
 
 
 def work_within(jobs: Jobs, demand: Demand) -> Floats:

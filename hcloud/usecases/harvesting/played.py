@@ -19,7 +19,7 @@ import numpy as np
 from hcloud.control.state import FREE, OWN, TO_RENT, TO_RESERVE
 from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import Thresholds, expected_seconds, thresholds
-from hcloud.harvest.played import PlayedBatch
+from hcloud.harvest.played import PlayedBatch, ServicesBeside
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.tasks.dags import Dag, Vertex
 from hcloud.model.workload import JobKind, Jobs
@@ -91,10 +91,10 @@ class PlayedRun(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """All jobs, how long each is expected to take, where short and long ones begin, by which numbers, and the seed."""
+    """All jobs, those that may ask as graphs, where short and long ones begin, by which numbers, and the seed."""
 
     jobs: Jobs
-    seconds: Floats
+    dags: dict[int, Dag]
     lengths: Thresholds
     policy: HarvestPolicy
     seed: int
@@ -171,7 +171,17 @@ def _batch(jobs: Jobs, asks: Flags, idle: AskIdle, seed: int) -> _Batch:
     middle = float(np.nanmedian(seconds)) if not np.isnan(seconds).all() else 0.0
     known = np.where(np.isnan(seconds), middle, seconds)[rows]
     lengths = thresholds(idle.types, idle.opened.policy, known, mine.cores * mine.duration)
-    return _Batch(jobs, seconds, lengths, idle.opened.policy, seed)
+    return _Batch(jobs, _graphs(mine, rows, seconds[rows]), lengths, idle.opened.policy, seed)
+
+
+def _graphs(jobs: Jobs, rows: Rows, seconds: Floats) -> dict[int, Dag]:
+    """Jobs as graphs of one vertex, by their rows of the trace: as many tasks as a job that can be split has vCPUs."""
+    many = np.where(can_split(jobs), np.ceil(jobs.cores), 1.0)
+    columns = (rows, many.astype(np.int64), jobs.duration, jobs.cores / many, jobs.memory / many, seconds)
+    return {
+        at: Dag(str(at), (Vertex("job", tasks, long, cores, gib),), None if np.isnan(last) else last)
+        for at, tasks, long, cores, gib, last in zip(*(c.tolist() for c in columns), strict=True)
+    }
 
 
 def may_ask(jobs: Jobs, room: float, splits: Flags) -> Flags:
@@ -219,17 +229,12 @@ def _played(servers: IdlePool, batch: _Batch, rows: Rows, limits: tuple[float, i
     """Some jobs beside the services of a run, until all is over; ``limits`` are the second of the trace at which it
     begins and the server-ticks."""
     begins, most = limits
-    mine, seconds = batch.jobs.at(rows), batch.seconds[rows]
+    mine = batch.jobs.at(rows)
     until = servers.use.shape[1] * servers.step
     least = max(batch.policy.tick, len(servers) * until // most)
     tick = next((one for one in range(least, servers.step) if servers.step % one == 0), servers.step)
     order = np.argsort(mine.submit, kind="stable")
-    many = np.where(can_split(mine), np.ceil(mine.cores), 1.0)
-    columns = (rows, many.astype(np.int64), mine.duration, mine.cores / many, mine.memory / many, seconds)
-    dags = [
-        Dag(str(at), (Vertex("job", tasks, long, cores, gib),), None if np.isnan(last) else last)
-        for at, tasks, long, cores, gib, last in zip(*(c.tolist() for c in columns), strict=True)
-    ]
+    dags = [batch.dags[row] for row in rows.tolist()]
     arrivals = Arrivals(np.maximum(mine.submit[order] - begins, 0.0), order.astype(np.int64))
     plan = (replace(batch.policy, tick=tick), batch.lengths, batch.seed)
     world = build(servers, BESIDE, (dags, arrivals), plan)
@@ -276,3 +281,15 @@ def nobody(jobs: Jobs, left: _PlayedJobs, policy: HarvestPolicy) -> PlayedBatch:
     mean = float(slipped.mean()) if len(slipped) else 0.0
     batch = int((jobs.kind == JobKind.BATCH).sum())
     return PlayedBatch(batch, 0, 0.0, no_class, moved, 0, 1.0, 0, 0.0, mean, 0.0, policy.tick)
+
+
+def services_beside(outcome: RunOutcome, without: RunOutcome) -> ServicesBeside:
+    """What services do in a run with idle hours, and did in the same without."""
+    return ServicesBeside(*_services(outcome), *_services(without))
+
+
+def _services(outcome: RunOutcome) -> tuple[int, int]:
+    """How many services ran on rented machines, and how many waited in the queue of the reserve."""
+    service = outcome.tasks.service == 1
+    rented = service & (outcome.of_tasks("began") >= 0) & (outcome.of_tasks("paid") != OWN)
+    return int(rented.sum()), int((service & (outcome.of_tasks("queued") >= 0)).sum())

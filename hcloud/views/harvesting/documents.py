@@ -46,6 +46,12 @@ class _TenantLeftOut(Part):
     missing: Number
 
 
+class _ServerWithGaps(Part):
+    server: Annotated[Text, From("name")]
+    tenant: Text
+    missing: Number
+
+
 class HarvestTypesDocument(Document, title="hcloud harvest types"):
     """The classes, each tenant's pattern and class, and how far two windows agree; null where the history is too
     short."""
@@ -58,6 +64,7 @@ class HarvestTypesDocument(Document, title="hcloud harvest types"):
     trust: Annotated[_Trust | None, From("types.trust")]
     left_out: Annotated[list[_TenantLeftOut], From("types.histories.left_out")]
     without_history: Annotated[list[Text], From("opened.without_history")]
+    servers_with_gaps: Annotated[list[_ServerWithGaps], From("types.histories.with_gaps")]
     steps_held: Annotated[Count, From("types.histories.held")]
     steps_filled: Annotated[Count, From("types.histories.filled")]
 

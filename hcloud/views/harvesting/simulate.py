@@ -10,6 +10,7 @@ from hcloud.harvest.typing import PATTERNS
 from hcloud.units import counted, format_duration, format_span
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written
+from hcloud.views.harvesting.types import notes_of_use
 from hcloud.views.lines import point
 from hcloud.views.markdown import markdown
 from hcloud.views.page.parts import PageSection
@@ -145,7 +146,7 @@ def notes(found: TaskStudy) -> Iterator[str]:
         yield "Memory is not counted: the servers' is not known."
     if found.without_use:
         yield f"{counted(found.without_use, 'server')} without a history: hcloud starts and kills nothing there."
-    yield from notes_of_opened(found)
+    yield from notes_of_use(found.opened, found.days_before)
 
 
 def _of_services(found: TaskStudy) -> Iterator[str]:
@@ -156,11 +157,3 @@ def _of_services(found: TaskStudy) -> Iterator[str]:
     if any(one.hours("rented") > 0 for one in found.systems):
         told = ", ".join(f"{one.system} {one.hours('rented'):,.1f}" for one in found.systems)
         yield f"vCPU-hours a run on demand: {told}."
-
-
-def notes_of_opened(found: TaskStudy) -> Iterator[str]:
-    """What was repaired, left out and assumed while histories were read."""
-    for what, count in (*found.opened.repaired.items(), *found.opened.left_out.items()):
-        yield f"{count:,}: {what}."
-    for rule in found.opened.modelled:
-        yield f"{rule.column}: {rule.rule} ({rule.key})."

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from hcloud.harvest.classes import UseClass
-from hcloud.harvest.results import TypedUse
+from hcloud.harvest.results import OpenedUse, TypedUse
 from hcloud.harvest.typing import PATTERNS
 from hcloud.model.workload import DATES_FROM
 from hcloud.units import counted, format_duration
@@ -98,28 +98,20 @@ def trust(found: TypedUse) -> str:
 
 def notes(found: TypedUse) -> Iterator[str]:
     """What is missing, what was done about it, and what was assumed."""
-    opened, histories = found.opened, found.types.histories
-    if histories.days < opened.policy.periodic_days:
-        yield (
-            f"{histories.days} days of history: no tenant can be periodic, which takes"
-            f" {opened.policy.periodic_days} days."
-        )
+    return notes_of_use(found.opened, found.types.histories.days)
+
+
+def notes_of_use(opened: OpenedUse, days: int) -> Iterator[str]:
+    """The same of histories, of which so many days told the types."""
+    histories = opened.histories
+    if days < opened.policy.periodic_days:
+        yield f"{days} days of history: no tenant can be periodic, which takes {opened.policy.periodic_days} days."
     if opened.unsized:
         yield (
             f"The vCPUs of {counted(len(opened.unsized), 'machine')} are unknown, so that each counts as one: --servers"
             " servers.csv, with the columns server, tenant and cores."
         )
-    if histories.left_out:
-        told = [f"{t.name} ({t.missing:.0%} missing)" for t in histories.left_out]
-        yield f"Left out, too many gaps: {_some(told)}."
-    if opened.without_history:
-        several = counted(len(opened.without_history), "tenant")
-        yield f"{several} of {_servers(found)} without a history, not typed: {_some(opened.without_history)}."
-    if alone := _servers_alone(found):
-        yield (
-            f"{counted(alone, 'server')} of {_servers(found)} without a history beside others of their tenants with"
-            " one: not counted here. A history with the name of the tenant stands for all of its servers."
-        )
+    yield from _missing(opened)
     if histories.held or histories.filled:
         yield (
             f"Gaps: {counted(histories.held, 'step')} of short gaps hold the value before,"
@@ -134,17 +126,35 @@ def notes(found: TypedUse) -> Iterator[str]:
         yield f"{rule.column}: {rule.rule} ({rule.key})."
 
 
-def _servers_alone(found: TypedUse) -> int:
+def _missing(opened: OpenedUse) -> Iterator[str]:
+    """Tenants that are not typed, and servers that their tenants' means lack."""
+    histories, file = opened.histories, "the servers" if opened.servers is None else opened.servers.file
+    if histories.left_out:
+        told = [f"{t.name} ({t.missing:.0%} missing)" for t in histories.left_out]
+        yield f"Left out, too many gaps: {_some(told)}."
+    if opened.without_history:
+        several = counted(len(opened.without_history), "tenant")
+        yield f"{several} of {file} without a history, not typed: {_some(opened.without_history)}."
+    if alone := _servers_alone(opened):
+        yield (
+            f"{counted(alone, 'server')} of {file} without a history beside others of their tenants with"
+            " one: not counted here. A history with the name of the tenant stands for all of its servers."
+        )
+    if histories.with_gaps:
+        told = [f"{one.name} ({one.tenant}, {one.missing:.1%} missing)" for one in histories.with_gaps]
+        yield (
+            f"{counted(len(told), 'server')} with gaps: the use of the tenant is the mean of its other servers there:"
+            f" {_some(told)}."
+        )
+
+
+def _servers_alone(opened: OpenedUse) -> int:
     """How many servers have no history although their tenant is typed."""
-    servers, histories = found.opened.servers, found.types.histories
+    servers, histories = opened.servers, opened.histories
     if servers is None:
         return 0
     typed = [servers.tenants.names.index(name) for name in histories.tenants]
     return int(np.isin(servers.tenants.of, typed).sum()) - int(histories.servers.sum())
-
-
-def _servers(found: TypedUse) -> str:
-    return "the servers" if found.opened.servers is None else found.opened.servers.file
 
 
 def _some(names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,14 @@ from harvesting import MONDAY, daily, util_csv
 from jsonschema import Draft202012Validator
 
 from hcloud.cli.main import run
+from hcloud.harvest.played import ServicesBeside
 from hcloud.model.workload import Jobs
-from hcloud.planning.explanations.harvested import on_machines
+from hcloud.planning.explanations.harvested import on_machines, warned_of
+from hcloud.planning.forecasting.idle import IdleHours, IdleUse, PlayedHours
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.store.plan_file import load_plan, plan_schema
 from hcloud.units import format_money
+from hcloud.usecases.deciding.idle_plan import next_reserve
 from hcloud.usecases.harvesting.planned import usual_jobs
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -116,7 +120,7 @@ def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys
     util_csv(Path("short.csv"), {"web": daily(6)})
     code, said = refused(capsys, "--harvest", "short.csv")
     assert (code, "6d of use; a plan counts on idle hours from a week on" in said) == (9, True)
-    assert "plan without --harvest" in said
+    assert "leave out --harvest" in said
     util_csv(Path("percent.csv"), {"web": 100 * daily(8)})
     code, said = refused(capsys, "--harvest", "percent.csv")
     assert (code, "--harvest-set series_value=percent" in said) == (1, True)
@@ -128,11 +132,11 @@ def test_what_cannot_be_counted_on_is_refused_with_the_way_on(pool: Path, capsys
         assert refused(capsys, *words)[0] == 64
 
 
-def write_days(batch: str, seconds: int, hours: int, at_a_time: int) -> None:
-    """Two weeks of services by day for so many hours, beside batch of so many jobs at a time."""
-    util_csv(Path("util.csv"), {"web": daily(DAYS, mean=0.25, swing=0.1), "front": daily(DAYS, mean=0.25, swing=0.1)})
+def write_days(batch: str, seconds: int, hours: int, at_a_time: int, days: int = DAYS) -> None:
+    """Days of services by day for so many hours, beside batch of so many jobs at a time."""
+    util_csv(Path("util.csv"), {"web": daily(days, mean=0.25, swing=0.1), "front": daily(days, mean=0.25, swing=0.1)})
     rows = ["id,submit,duration,cores,memory,kind,app"]
-    for day in range(DAYS):
+    for day in range(days):
         at, morning = MONDAY + day * DAY, MONDAY + day * DAY + 8 * 3600
         rows += [f"w{day},{at},{DAY},8,32,service,web"]
         rows += [f"f{day}-{n},{morning},{hours * 3600},4,16,service,front" for n in range(8)]
@@ -158,14 +162,41 @@ def test_more_is_reserved_where_batch_makes_the_idle_hours_of_more_pay(pool: Pat
 
 @pytest.mark.slow
 def test_a_reserve_that_pays_is_kept_though_less_would_look_cheaper(pool: Path, capsys: Capture) -> None:
-    """Batch that was played on it finds no room on a smaller one, of which arithmetic knows nothing."""
-    write_days("600,1,2,batch,load", 600, 13, 10)
+    """Batch that was played on it finds no room on a smaller one, of which arithmetic knows nothing. Of the reserves
+    that could be played, which cost 854 to 895 dollars a month, none is cheaper."""
+    write_days("600,1,2,batch,load", 600, 13, 10, 7)
     made = told(capsys, "--harvest", "util.csv")
     found = made["harvest"]
+    assert (int(Decimal(found["vcpus"])), Decimal(made["after"]["monthly"]) < 854) == (40, True)
     assert Decimal(found["vcpus"]) > Decimal(found["vcpus_without"])
     assert Decimal(found["saved"]) > 0
     assert Decimal(found["own_use"]) + Decimal(found["idle_use"]) < Decimal(found["pays_from"])
     assert any("with fewer reserved more batch would find no room" in one for one in made["reasons"])
+
+
+def test_a_plan_says_what_play_found_of_services_and_what_histories_lack() -> None:
+    none, by_length = np.zeros(1), np.zeros((3, 1))
+    hours = IdleHours(none, by_length, by_length, none, none, none, none)
+    of = hours, np.empty(0, np.int64), (0.3, 0.3), "util.csv", 7, 2
+    harmed = ServicesBeside(0, 2, 1, 1).harms, ServicesBeside(2, 1, 1, 1).harms, ServicesBeside(1, 1, 1, 1).harms
+    assert harmed == (True, True, False)
+    fine = IdleUse(*of, played=PlayedHours(vcpus=1.0, seeds=3))
+    assert list(warned_of(fine)) == []
+    services, gaps = warned_of(replace(fine, gaps=2, played=PlayedHours(vcpus=1.0, seeds=3, harmed=2)))
+    assert services.startswith("in 2 of 3 plays more services waited for the reserve or ran on demand than without")
+    assert gaps.startswith("2 servers of util.csv with gaps: ")
+
+
+def test_reserves_are_tried_above_the_largest_or_beside_the_best() -> None:
+    def after(**cost: int) -> int | None:
+        return next_reserve({int(count[1:]): Decimal(dollars) for count, dollars in cost.items()})
+
+    assert after(s0=9, s6=7, s10=5) == 12
+    assert after(s0=9, s10=5, s12=8) == 11
+    assert after(s0=9, s6=6, s10=5, s12=8) == 8
+    assert after(s1=9, s2=5) == 3
+    assert after(s0=4, s1=9, s2=9) is None
+    assert after(s3=4) is None
 
 
 def test_whole_jobs_run_only_where_a_server_has_room_for_them(pool: Path, capsys: Capture) -> None:

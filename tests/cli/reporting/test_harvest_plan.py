@@ -194,8 +194,8 @@ def test_long_jobs_choose_first_and_each_in_its_own_order() -> None:
     assert got[0, [unpredictable, periodic, constant]].tolist() == [6, 0, 0]
 
 
-def test_percent_is_said_with_this_verb(pool: Path, capsys: Capture) -> None:
+def test_percent_is_said_with_what_to_add(pool: Path, capsys: Capture) -> None:
     util_csv(Path("percent.csv"), {name: 100 * use for name, use in use_of().items()})
     words = ["harvest", "plan", "percent.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
     assert run(words) == 1
-    assert "hcloud harvest plan percent.csv --set series_value=percent" in " ".join(capsys.readouterr().err.split())
+    assert "percent (the largest is 65), add --set series_value=percent" in " ".join(capsys.readouterr().err.split())

@@ -105,7 +105,7 @@ def test_an_audit_names_what_copies_share_and_every_line_that_cannot_be(pool: Pa
     Path("bad.jsonl").write_text("\n".join(bad) + "\n", encoding="utf-8")
     assert run(["harvest", "audit", "bad.jsonl", "--servers", "servers.csv"]) == 1
     said = capsys.readouterr().err
-    for words in ("line 2, servers: 's99'", "line 3, servers: s0, s0, s3", "line 4, servers: 1 copies", "line 5:"):
+    for words in ("line 2, servers: 's99'", "line 3, servers: s0, s0, s3", "line 4, servers: 1 copy", "line 5:"):
         assert words in said
     Path("good.jsonl").write_text(bad[0] + "\n", encoding="utf-8")
     told = document(capsys, "audit", "good.jsonl", "--servers", "servers.csv", *NOW)

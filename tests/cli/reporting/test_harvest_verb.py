@@ -13,6 +13,7 @@ from harvesting import MONDAY, daily, util_csv
 from jsonschema import Draft202012Validator
 
 from hcloud.cli.main import run
+from hcloud.readers.harvest.servers import read_servers
 from hcloud.views.document import schema_of
 from hcloud.views.harvesting.documents import HarvestTypesDocument
 
@@ -78,14 +79,32 @@ def test_machines_without_servers_are_tenants_of_their_own(pool: Path, capsys: C
     assert "The vCPUs of 3 machines are unknown, so that each counts as one" in capsys.readouterr().out
 
 
-def test_percent_is_said_with_the_command_that_reads_it(pool: Path, capsys: Capture) -> None:
+def test_percent_is_said_with_what_to_add(pool: Path, capsys: Capture) -> None:
     util_csv(Path("percent.csv"), {"a1": 100 * daily(8), "a2": 100 * daily(8)})
     code, said = refused(capsys, "types", "percent.csv")
     assert code == 1
     assert "percent.csv: line 2, column cpu: 30 at 1767571200 (fraction: a number from 0 to 1)" in said
-    command = said.partition("hint: ")[2].partition(": ")[2].split()
-    assert command == ["hcloud", "harvest", "types", "percent.csv", "--set", "series_value=percent"]
-    assert run(command[1:]) == 0
+    assert "hint: if the values are percent (the largest is 50), add --set series_value=percent" in said
+    assert run(["harvest", "types", "percent.csv", "--set", "series_value=percent"]) == 0
+
+
+def test_all_that_is_wrong_with_a_history_is_said_at_once(pool: Path, capsys: Capture) -> None:
+    text = Path("util.csv").read_text(encoding="utf-8").splitlines()
+    text[3], text[5], text[6], text[8] = f"a1,{MONDAY},abc", text[5] + "x", f"a1,{MONDAY + 99},-2", "a1,soon,0.5"
+    more = [f"zz,{MONDAY},0.4", f"b1,{MONDAY + 2 * STEP},0.5", "b1,0.5"]
+    Path("util.csv").write_text("\n".join([*text, *more]) + "\n", encoding="utf-8")
+    code, said = refused(capsys, "types", "util.csv", "--servers", "servers.csv")
+    assert (code, said.splitlines()[0]) == (1, "error: util.csv: 7 problems")
+    for words in (
+        "line 4, column cpu: 'abc' (a number",
+        "line 9, column time: 'soon' (a time",
+        ": 2 fields (3 fields",
+        "line 6, column cpu: '0.2888x'",
+        "line 7, column cpu: -2 at 1767571299 (fraction: a number from 0",
+        "the time 1767573000 is there before (one sample",
+        "'zz' has no servers (a server or a tenant of",
+    ):
+        assert words in said, said
 
 
 def test_vcpus_in_use_need_the_size_of_the_servers(pool: Path, capsys: Capture) -> None:
@@ -105,6 +124,10 @@ def test_vcpus_in_use_need_the_size_of_the_servers(pool: Path, capsys: Capture) 
         (["a1,,,,4,reserved", "a2,web,,,4,rented"], ["column tenant: ''", "one of reserved, on-demand, spot"]),
         (["a1,web,,,4,spot", "a1,web,,,4,spot"], ["line 3, column server: 'a1' (each server once)"]),
         (["a1,web,shop,,4,spot", "a2,web,lab,,4,spot"], ["line 3, column environment: 'lab' ('shop', as the first"]),
+        (
+            ["a1,web,shop,,x,spot", "a1,web,lab,,4,spot"],
+            ["3 problems", "line 2, column cores", "line 3, column server", "line 3, column environment"],
+        ),
         ([], ["no rows"]),
     ],
 )
@@ -153,6 +176,25 @@ def test_servers_without_a_history_beside_others_of_their_tenant_are_said(pool: 
         told.append(" ".join(capsys.readouterr().out.split()))
     assert "1 server of servers.csv without a history beside others of their tenants" in told[0]
     assert "not counted here" not in told[1]
+
+
+def test_a_server_with_gaps_beside_others_of_its_tenant_is_said(pool: Path, capsys: Capture) -> None:
+    """What is missing of it is no longer than a short gap, which holds its value, and a day, which does not count."""
+    rows = Path("util.csv").read_text(encoding="utf-8").splitlines()
+    kept = [row for at, row in enumerate(rows) if not row.startswith("a2,") or at % 1344 not in (5, *range(200, 296))]
+    Path("util.csv").write_text("\n".join(kept) + "\n", encoding="utf-8")
+    assert run(["harvest", "types", "util.csv", "--servers", "servers.csv"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "1 server with gaps: the use of the tenant is the mean of its other servers there: a2 (web, 7.1%" in told
+    assert "Gaps: 1 step of short gaps" in told
+
+
+def test_tenants_without_an_environment_have_one_of_their_own(pool: Path, capsys: Capture) -> None:
+    text = Path("servers.csv").read_text(encoding="utf-8").replace(",shop,", ",,")
+    Path("servers.csv").write_text(text, encoding="utf-8")
+    assert run(["harvest", "types", "util.csv", "--servers", "servers.csv"]) == 0
+    found = read_servers(Path("servers.csv"))
+    assert found.groups["environment"].of.tolist() == [1, 1, 2, 0]
 
 
 def test_a_time_that_is_there_twice_is_refused_as_clocks_do_it(pool: Path, capsys: Capture) -> None:

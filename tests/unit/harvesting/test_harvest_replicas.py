@@ -214,6 +214,11 @@ def test_a_copy_is_always_on_a_reserved_server() -> None:
     sets = place_blocks(found, "history", 500, 2).sets
     assert found.servers.on_reserved[sets].any(axis=1).all()
     assert {len(set(row)) for row in groups_of(found, sets, "row")} == {3}
+    happens = ServerEvents(Reimages(np.arange(0.0, 180 * 86_400.0, 86_400.0), np.arange(180)), np.zeros(180, np.bool_))
+    placed = place_blocks(found, "history", 500, 2)
+    assert last_a_year(found, placed, happens).copied > 1000
+    whole = placed.sets[placed.sets.min(axis=1) >= 0]
+    assert found.servers.on_reserved[whole].any(axis=1).all(), "nor is it lost by repair"
     alone = place_blocks(found, "random", 500, 2).sets
     assert not found.servers.on_reserved[alone].any(axis=1).all()
 

@@ -49,16 +49,18 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
 
 
 def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> MeasuredUse:
-    """Every machine by itself."""
+    """Every machine by itself. What is wrong with single cells is noted; InputError for another notation of numbers or
+    dates, where all the rest would be told of wrong values."""
     header = header_names(source)
     columns = machine_columns(source, header.names, options)
     table = _MachineTable(source, header, columns, options)
     table.read(progress)
-    if table.findings.problems:
-        raise _with_the_next(with_command(source, table.findings), source, options)
+    if table.findings.problems and (error := with_command(source, table.findings)).hint:
+        raise _with_the_next(error, source, options)
     if not table.rows:
         raise InputError(f"{source.name}: no rows; the file has only a header")
     found = MeasuredUse(source, FORMAT, list(table.series()), table.rows, table.repaired, columns.left_out)
+    found.findings = table.findings
     found.rules += table.rules()
     return found
 

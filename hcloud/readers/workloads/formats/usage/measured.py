@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _HIGHEST = {"percent": 100.0, "fraction": 1.0, "cores": limits.CORES, "requests": limits.REQUESTS}
 _ROUNDING = 1e-6
-_SHOWN = 5
+_SHOWN, _SHOWN_OF_ALL = 5, 10
 _DAY, _ALIKE, _MARKED = 86_400, 12, 2000
 """Ours: so many samples one after the other are not alike in two machines by chance; so many series are marked."""
 _NAN = "samples that are NaN: no sample"
@@ -79,7 +79,8 @@ class MeasuredSeries:
 
 @dataclass(slots=True)
 class MeasuredUse:
-    """What was read of a file: its series, how many samples or rows, and what was changed or left out, counted."""
+    """What was read of a file: its series, how many samples or rows, and what was changed or left out, counted;
+    ``findings`` are what is wrong with it so far."""
 
     source: TraceFile
     format: str
@@ -88,13 +89,19 @@ class MeasuredUse:
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     rules: list[Modelled] = field(default_factory=list)
+    findings: Findings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.findings = Findings(self.source.name)
 
     def demand(self, options: WorkloadOptions) -> Demand:
         """The sum of all series, step by step; each counts from its first to its last sample."""
         file, found = self.source.name, self._sampled()
-        value, rules = _meaning(self.source, found, options)
-        check_values(file, found, value)
-        _refuse_twice(file, found)
+        value, rules = self._meaning(found, options)
+        note_values(self.findings, found, value)
+        _note_twice(self.findings, found)
+        if self.findings.problems:
+            raise self.findings.error()
         grid = _steps(file, found, options)
         cores = _sum(found, grid, options, self.repaired)
         memory = None
@@ -117,16 +124,30 @@ class MeasuredUse:
         return demand(grid, cores, provenance, options, SeriesExtras(memory))
 
     def histories(self, options: WorkloadOptions) -> tuple[str, list[MeasuredSeries]]:
-        """What the values are (as asked, as the file says, else ``""``: nobody says), and every series by itself."""
+        """What the values are (as asked, as the file says, else ``""``: nobody says), and every series by itself; what
+        is wrong with them is noted."""
         found = self._sampled()
         said = {series.unit for series in found}
         value = options.series_value if options.series_value != "auto" else said.pop() if len(said) == 1 else ""
-        _refuse_twice(self.source.name, found)
+        _note_twice(self.findings, found)
         return value, found
+
+    def _meaning(self, found: Sequence[MeasuredSeries], options: WorkloadOptions) -> tuple[str, list[Modelled]]:
+        """What the values are; where nobody says, the error has all that is wrong before."""
+        try:
+            return _meaning(self.source, found, options)
+        except InputError as error:
+            if not self.findings.problems:
+                raise
+            whole = self.findings.error()
+            whole.hint = error.hint
+            raise whole from error
 
     def _sampled(self) -> list[MeasuredSeries]:
         """The series that have samples; InputError where none has."""
         found = [one for one in map(self._numbers_of, self.series) if len(one.times)]
+        if not found and self.findings.problems:
+            raise self.findings.error()
         if not found:
             raise InputError(f"{self.source.name}: holds no sample", hint="ask for another time range or metric")
         if len(found) < len(self.series):
@@ -188,16 +209,18 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
     )
 
 
-def check_values(file: str, found: Sequence[MeasuredSeries], value: str) -> None:
-    """InputError with the values that are none of such a series, its memory and its times among them."""
-    findings = Findings(file)
+def note_values(findings: Findings, found: Sequence[MeasuredSeries], value: str) -> None:
+    """Note the values that are none of such a series, its memory and its times among them."""
+    left = _SHOWN_OF_ALL
     for series in found:
         most = _HIGHEST[value] if series.highest is None else series.highest
         bad = np.flatnonzero(~((series.values >= -_ROUNDING) & (series.values <= most * (1 + _ROUNDING))))
-        for at in bad[:_SHOWN].tolist():
+        named = min(_SHOWN, left)
+        left -= min(named, len(bad))
+        for at in bad[:named].tolist():
             what = f"{series.values[at]:g} at {series.times[at]:.0f}"
             findings.add(series.place(at), what, f"{value}: a number from 0 to {most:g}")
-        findings.add_alike(len(bad) - _SHOWN)
+        findings.add_alike(len(bad) - named)
         if series.memory is not None:
             wrong = np.flatnonzero(~((series.memory >= 0) & (series.memory <= limits.MEMORY_GIB)))
             for at in wrong[:_SHOWN].tolist():
@@ -209,27 +232,25 @@ def check_values(file: str, found: Sequence[MeasuredSeries], value: str) -> None
             what = f"the time {series.times[late[0]]:g} is not in seconds, ms, us or ns since 1970"
             findings.add(series.place(int(late[0])), what, "Unix time or ISO 8601")
             findings.add_alike(len(late) - 1)
-    if findings.problems:
-        raise findings.error()
 
 
-def _refuse_twice(file: str, found: Sequence[MeasuredSeries]) -> None:
-    """Refuse a time that is there twice in a series, or in two of one name: it would count twice, or be a mean."""
-    findings, met = Findings(file), dict[str, list[MeasuredSeries]]()
+def _note_twice(findings: Findings, found: Sequence[MeasuredSeries]) -> None:
+    """Note a time that is there twice in a series, or in two of one name: it would count twice, or be a mean."""
+    left, met = _SHOWN_OF_ALL, dict[str, list[MeasuredSeries]]()
     for series in found:
         before = met.setdefault(series.name, [])
         before.append(series)
         times = np.concatenate([one.times for one in before])
         order = np.argsort(times, kind="stable")
         twice = np.flatnonzero(np.diff(times[order]) == 0)
-        for at in order[twice + 1].tolist()[:_SHOWN]:
+        named = min(_SHOWN, left)
+        left -= min(named, len(twice))
+        for at in order[twice + 1].tolist()[:named]:
             inside = at - (len(times) - len(series.times))
             where = series.place(max(inside, 0))
             allowed = "one sample for each time of a series; where clocks were put back, export times in UTC"
             findings.add(where, f"the time {times[at]:.0f} is there before", allowed)
-        findings.add_alike(len(twice) - _SHOWN)
-    if findings.problems:
-        raise findings.error()
+        findings.add_alike(len(twice) - named)
 
 
 def _steps(file: str, found: Sequence[MeasuredSeries], options: WorkloadOptions) -> TimeGrid:

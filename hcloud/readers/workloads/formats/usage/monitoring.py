@@ -52,13 +52,13 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     if progress is not None:
         progress(0.5)
     found = list(_series(document, findings, left_out, repaired))
-    if findings.problems:
-        raise findings.error()
     _refuse_counters(source.name, found)
     if options.series_value == "auto":
         _refuse_others(source.name, found)
     rows = sum(len(series.times) for series in found)
-    return MeasuredUse(source, FORMAT, found, rows, repaired, left_out)
+    use = MeasuredUse(source, FORMAT, found, rows, repaired, left_out)
+    use.findings = findings
+    return use
 
 
 def _document(source: TraceFile) -> Mapping[str, Any]:

@@ -58,15 +58,16 @@ class TimeColumn:
 def sampled(
     where: str, name: str, pairs: Sequence[Sequence[Any]], findings: Findings, *, unit: str = ""
 ) -> MeasuredSeries:
-    """A series with its samples in order; one that cannot be is noted."""
+    """A series with its samples in order; those that cannot be are noted."""
     times, values, clock = list[float](), list[float](), TimeColumn()
     for at, (time, value) in enumerate(pairs):
         try:
-            times.append(clock.seconds("" if isinstance(time, bool) else str(time)))
-            values.append(_number(value))
+            sample = clock.seconds("" if isinstance(time, bool) else str(time)), _number(value)
         except (TypeError, ValueError, OverflowError):
             findings.add(f"{where}, sample {at + 1}", shown(f"{time} {value}"), "a time and a number")
-            return MeasuredSeries(where, name, *in_order([], []), unit)
+            continue
+        times.append(sample[0])
+        values.append(sample[1])
     return MeasuredSeries(where, name, *in_order(times, values), unit)
 
 
