@@ -42,6 +42,7 @@ from hcloud.harvest.tasks.queries import queries
 from hcloud.kernel_cache import KernelSet
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.sim.harvesting import compiled as loops
+from hcloud.sim.harvesting.graphs import of_dags
 from hcloud.sim.harvesting.setup import SYSTEMS, build, idle_pool, poisson
 
 POLICY = load_harvest()
@@ -172,7 +173,7 @@ def tasks_day(servers: int) -> bool:
     of = (made.servers.cores, made.servers.memory, made.servers.tenants.of)
     pool = idle_pool(types, use.part(31, 1), use.step, of)
     dags = tuple(times(dag, 4.0) for dag in queries(0))
-    jobs, plan = (dags, poisson(0, 300.0, DAY, len(dags))), (POLICY, Thresholds(400.0, 1000.0), 0)
+    jobs, plan = (of_dags(dags), poisson(0, 300.0, DAY, len(dags))), (POLICY, Thresholds(400.0, 1000.0), 0)
     ticks, loop = DAY // POLICY.tick, loops.compiled()[loops.ENTRY]
     worlds = [build(pool, SYSTEMS["history"], jobs, plan) for _ in range(2)]
     for world, kernel in zip(worlds, (loop, loops.SET.plain[loops.ENTRY]), strict=True):

@@ -13,7 +13,8 @@ from hcloud.harvest.classes import UseClass, UseTypes
 from hcloud.harvest.histories import DAY, TenantHistories
 from hcloud.harvest.typing import Pattern
 from hcloud.policy.records import column
-from hcloud.sim.harvesting.setup import MIB, VCPU, IdlePool, idle_pool
+from hcloud.sim.harvesting.graphs import MIB, VCPU
+from hcloud.sim.harvesting.setup import IdlePool, idle_pool
 from hcloud.sim.run import RunOutcome
 
 if TYPE_CHECKING:

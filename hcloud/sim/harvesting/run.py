@@ -12,7 +12,8 @@ from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.tasks.dags import Dag
 from hcloud.harvest.tasks.outcomes import Hours, TaskRun
 from hcloud.sim.harvesting import compiled
-from hcloud.sim.harvesting.setup import VCPU, Arrivals, IdlePool, System, build
+from hcloud.sim.harvesting.graphs import VCPU, of_dags
+from hcloud.sim.harvesting.setup import Arrivals, IdlePool, System, build
 from hcloud.sim.harvesting.world import (
     ANY_BROKEN,
     BROKEN,
@@ -57,7 +58,7 @@ def run_system(
     seconds: float,
 ) -> tuple[TaskRun, IdleWorld]:  # fmt: skip
     """A system with its jobs for so many seconds."""
-    world, ticks = build(pool, system, jobs, plan), int(seconds // plan[0].tick)
+    world, ticks = build(pool, system, (of_dags(jobs[0]), jobs[1]), plan), int(seconds // plan[0].tick)
     run_ticks(world, ticks)
     return outcome(world, ticks, plan[2]), world
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from hcloud.harvest.classes import UseTypes
 from hcloud.harvest.jobs import Thresholds, weights_of
 from hcloud.harvest.policy import HarvestPolicy
-from hcloud.harvest.tasks.dags import Dag
+from hcloud.sim.harvesting.graphs import MIB, ROUNDING, VCPU, Graphs
 from hcloud.sim.harvesting.world import LEVELS, NEVER, DagWork, Hosts, IdleRules, IdleWorld
 from hcloud.sim.setup.streams import stream
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-VCPU, MIB = 1000, 1024
 _ANY_MEMORY = 1 << 40
-_ROUNDING = 1e-6
 
 
 class System(NamedTuple):
@@ -94,12 +92,12 @@ def poisson(seed: int, every: float, seconds: float, dags: int) -> Arrivals:
 
 
 def build(
-    pool: IdlePool, system: System, jobs: tuple[Sequence[Dag], Arrivals], plan: tuple[HarvestPolicy, Thresholds, int]
+    pool: IdlePool, system: System, jobs: tuple[Graphs, Arrivals], plan: tuple[HarvestPolicy, Thresholds, int]
 ) -> IdleWorld:
     """A world at its begin; ``plan`` is the policy, where short and long jobs begin, and the seed."""
     policy, lengths, seed = plan
-    dags, arrivals = jobs
-    work = _work(dags, arrivals, len(pool.types.classes), max(policy.most_kills, 1))
+    graphs, arrivals = jobs
+    work = _work(graphs, arrivals, len(pool.types.classes), max(policy.most_kills, 1))
     rules = _rules(system, policy, lengths, pool.step, work)
     classes = pool.types.classes
     return IdleWorld(
@@ -138,14 +136,14 @@ def _rules(system: System, policy: HarvestPolicy, lengths: Thresholds, step: int
 
 def kept_cores(cores: Floats, policy: HarvestPolicy) -> Ints:
     """The reserve of each server, whole vCPUs, in thousandths."""
-    return np.ceil(cores * policy.reserve_cores - _ROUNDING).astype(np.int64) * VCPU
+    return np.ceil(cores * policy.reserve_cores - ROUNDING).astype(np.int64) * VCPU
 
 
 def _hosts(pool: IdlePool, policy: HarvestPolicy, work: DagWork, rules: IdleRules) -> Hosts:
     count = len(pool)
     known = pool.memory > 0
     memory = np.where(known, np.floor(pool.memory * MIB), _ANY_MEMORY).astype(np.int64)
-    cores = np.floor(pool.cores * VCPU + _ROUNDING).astype(np.int64)
+    cores = np.floor(pool.cores * VCPU + ROUNDING).astype(np.int64)
     class_of = pool.types.label[pool.tenant]
     slots = int(np.max(cores // rules.least_cores)) if count else 1
     if rules.least_memory > 0 and known.any() and known.all():
@@ -176,61 +174,32 @@ def _hosts(pool: IdlePool, policy: HarvestPolicy, work: DagWork, rules: IdleRule
     )
 
 
-def _work(dags: Sequence[Dag], arrivals: Arrivals, classes: int, kinds_of_kills: int) -> DagWork:
-    vertices = [v for dag in dags for v in dag.vertices]
-    first = np.concatenate(([0], np.cumsum([len(dag.vertices) for dag in dags]))).astype(np.int64)
-    after = _followers(dags, first)
-    jobs, of = len(arrivals.times), arrivals.dags
-    many = np.diff(first)[of]
-    first_row = np.concatenate(([0], np.cumsum(many))).astype(np.int64)
-    row_vertex = np.repeat(first[of] - first_row[:-1], many) + np.arange(first_row[-1])
-    tasks = np.array([v.tasks for v in vertices], np.int64)
-    needs = np.array([len(set(v.after)) for v in vertices], np.int64)
-    cores = np.array([max(round(v.cores * VCPU), 1) for v in vertices], np.int64)
-    memory = np.array([int(np.ceil(v.memory_gib * MIB - _ROUNDING)) for v in vertices], np.int64)
-    every = int(tasks[row_vertex].sum())
+def _work(graphs: Graphs, arrivals: Arrivals, classes: int, kinds_of_kills: int) -> DagWork:
+    jobs, of = len(arrivals.times), arrivals.dags.astype(np.int64)
+    rows = np.diff(graphs.first)[of]
+    first_row = np.concatenate(([0], np.cumsum(rows))).astype(np.int64)
+    row_vertex = np.arange(first_row[-1]) + np.repeat(graphs.first[of] - first_row[:-1], rows)
+    every = int(graphs.tasks[row_vertex].sum())
     return DagWork(
-        seconds=np.array([v.seconds for v in vertices], np.float64),
-        cores=cores,
-        memory=memory,
-        tasks=tasks,
-        needs=needs,
-        chain=np.array([c for dag in dags for c in dag.chains], np.float64),
-        after_first=np.concatenate(([0], np.cumsum([len(one) for one in after]))).astype(np.int64),
-        after=np.array([one for some in after for one in some], np.int64),
-        dag_needed=np.array([dag.concurrency for dag in dags], np.int64),
-        dag_cores=np.maximum.reduceat(cores, first[:-1]),
-        dag_memory=np.maximum.reduceat(memory, first[:-1]),
-        dag_chain=np.array([max(dag.chains) for dag in dags], np.float64),
-        last=np.array([NEVER if dag.last is None else dag.last for dag in dags], np.float64),
+        *graphs[1:],
         submit=arrivals.times.astype(np.float64),
-        dag=of.astype(np.int64),
+        dag=of,
         first_row=first_row,
         length=np.full(jobs, -1, np.int64),
         labels=np.full(jobs, -1, np.int64),
         label=np.zeros((jobs, classes), np.bool_),
-        open_rows=many.astype(np.int64),
+        open_rows=rows,
         ended=np.full(jobs, NEVER),
         latest=np.full(jobs, NEVER),
         moves=np.full(jobs, NEVER),
         killed=np.zeros(jobs, np.int64),
         moved=np.zeros(jobs, np.int64),
-        row_job=np.repeat(np.arange(jobs), many).astype(np.int64),
+        row_job=np.repeat(np.arange(jobs), rows),
         row_vertex=row_vertex,
         waiting=np.zeros((len(row_vertex), kinds_of_kills), np.int64),
-        undone=tasks[row_vertex],
-        blocked=needs[row_vertex],
+        undone=graphs.tasks[row_vertex],
+        blocked=graphs.needs[row_vertex],
         active=np.zeros(jobs + 1, np.int64),
         rented_row=np.zeros(every + 1, np.int64),
         rented_end=np.zeros(every + 1),
     )
-
-
-def _followers(dags: Sequence[Dag], first: Ints) -> list[list[int]]:
-    """Of each vertex of all DAGs those that wait for it."""
-    found: list[list[int]] = [[] for _ in range(int(first[-1]))]
-    for begin, dag in zip(first[:-1].tolist(), dags, strict=True):
-        for at, vertex in enumerate(dag.vertices):
-            for before in sorted(set(vertex.after)):
-                found[begin + before].append(begin + at)
-    return found

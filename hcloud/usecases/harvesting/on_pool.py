@@ -13,7 +13,8 @@ from hcloud.harvest.results import OpenedUse
 from hcloud.model.workload import Jobs
 from hcloud.planning.forecasting.dividing import can_split
 from hcloud.sim.harvesting.beside import course
-from hcloud.sim.harvesting.setup import VCPU, idle_pool, kept_cores
+from hcloud.sim.harvesting.graphs import VCPU
+from hcloud.sim.harvesting.setup import idle_pool, kept_cores
 from hcloud.usecases.harvesting.idle import AskIdle
 from hcloud.usecases.harvesting.played import may_ask, play_on
 

@@ -21,13 +21,13 @@ from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import Thresholds, expected_seconds, thresholds
 from hcloud.harvest.played import PlayedBatch, ServicesBeside
 from hcloud.harvest.policy import HarvestPolicy
-from hcloud.harvest.tasks.dags import Dag, Vertex
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.planning.forecasting.dividing import can_split
 from hcloud.policy.codes import SCALE
 from hcloud.sim.harvesting.beside import SILENT, STEP, idle_beside
+from hcloud.sim.harvesting.graphs import VCPU, of_single_tasks
 from hcloud.sim.harvesting.run import run_ticks
-from hcloud.sim.harvesting.setup import BESIDE, VCPU, Arrivals, IdlePool, build, kept_cores
+from hcloud.sim.harvesting.setup import BESIDE, Arrivals, IdlePool, build, kept_cores
 from hcloud.sim.harvesting.world import KILLED, LONGEST, USEFUL, WASTED, IdleWorld
 from hcloud.sim.kernels.compiled import foresee
 from hcloud.sim.outcomes.measure import cost_of, last_end
@@ -91,10 +91,11 @@ class PlayedRun(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """All jobs, those that may ask as graphs, where short and long ones begin, by which numbers, and the seed."""
+    """All jobs, the seconds that each that may ask is expected to take, where short and long ones begin, by which
+    numbers, and the seed."""
 
     jobs: Jobs
-    dags: dict[int, Dag]
+    seconds: Floats
     lengths: Thresholds
     policy: HarvestPolicy
     seed: int
@@ -171,17 +172,7 @@ def _batch(jobs: Jobs, asks: Flags, idle: AskIdle, seed: int) -> _Batch:
     middle = float(np.nanmedian(seconds)) if not np.isnan(seconds).all() else 0.0
     known = np.where(np.isnan(seconds), middle, seconds)[rows]
     lengths = thresholds(idle.types, idle.opened.policy, known, mine.cores * mine.duration)
-    return _Batch(jobs, _graphs(mine, rows, seconds[rows]), lengths, idle.opened.policy, seed)
-
-
-def _graphs(jobs: Jobs, rows: Rows, seconds: Floats) -> dict[int, Dag]:
-    """Jobs as graphs of one vertex, by their rows of the trace: as many tasks as a job that can be split has vCPUs."""
-    many = np.where(can_split(jobs), np.ceil(jobs.cores), 1.0)
-    columns = (rows, many.astype(np.int64), jobs.duration, jobs.cores / many, jobs.memory / many, seconds)
-    return {
-        at: Dag(str(at), (Vertex("job", tasks, long, cores, gib),), None if np.isnan(last) else last)
-        for at, tasks, long, cores, gib, last in zip(*(c.tolist() for c in columns), strict=True)
-    }
+    return _Batch(jobs, seconds, lengths, idle.opened.policy, seed)
 
 
 def may_ask(jobs: Jobs, room: float, splits: Flags) -> Flags:
@@ -234,10 +225,12 @@ def _played(servers: IdlePool, batch: _Batch, rows: Rows, limits: tuple[float, i
     least = max(batch.policy.tick, len(servers) * until // most)
     tick = next((one for one in range(least, servers.step) if servers.step % one == 0), servers.step)
     order = np.argsort(mine.submit, kind="stable")
-    dags = [batch.dags[row] for row in rows.tolist()]
+    many = np.where(can_split(mine), np.ceil(mine.cores), 1.0)  # as many tasks as a job that can be split has vCPUs
+    containers = np.column_stack((mine.cores / many, mine.memory / many))
+    graphs = of_single_tasks(many.astype(np.int64), mine.duration, containers, batch.seconds[rows])
     arrivals = Arrivals(np.maximum(mine.submit[order] - begins, 0.0), order.astype(np.int64))
     plan = (replace(batch.policy, tick=tick), batch.lengths, batch.seed)
-    world = build(servers, BESIDE, (dags, arrivals), plan)
+    world = build(servers, BESIDE, (graphs, arrivals), plan)
     run_ticks(world, until // tick)
     return world
 

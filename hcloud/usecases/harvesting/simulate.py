@@ -22,8 +22,9 @@ from hcloud.harvest.tasks.outcomes import TaskRun, TaskStudy, TaskSystem
 from hcloud.harvest.tasks.queries import queries
 from hcloud.harvest.typing import PATTERNS
 from hcloud.readers.harvest.dags import check_sizes, read_dags, read_runs
+from hcloud.sim.harvesting.graphs import VCPU
 from hcloud.sim.harvesting.run import last_runs, run_system
-from hcloud.sim.harvesting.setup import SYSTEMS, VCPU, IdlePool, idle_pool, kept_cores, poisson
+from hcloud.sim.harvesting.setup import SYSTEMS, IdlePool, idle_pool, kept_cores, poisson
 from hcloud.units import SECONDS_PER_HOUR, format_span
 from hcloud.usecases.harvesting.opened import UseRequest, open_use
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX

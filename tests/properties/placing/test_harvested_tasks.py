@@ -21,6 +21,7 @@ from hcloud.harvest.kernels.choosing import choose
 from hcloud.harvest.tasks.dags import Dag, Vertex, in_order
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.sim.harvesting.dispatching import room_of
+from hcloud.sim.harvesting.graphs import of_dags, of_single_tasks
 from hcloud.sim.harvesting.run import hours
 from hcloud.sim.harvesting.setup import SYSTEMS, Arrivals, IdlePool, build
 from hcloud.sim.harvesting.ticks import go_through
@@ -63,7 +64,7 @@ def worlds(draw: st.DrawFn) -> tuple[IdleWorld, IdlePool]:
     arrivals = Arrivals(times, chance.integers(0, len(kinds), len(times)))
     policy = replace(POLICY, most_kills=draw(st.integers(0, 3)), moves_on_slip=draw(st.booleans()), spin_up=12.0)
     system = SYSTEMS[draw(st.sampled_from(tuple(SYSTEMS)))]
-    return build(pool, system, (kinds, arrivals), (policy, Thresholds(20.0, 200.0), 3)), pool
+    return build(pool, system, (of_dags(kinds), arrivals), (policy, Thresholds(20.0, 200.0), 3)), pool
 
 
 def held(w: IdleWorld, server: int) -> list[tuple[int, int, float]]:
@@ -147,7 +148,7 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     told = []
     for seed in (3, 3, 4):
         jobs = (kinds, Arrivals(np.arange(0.0, 120.0, 20.0), np.arange(6) % 2))
-        world = build(pool, SYSTEMS["history"], jobs, (POLICY, Thresholds(20.0, 200.0), seed))
+        world = build(pool, SYSTEMS["history"], (of_dags(jobs[0]), jobs[1]), (POLICY, Thresholds(20.0, 200.0), seed))
         go_through(world, 0, 120)
         told.append((world.work.ended.tobytes(), world.ledger.tobytes(), world.stream.tobytes()))
     assert told[0] == told[1]
@@ -225,7 +226,30 @@ def test_every_number_changes_a_run(key: str) -> None:
     jobs = (kinds, Arrivals(np.arange(0.0, 900.0, 60.0, dtype=np.float64), np.arange(15) % 3))
     told = []
     for policy in (POLICY, replace(POLICY, **{key: KEYS[key]})):
-        world = build(pool, SYSTEMS["history"], jobs, (policy, Thresholds(20.0, 200.0), 3))
+        world = build(pool, SYSTEMS["history"], (of_dags(jobs[0]), jobs[1]), (policy, Thresholds(20.0, 200.0), 3))
         go_through(world, 0, 1620 // policy.tick)
         told.append((world.work.ended.tobytes(), world.ledger.tobytes()))
     assert told[0] != told[1]
+
+
+SINGLE = st.tuples(
+    st.integers(1, 9),
+    st.floats(1.0, 1e5),
+    st.floats(0.0001, 64.0),
+    st.floats(0.0, 512.0),
+    st.none() | st.floats(0.0, 1e5),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(SINGLE, max_size=20))
+def test_jobs_of_one_vertex_have_the_tables_of_their_graphs(
+    jobs: list[tuple[int, float, float, float, float | None]],
+) -> None:
+    graphs = of_dags([Dag("x", (Vertex("x", n, long, cores, gib),), last) for n, long, cores, gib, last in jobs])
+    tasks, seconds, cores, gib = (np.array([job[at] for job in jobs], np.float64) for at in range(4))
+    last = np.array([np.nan if job[4] is None else job[4] for job in jobs], np.float64)
+    found = of_single_tasks(tasks.astype(np.int64), seconds, np.column_stack((cores, gib)), last)
+    for name, one, other in zip(graphs._fields, graphs, found, strict=True):
+        assert one.dtype == other.dtype, name
+        assert np.array_equal(one, other), name
