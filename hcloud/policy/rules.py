@@ -141,6 +141,7 @@ class Rules(NamedTuple):
     profiling: float = 0.0
 
     @property
+    closes: int = 0
     def is_gated(self) -> bool:
         """Whether only kernels will do that are not compiled for sessions."""
         return bool(self.classes or self.watching)

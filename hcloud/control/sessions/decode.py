@@ -26,6 +26,8 @@ from hcloud.policy.registry import RULES
 from hcloud.policy.repair import AUTOSCALE
 from hcloud.units import counted_vcpus
 
+RESERVED_POOL = "reserved pool"
+"""What the reserve is called among the options of a job."""
 ACTIONS = {
     codes.PLACE: DecisionAction.PLACE,
     codes.LAUNCH: DecisionAction.LAUNCH,
@@ -200,7 +202,7 @@ def refusals(setup: Setup, now: Situation, chosen: int, kind: int) -> tuple[Decl
     fits = setup.types[kind].name if kind >= 0 else "on demand"
     by_wait = _mapping(setup).by_wait
     asked = {
-        codes.RESERVED: (_no_reserved, "reserved pool"),
+        codes.RESERVED: (_no_reserved, RESERVED_POOL),
         codes.ON_DEMAND: (_no_on_demand, f"on-demand {fits}"),
         **({codes.LARGE: (_no_large, f"on-demand {setup.large.name} at once")} if by_wait else {}),
         codes.QUEUE: (_no_queue, "local queue"),

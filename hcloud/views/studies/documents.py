@@ -151,6 +151,7 @@ class _Watched(Part):
 
 def _is_told(watching: WatchMeasures | None) -> bool:
     return watching is not None and (watching.watched or watching.phases > 0)
+    servers_closed: Annotated[Count, From("shut")]
 
 
 class _ServicesBeside(Part):

@@ -137,6 +137,7 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "monitoring.measured_on": ("SR+sampled", *PHASED),
     **{f"monitoring.straggler{of}": ("SR+adjust-to-target", ON_SEVERAL, CROWDED, HARSH) for of in ("s", "_seconds")},
     "monitoring.sizes_next": ("SR+target+adjust-to-target", "sizing.row_error=0.3"),
+    "monitoring.closes_server": ("SR+sampled", CROWDED, *PHASED),
     "monitoring.settling_seconds": ("SR+requested+adjust-to-target", *PHASED, "monitoring.above_samples=3"),
 }
 """The strategy, with changes, in which a key is read: by its rule, or by the key itself; HM everywhere else."""
@@ -264,6 +265,7 @@ OTHERWISE = {
     "monitoring.shard_seconds": "1",
     "monitoring.sampling_period": "30",
     "monitoring.sampled_share": "1",
+    "monitoring.closes_server": "true",
     "monitoring.above": "3",
     "monitoring.above_samples": "2",
     "monitoring.aim": "0.2",
