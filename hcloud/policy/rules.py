@@ -43,6 +43,7 @@ class Rules(NamedTuple):
     buckets: int = 0
     closeness: float = 0.0
     bucket_slack: float = 0.0
+    bucket_hash: int = 0
     release_history: float = 0.0
     release_quantile: float = 0.0
     bound_deviations: float = 0.0

@@ -192,6 +192,7 @@ OTHERWISE = {
     "queueing.history_seconds": "20",
     "queueing.release_quantile": "0.5",
     "queueing.bound_deviations": "4",
+    "queueing.buckets_by": "lsh",
     "queueing.late_candidates": "2",
     "queueing.late_queues": "1",
     "queueing.classes": "3",
