@@ -302,6 +302,8 @@ class Desk:
     mixed: int
     pooled: int
     wake: float
+    turn: int
+    backtracked: int
 
 
 class Command:

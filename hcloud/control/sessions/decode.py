@@ -110,6 +110,7 @@ _OF_JOBS: dict[int, Reason] = {
     codes.WITH_OTHERS: Reason("with-others", "", "the other pieces of its job wait for it"),
     codes.DISPLACES: Reason("best-effort-yields", "", "best effort leaves a reserved server to it"),
     codes.AS_BEFORE: Reason("as-before", "", "the same job went there in the run that this one is compared with"),
+    codes.AWAITS_OFFER: Reason("awaits-offer", "", "it waits until a free server is offered to its framework"),
     codes.NO_SPOT: Reason("no-spot-capacity", SECONDS, _no_spot_capacity),
     codes.POOL_GROWN: Reason("pool-grown", "", "the reserve has one server more"),
 }
@@ -222,6 +223,8 @@ def _mapping(setup: Setup) -> type[MappingRule]:
 def _no_reserved(setup: Setup, now: Situation) -> Missed:
     if setup.pool == 0:
         return "nothing is reserved", None, ""
+    if setup.rules.ranking == codes.BY_OFFER:
+        return "free servers are offered at intervals, and none has been offered to its framework since", None, ""
     if not now.room:
         return "no reserved server has room, or the jobs there and this one would harm each other", None, ""
     return _mapping(setup).not_reserved(setup.rules, now)

@@ -92,8 +92,13 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "queueing late-binding": PATIENT,
     "queueing arrival-order": ("SR", CROWDED, "queueing.overtaking=false"),
     "spot tolerant-batch": SPOT,
-    **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:] if name not in ("sparrow", ADMISSION)},
+    **{
+        f"placement {name}": (f"HM+{name}",)
+        for name in placement_names()[1:]
+        if name not in ("sparrow", "two-level", ADMISSION)
+    },
     "placement sparrow": ("SR+sparrow", CROWDED),
+    "placement two-level": ("SR+two-level",),
     "queueing bucket-counters": (f"SR+{ADMISSION}", CROWDED),
     "queueing multi-class": ("SR+multi-class", CROWDED, "queueing.overtaking=false"),
     **{f"sizing {name}": (f"HM+{name}",) for name in SIZINGS},
@@ -132,12 +137,12 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "queueing.history": ("HM", "limits.soft_start=0.5", "limits.hard=0.6"),
     **{f"monitoring.shard_{of}": (*ADJUSTED, "monitoring.servers=1") for of in ("mib", "seconds")},  # it moves
     "monitoring.isolate": ("SR+sampled", CROWDED, *PHASED),
+    "monitoring.closes_server": ("SR+sampled", CROWDED, *PHASED),
     "monitoring.queue_first": ("SR+adjust-to-target", CROWDED, *PHASED),
     "monitoring.evict": ("SR+adjust-to-target", BEST_EFFORT, CROWDED, *PHASED),
     "monitoring.measured_on": ("SR+sampled", *PHASED),
     **{f"monitoring.straggler{of}": ("SR+adjust-to-target", ON_SEVERAL, CROWDED, HARSH) for of in ("s", "_seconds")},
     "monitoring.sizes_next": ("SR+target+adjust-to-target", "sizing.row_error=0.3"),
-    "monitoring.closes_server": ("SR+sampled", CROWDED, *PHASED),
     "monitoring.settling_seconds": ("SR+requested+adjust-to-target", *PHASED, "monitoring.above_samples=3"),
 }
 """The strategy, with changes, in which a key is read: by its rule, or by the key itself; HM everywhere else."""
@@ -187,12 +192,12 @@ OTHERWISE = {
     "queueing.ahead": "ignore",
     "queueing.still_waiting": "ignore",
     "queueing.buckets": "3",
+    "queueing.buckets_by": "lsh",
     "queueing.closeness": "5",
     "queueing.bucket_slack": "0.5",
     "queueing.history_seconds": "20",
     "queueing.release_quantile": "0.5",
     "queueing.bound_deviations": "4",
-    "queueing.buckets_by": "lsh",
     "queueing.late_candidates": "2",
     "queueing.late_queues": "1",
     "queueing.classes": "3",
@@ -217,6 +222,7 @@ OTHERWISE = {
     "placement.most_looks": "1",
     "placement.candidates": "16",
     "placement.probes": "1",
+    "placement.offer_seconds": "20",
     "placement.over": "all",
     "placement.decision_seconds": "1",
     "placement.candidate_seconds": "0.1",
@@ -259,6 +265,7 @@ OTHERWISE = {
     "monitoring.samples": "5",
     "monitoring.changed_share": "0.01",
     "monitoring.isolate": "false",
+    "monitoring.closes_server": "true",
     "monitoring.apart_seconds": "60",
     "monitoring.move_seconds": "60",
     "monitoring.move_gib_seconds": "30",
@@ -266,7 +273,6 @@ OTHERWISE = {
     "monitoring.shard_seconds": "1",
     "monitoring.sampling_period": "30",
     "monitoring.sampled_share": "1",
-    "monitoring.closes_server": "true",
     "monitoring.above": "3",
     "monitoring.above_samples": "2",
     "monitoring.aim": "0.2",
