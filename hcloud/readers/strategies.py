@@ -211,6 +211,8 @@ def _unfit_queues(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple
         if not only:
             words = "jobs wait for pools of the reserve, and mapping has to be reserved-only, as in SR"
             yield "mechanisms.queueing.rule", "multi-class", words
+        if rule["placement"] == "two-level":
+            yield "mechanisms.queueing.rule", "multi-class", "two-level offers servers to jobs in one queue"
         if hasattr(rule_of(strategy, "placement"), "agents"):
             words = f"{rule['placement']} has agents, who know nothing of queues; take one that decides alone: paragon"
             yield "mechanisms.queueing.rule", "multi-class", words

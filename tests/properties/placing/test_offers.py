@@ -63,6 +63,13 @@ def test_each_server_has_jobs_of_one_framework_at_a_time() -> None:
     assert len(placed(outcome)) == len(service)
 
 
-def test_only_a_strategy_that_reserves_alone_can_offer_servers() -> None:
-    with pytest.raises(UsageError, match="reserved servers are offered"):
-        load_strategy("HM+two-level")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("HM+two-level", "reserved servers are offered"),
+        ("SR+two-level+multi-class", "two-level offers servers to jobs in one queue"),
+    ],
+)
+def test_only_one_queue_of_a_strategy_that_reserves_alone_gets_offers(name: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        load_strategy(name)
