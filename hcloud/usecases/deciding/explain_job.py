@@ -21,7 +21,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.running.decision import Considered, Decision, Declined
 from hcloud.model.running.event import Arrival, Event, EventError
 from hcloud.model.running.harvest_note import HarvestMoved
-from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
+from hcloud.policy.codes import BY_OFFER, FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.sim.kernels.compiled import kernels
@@ -95,7 +95,8 @@ def _story(journal: JournalContents, at: int) -> Story:
     refused = refusals(journal.setup, situation, choose(journal.setup.rules, situation)[0], kind) if kind >= 0 else ()
     refused = _with_closed(session, refused)
     story.considered, story.situation, story.ahead = Considered(mine, refused), situation, ahead
-    story.turns = tuple(turns(journal.setup, situation, arrival.ask, ahead)) if kind >= 0 else ()
+    is_told = kind >= 0 and journal.setup.rules.ranking != BY_OFFER  # who waits for an offer lacks no server
+    story.turns = tuple(turns(journal.setup, situation, arrival.ask, ahead)) if is_told else ()
     story.ends = journal.events[-1].at
     story.follow(arrival, decisions)
     for event in events[at + 1 :]:
