@@ -19,7 +19,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from benchmarks.prices_once import read_once
+from benchmarks.shipped_once import read_once
 
 GUARD = "socket guard: "
 SDKS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import threading
 
@@ -20,10 +21,15 @@ def main() -> None:
         sys.stdout.write(f"hcloud {__version__}\n")
         return
     gc.set_threshold(*COLLECTED_EVERY)
-    from hcloud.address_space import fit_into_bounds
+    try:
+        from hcloud.address_space import fit_into_bounds
 
-    fit_into_bounds()
-    from hcloud.cli.main import INTERRUPTED_EXIT, run
+        fit_into_bounds()
+        from hcloud.cli.main import INTERRUPTED_EXIT, run
+    except KeyboardInterrupt:  # Ctrl-C in the first moments, before anything has begun
+        sys.stderr.write("interrupted\n")
+        _leave_at_once(128 + signal.SIGINT)
+        return
 
     code = run(sys.argv[1:])
     if code == INTERRUPTED_EXIT or not _is_anything_under_way():

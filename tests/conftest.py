@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
+import tempfile
 import threading
-from functools import lru_cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from benchmarks.prices_once import read_once
-from hcloud.sim.setup import scenarios
+from benchmarks.shipped_once import read_once
 
-settings.register_profile("shared machine", deadline=None)  # how long an example takes is up to the neighbours
+# How long an example takes is up to the neighbours; and each run draws others.
+settings.register_profile("shared machine", deadline=None, max_examples=50)
 settings.load_profile("shared machine")
 
 pytest_plugins = ["building", "staging"]  # what all workers share; real processes on fakes that listen
@@ -23,7 +24,7 @@ pytest_plugins = ["building", "staging"]  # what all workers share; real process
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
 NO_DATA = "the folder of real data (../shared/data) is absent"
-NO_TERRAFORM = "this machine has no terraform with its AWS provider, and no package brings them"
+NO_TERRAFORM = "HYC_BENCH_TERRAFORM_PLUGINS names no folder with terraform's AWS provider, and no package brings it"
 
 if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell ignores Ctrl-C for what it starts in the background, and so would every process that a test interrupts.
@@ -33,9 +34,21 @@ gc.set_threshold(50_000, 20, 100)
 """A process of tests holds millions of objects that live as long as it: to walk them for each few hundred that are new
 took an eighth of its time."""
 
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
+"""Bytes that must be free there; a run leaves what failed, and while it lasts takes some hundred MiB."""
+
+
+def _in_memory() -> None:
+    """Tests wait for a disk some ten thousand times, for nothing: no power fails meanwhile. Workers inherit it."""
+    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None
+
+
+_in_memory()
 _refused: list[str] = []
 read_once()  # before anything imports the reader or the checks by name
-scenarios.generated = lru_cache(maxsize=16)(scenarios.generated)  # likewise; a recipe and a seed give the same jobs
 
 
 @pytest.fixture(scope="session")

@@ -98,11 +98,13 @@ def _rank(sigma: Floats, most: int, energy: float) -> int:
 
 
 def _refilled(values: Floats, seen: Flags, factors: Factors) -> Floats:
+    """The ridge of each row with gaps on the row's own cells, all rows at once."""
+    gaps = np.flatnonzero(~seen.all(axis=1))
+    known, loadings = seen[gaps], factors.loadings
+    some = np.where(known[:, :, None], loadings, 0.0)
+    inner = some.transpose(0, 2, 1) @ some + factors.noise * np.eye(loadings.shape[1])
+    above = np.where(known, values[gaps] - factors.mean, 0.0)
+    concepts = np.linalg.solve(inner, (above @ loadings)[:, :, None])[:, :, 0]
     filled = values.copy()
-    for row, known in zip(filled, seen, strict=True):
-        if not known.all():
-            some = factors.loadings[known]
-            inner = some.T @ some + factors.noise * np.eye(some.shape[1])
-            concept = np.linalg.solve(inner, some.T @ (row[known] - factors.mean[known]))
-            row[~known] = factors.mean[~known] + factors.loadings[~known] @ concept
+    filled[gaps] = np.where(known, values[gaps], factors.mean + concepts @ loadings.T)
     return filled

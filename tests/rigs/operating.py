@@ -106,13 +106,12 @@ class FakeEngine:
             raise UnavailableError("the engine does not answer", Call("fake", "here", "look"))
         now = self._now()
         self.cloud.world.settle()
-        nodes = []
-        addresses = {m.tags.get(TAG_ADDRESS, "") for m in self.cloud.ledger.machines.values()}
-        for address in addresses:
-            instance = int(address.rpartition("-")[2])
-            machine = self.machine(instance)
-            assert machine is not None
-            nodes.append((instance, self._phase(instance, machine, now)))
+        newest: dict[int, Rented] = {}
+        for machine in self.cloud.ledger.machines.values():
+            instance = int(machine.tags.get(TAG_ADDRESS, "").rpartition("-")[2])
+            if instance not in newest or machine.made_at > newest[instance].made_at:
+                newest[instance] = machine
+        nodes = [(instance, self._phase(instance, machine, now)) for instance, machine in newest.items()]
         return EngineView(tuple(self._sighting(r, now) for r in self.ran), tuple(sorted(nodes)))
 
     def _phase(self, instance: int, machine: Rented, now: float) -> NodePhase:

@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from verbs import every_leaf
 
 KEPT = (80, 120)
-WIDTHS = (60, 80, 120, 200)
+WIDTHS = (60, *KEPT)
 BY_LINE = {
     "state-pull": "the state as it is stored",
     "iam-print": "JSON",

@@ -30,6 +30,8 @@ class Owned:
 
 def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     """The demand that is left when what is owned serves what it can."""
+    if not owned:
+        return forecast
     cores, memory, vcpus = forecast.cores.copy(), forecast.memory.copy(), np.zeros(len(forecast))
     for pool in owned:
         end = pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,26 +47,39 @@ def loads_of(forecast: Forecast, epochs: int, most: int | None = None) -> Loads:
     Where more than ``most`` would be left, demand is rounded down to an ever coarser grid: enough for a lower bound.
     """
     epoch = np.arange(len(forecast)) * epochs // len(forecast)
-    vectors = np.column_stack([epoch, forecast.cores, forecast.memory])
     if forecast.idle is not None:
-        every = np.column_stack([vectors, *(np.atleast_2d(getattr(forecast.idle, name)).T for name in COLUMNS)])
-        _, rows, counts = np.unique(every, axis=0, return_index=True, return_counts=True)
+        of_idle = [row for name in COLUMNS for row in np.atleast_2d(getattr(forecast.idle, name))]
+        rows, counts = _distinct([epoch, forecast.cores, forecast.memory, *of_idle])
         if most is None or len(rows) <= most:
-            return _as_loads(vectors[rows], counts, forecast, forecast.idle.each(lambda column: column[..., rows]))
+            idle = forecast.idle.each(lambda column: column[..., rows])
+            return _loads(epoch[rows], forecast, (forecast.cores[rows], forecast.memory[rows]), counts, idle)
         forecast = forecast.beside(np.inf)  # as if every service were on reserved machines: no plan needs less
-        vectors = np.column_stack([epoch, forecast.cores, forecast.memory])
-    distinct, counts = np.unique(vectors, axis=0, return_counts=True)
+    asked = (forecast.cores, forecast.memory)
+    rows, counts = _distinct([epoch, *asked])
     levels = FINEST_GRID
-    while most is not None and len(distinct) > most:
-        rows = np.column_stack([epoch, _floored(forecast.cores, levels), _floored(forecast.memory, levels)])
-        distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    while most is not None and len(rows) > most:
+        asked = (_floored(forecast.cores, levels), _floored(forecast.memory, levels))
+        rows, counts = _distinct([epoch, *asked])
         levels //= 2
-    return _as_loads(distinct, counts, forecast)
+    return _loads(epoch[rows], forecast, (asked[0][rows], asked[1][rows]), counts)
 
 
-def _as_loads(vectors: Floats, counts: Cells, forecast: Forecast, idle: IdleHours | None = None) -> Loads:
-    hours = np.multiply(counts, forecast.step_hours)
-    return Loads(vectors[:, 0].astype(np.int64), vectors[:, 1], vectors[:, 2], hours, idle)
+def _distinct(columns: Sequence[NDArray[Any]]) -> tuple[Cells, Cells]:
+    """The first row of each distinct one, in the order of the columns' values, and how many rows are equal to it."""
+    order = np.lexsort(columns[::-1])
+    starts = np.zeros(len(order), dtype=bool)
+    starts[:1] = True
+    for column in columns:
+        inorder = column[order]
+        starts[1:] |= inorder[1:] != inorder[:-1]
+    at = np.flatnonzero(starts)
+    return order[at], np.diff(at, append=len(order))
+
+
+def _loads(
+    epoch: Cells, forecast: Forecast, asked: tuple[Floats, Floats], counts: Cells, idle: IdleHours | None = None
+) -> Loads:
+    return Loads(epoch.astype(np.int64), *asked, np.multiply(counts, forecast.step_hours), idle)
 
 
 def _floored(values: Floats, levels: int) -> Floats:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hcloud.errors import Call, MissingExtraError, UnavailableError, UsageError
+from hcloud.model.catalog import Provider
 from hcloud.model.endpoint import checked_endpoint, is_plain
 from hcloud.providers.aws.errors import understood, without_answer
 from hcloud.providers.aws.settings import AwsSettings
@@ -44,7 +45,7 @@ class Caller:
 
             answer: Document = getattr(self._client(service), xform_name(operation))(**request)
         except ImportError:
-            raise MissingExtraError("boto3", "aws") from None
+            raise MissingExtraError("boto3", Provider.AWS) from None
         except UsageError:
             raise
         except Exception as error:
@@ -78,7 +79,7 @@ class Caller:
 
     def call(self, operation: str) -> Call:
         """What is said of a request in messages."""
-        return Call("aws", self.settings.region, operation)
+        return Call(Provider.AWS, self.settings.region, operation)
 
     def endpoint(self) -> str:
         """Where EC2 is, where that is not Amazon: set by us, the environment or the SDK's configuration."""

@@ -18,6 +18,7 @@ from hcloud.errors import (
     UsageError,
     did_you_mean,
 )
+from hcloud.model.catalog import Provider
 from hcloud.model.fetched import (
     AskAgain,
     BilledHours,
@@ -180,7 +181,7 @@ def _known_regions() -> tuple[str, ...]:
     try:
         from botocore.session import Session
     except ImportError:
-        raise MissingExtraError("boto3", "aws") from None
+        raise MissingExtraError("boto3", Provider.AWS) from None
     session = Session()
     parts = session.get_available_partitions()
     return tuple(name for part in parts for name in session.get_available_regions("ec2", part))

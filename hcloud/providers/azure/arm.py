@@ -29,6 +29,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
+from hcloud.model.catalog import Provider
 from hcloud.model.endpoint import AZURE_AUTHORITY, check_azure_authority
 from hcloud.providers.azure.documents import Document, items, text
 from hcloud.providers.azure.errors import Reply, failure, lost, refusal, reply_from
@@ -134,7 +135,7 @@ class Arm:
 
     def call(self, operation: str) -> Call:
         """The name of a request, for messages."""
-        return Call("azure", self.settings.location, operation)
+        return Call(Provider.AZURE, self.settings.location, operation)
 
     @contextmanager
     def asking(self, operation: str, *, mutating: bool = False) -> Iterator[None]:

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from hcloud.errors import MissingExtraError
+from hcloud.model.catalog import Provider
 
 PACKAGE = "google.cloud.compute_v1"
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
@@ -21,7 +22,7 @@ def messages() -> Any:
         _without_clients()
         return import_module(f"{PACKAGE}.types")
     except ImportError as error:
-        raise MissingExtraError("google-cloud-compute", "gcp") from error
+        raise MissingExtraError("google-cloud-compute", Provider.GCP) from error
 
 
 def client(name: str) -> Any:

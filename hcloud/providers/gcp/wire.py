@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from hcloud.errors import Call, HcloudError, NotFoundError, UnknownOutcomeError
+from hcloud.model.catalog import Provider
 from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is_plain
 from hcloud.providers.gcp import sdk
 from hcloud.providers.gcp.documents import Document, document_of, member
@@ -43,7 +44,7 @@ class Wire:
 
     def call(self, operation: str) -> Call:
         """A request, for messages."""
-        return Call("gcp", self._settings.region, operation)
+        return Call(Provider.GCP, self._settings.region, operation)
 
     def client(self, name: str) -> Any:
         """A client of the SDK by the name of its class, made when it is first needed.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from hcloud.model.catalog import Provider
 from hcloud.providers.aws.on_machine import ON_MACHINE as AWS
 from hcloud.providers.azure.on_machine import ON_MACHINE as AZURE
 from hcloud.providers.gcp.on_machine import ON_MACHINE as GOOGLE
+from hcloud.providers.on_machine import OnMachine
 
-ON_MACHINES = {"aws": AWS, "gcp": GOOGLE, "azure": AZURE}
+ON_MACHINES: dict[str, OnMachine] = {Provider.AWS: AWS, Provider.GCP: GOOGLE, Provider.AZURE: AZURE}
 _HEED = """\
   if [ -z "$heeded" ] && why="$(taken)" && [ -n "$why" ]; then
     scontrol update nodename={node} state=drain reason="cloud: $why" && heeded=1

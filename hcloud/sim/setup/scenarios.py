@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +36,8 @@ _USUAL_SHARES = {
 }
 """How often a job of each size arrives where the curve asks for nothing else: a thin tail of 4, 8 and 16 vCPUs."""
 _USUAL_MEAN = {kind: sum(map(operator.mul, _SIZES, shares)) for kind, shares in _USUAL_SHARES.items()}
+_USUAL_UP_TO = {kind: ((up := np.cumsum(shares)) / up[-1]).tolist() for kind, shares in _USUAL_SHARES.items()}
+"""The same added up: a draw in [0, 1) belongs to the first size that it is below."""
 _ENDING = 360.0
 """Seconds after the last arrival within which what still runs ends."""
 _HIGH_MINUTES = (0, 6, 14, 22, 28, 31, 33, 37, 44, 52, 57, 59, 61, 65, 73, 82, 90, 98, 106, 113, 120)
@@ -97,13 +101,15 @@ def scenario(name: str, seed: int = 42) -> Jobs:
     return generated(RECIPES[name], seed)
 
 
+@lru_cache(maxsize=16)
 def generated(recipe: Recipe, seed: int) -> Jobs:
     """The jobs of a scenario's recipe, or of one that differs from it in numbers only; the same gives the same bits."""
     chance = np.random.default_rng([seed, list(RECIPES).index(recipe.name)])
     total = demand_curve(recipe, chance)
     batch = _batch_curve(recipe, total)
     times = np.cumsum(chance.exponential(1.0, int(SECONDS * 1.2)))
-    return _jobs(recipe, seed, _Generator(recipe, chance, batch, total - batch).run(times[times < SECONDS].tolist()))
+    wanted = (batch.tolist(), (total - batch).tolist())
+    return _jobs(recipe, seed, _Generator(recipe, chance, wanted).run(times[times < SECONDS].tolist()))
 
 
 def demand_curve(recipe: Recipe, chance: np.random.Generator) -> Floats:
@@ -145,8 +151,7 @@ class _Generator:
 
     recipe: Recipe
     chance: np.random.Generator
-    batch: Floats
-    service: Floats
+    wanted: tuple[list[float], list[float]]
     rows: list[list[float]] = field(default_factory=list)
     running: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     turn: list[int | None] = field(default_factory=lambda: [None, None])
@@ -168,8 +173,7 @@ class _Generator:
         return self.rows
 
     def _target(self, kind: JobKind, time: float) -> float:
-        curve = self.batch if kind is JobKind.BATCH else self.service
-        return float(curve[min(int(time), SECONDS)])
+        return self.wanted[kind][min(int(time), SECONDS)]
 
     def _start(self, time: float, kind: JobKind, cores: int) -> None:
         self.running[kind].append(len(self.rows))
@@ -177,7 +181,7 @@ class _Generator:
         self.used[kind] += cores
 
     def _usual_size(self, kind: JobKind) -> int:
-        return int(self.chance.choice(_SIZES, p=_USUAL_SHARES[kind]))
+        return _SIZES[bisect_right(_USUAL_UP_TO[kind], self.chance.random())]
 
     def _size(self, kind: JobKind, time: float) -> int:
         """The usual size, or a larger one while the curve rises faster than usual jobs can follow."""

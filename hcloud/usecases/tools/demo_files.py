@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.measured.profile import Aspect
 from hcloud.model.rehearsal import DemoStep
@@ -21,7 +22,7 @@ PROGRAM = "nightly"
 """The program that is measured, and the application that the trace's reports belong to."""
 STAND_IN = "sort"
 """The bundled profile that stands in where nothing can be measured: of a program that does much what ours does."""
-CLOUD = CLOUDS["aws"]
+CLOUD = CLOUDS[Provider.AWS]
 """The cloud that is rehearsed, as the configuration says."""
 
 

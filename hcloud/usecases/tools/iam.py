@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hcloud.errors import UsageError, did_you_mean
+from hcloud.model.catalog import Provider
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.holdings.live import TAG_LINEAGE, LaunchTemplate, Scope
@@ -131,7 +132,7 @@ def policy_document(grant: PermissionGrant) -> Mapping[str, object]:
 
 
 def _lacks_subscription(grant: PermissionGrant) -> bool:
-    return grant.scope.cloud == "azure" and grant.scope.account == "*"
+    return grant.scope.cloud == Provider.AZURE and grant.scope.account == "*"
 
 
 def _statement(permission: Permission, grant: PermissionGrant) -> dict[str, object]:

@@ -110,6 +110,15 @@ def test_ctrl_c_leaves_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert capsys.readouterr().err == "interrupted\n"
 
 
+def test_ctrl_c_before_the_verbs_are_there_is_told_alike(tmp_path: Path) -> None:
+    """Python takes half a second to import them; its own answer is a page of where it was."""
+    (tmp_path / "yaml.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)\n")
+    words = "import sys; sys.argv[1:] = ['plan']; from hcloud.__main__ import main; main()"
+    there = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", words], check=False, env=there, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
 @pytest.mark.parametrize("words", ["strategy show HM", "strategy list --json", "--help"])
 def test_a_reader_that_leaves_ends_the_run_silently(words: str) -> None:
     line = f'{sys.executable} -m hcloud {words} | true; exit "${{PIPESTATUS[0]}}"'

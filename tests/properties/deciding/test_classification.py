@@ -130,7 +130,7 @@ def folding(draw: st.DrawFn) -> tuple[Factors, list[int], Floats]:
     )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=60)
 @given(folding())
 def test_descent_ends_at_the_ridge_solution(case: tuple[Factors, list[int], Floats]) -> None:
     factors, observed, row = case
@@ -141,7 +141,7 @@ def test_descent_ends_at_the_ridge_solution(case: tuple[Factors, list[int], Floa
     assert (descended[at] == row[at]).all()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(folding())
 def test_the_dual_form_is_the_primal_one(case: tuple[Factors, list[int], Floats]) -> None:
     factors, observed, row = case

@@ -68,7 +68,7 @@ def check_plan(demand: list[int], price: float, kinds: list[CommitmentKind], fou
     assert found.gap <= 1e-9 * found.cost
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(demands, prices, offers)
 def test_M4_the_optimum_is_the_linear_programs(
     demand: list[int], price: float, offers: list[tuple[int, float]]

@@ -88,7 +88,7 @@ def test_nor_where_what_is_measured_of_it_is_noisy(slope: float, begins: int, se
 
 
 @given(CORES, st.floats(0.05, 20.0), CORES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_job_whose_rate_follows_its_size_comes_to_its_target_and_keeps_what_sizing_gives(
     begins: int, rate: float, floor: int
 ) -> None:
@@ -117,7 +117,7 @@ def test_a_load_that_falls_and_comes_back_is_followed_both_ways() -> None:
 
 
 @given(CORES, st.floats(0.01, 0.94), *[st.integers(0, 64_000)] * 4, st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_best_effort_yields_before_another_server_is_looked_for(
     cores: int, rate: float, free: int, lent: int, elsewhere: int, beside: int, movable: bool
 ) -> None:
@@ -166,7 +166,7 @@ def test_what_a_move_costs_and_when_it_pays() -> None:
     st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda at: at[0] != at[1]),
     st.tuples(*[st.integers(0, 99)] * 4),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_was_measured_is_written_in_and_all_else_changes_only_with_the_kind(
     known: list[int], at: tuple[int, int], found: tuple[int, int, int, int]
 ) -> None:

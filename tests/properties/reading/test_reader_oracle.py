@@ -53,7 +53,7 @@ def expected(row: tuple[str, ...]) -> list[float] | None:
 
 
 @given(st.lists(ROW, min_size=1, max_size=6))
-@settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_fast_and_slow_agree(rows: list[tuple[str, ...]]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

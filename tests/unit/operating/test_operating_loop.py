@@ -54,13 +54,13 @@ def test_a_controller_killed_at_a_point_is_taken_up(tmp_path: Path, point: str, 
     world.check(completed=12)
 
 
-KILLS = 200
+KILLS = 100
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_a_controller_killed_at_random_loses_nothing(tmp_path: Path, part: int) -> None:
-    """Killed once at every fourth of 200 moments of a run in which a machine is lost, too."""
+    """Killed once at every fourth of 100 moments of a run in which a machine is lost, too."""
     whole = World.of(tmp_path / "whole", TWELVE, "HM", 1)
     whole.run()
     for kill in range(1 + part, KILLS + 1, 4):
@@ -118,13 +118,13 @@ def test_time_that_passes_before_the_first_job_moves_no_period(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_thousand_jobs_in_a_second(tmp_path: Path) -> None:
+def test_four_hundred_jobs_in_a_second(tmp_path: Path) -> None:
     """All at once, to a reserve that has room for a part of them, and the controller killed while it takes them."""
-    many = [job(f"j{n}", cores=0.5, seconds=5.0 + n % 7, submit=n / 1000) for n in range(1_000)]
-    world = World.of(tmp_path / "j", many, "SR", 100)
+    many = [job(f"j{n}", cores=0.5, seconds=5.0 + n % 7, submit=n / 400) for n in range(400)]
+    world = World.of(tmp_path / "j", many, "SR", 40)
     world.kill_number = 3
     world.run()
-    world.check(completed=1_000)
+    world.check(completed=400)
 
 
 def test_a_launch_whose_answer_is_lost_is_made_once(tmp_path: Path) -> None:

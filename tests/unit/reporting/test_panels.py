@@ -105,7 +105,7 @@ def test_what_has_no_value_or_no_place_on_a_logarithmic_axis_is_left_out() -> No
 
 @pytest.mark.slow
 @given(st.data(), st.sampled_from(sorted(VALUES)), st.sampled_from(["", "y"]), st.sampled_from([WIDTH, NARROW]))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_any_values_are_drawn_or_left_out(data: st.DataObject, kind: PanelKind, log: str, width: int) -> None:
     amounts = st.sampled_from([0.0, 1e-9, 0.5, 3.0, 100.0, 5e12, -2.0, math.nan, math.inf])
     marks = data.draw(

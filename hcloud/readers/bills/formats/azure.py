@@ -65,7 +65,7 @@ def _usage(texts: Texts) -> BillLine:
     name = details.get("ServiceType", "")
     if category != _MACHINES or per is None:
         return BillLine(LineKind.OTHER_COMPUTE)
-    if not CLOUDS["azure"].names.pattern.fullmatch(name):
+    if not CLOUDS[Provider.AZURE].names.pattern.fullmatch(name):
         told = f"is not known ({name})" if name else "the bill does not say"
         return BillLine(LineKind.OTHER_COMPUTE, said=f"lines of machines whose size {told}")
     region = "".join(texts["region"].lower().split())

@@ -71,7 +71,7 @@ def use_of_google(texts: Texts) -> BillLine:
     labels = details_in(texts["labels"])
     name, cores = labels.get(_SPEC, ""), labels.get(_CORES, "")
     family = _series(sku)
-    if name and cores.isdecimal() and int(cores) and CLOUDS["gcp"].names.pattern.fullmatch(name):
+    if name and cores.isdecimal() and int(cores) and CLOUDS[Provider.GCP].names.pattern.fullmatch(name):
         family, per = family_of(Provider.GCP, name), 0.0 if memory else per / int(cores)
     else:
         name = ""
