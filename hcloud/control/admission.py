@@ -12,6 +12,8 @@ from hcloud.control.waits.admitting import wake_up
 from hcloud.control.waits.queue import append, remove
 from hcloud.policy.codes import (
     AT_SERVERS,
+    AWAITS_OFFER,
+    BY_OFFER,
     BY_PROBES,
     FROM_QUEUE,
     HELD_BACK,
@@ -88,6 +90,7 @@ def queue_up(c: Control, number: int, verdict: Verdict, otherwise: Verdict) -> N
         verdict = (QUEUE, AT_SERVERS, 0.0) if c.rules.buckets > 0 else verdict
     else:
         append(c, number)
+        verdict = (QUEUE, AWAITS_OFFER, 0.0) if c.rules.ranking == BY_OFFER else verdict
     command(c, WAIT, number, -1, verdict)
 
 

@@ -29,10 +29,12 @@ from hcloud.control.servers.tenancy import (
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, UP, Control
 from hcloud.control.waits.admitting import admit, dispatch
 from hcloud.control.waits.mixing import note_end
+from hcloud.control.waits.offers import make_offers
 from hcloud.control.waits.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.watched import begin_watch, displace_for_queued, displace_or_wait
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
+    BY_OFFER,
     ENLARGE,
     FROM_QUEUE,
     INTERRUPTED,
@@ -231,7 +233,7 @@ def drain(c: Control, freed: int, now: float) -> None:
     if c.rules.classes > 0:
         dispatch(c, freed, now)
         return
-    ahead, number, looked = -1, c.desk.head, 0
+    ahead, number, looked = -1, -1 if c.rules.ranking == BY_OFFER else c.desk.head, 0
     while number >= 0 and looked < _DRAINED:
         follower = c.jobs[number].behind
         started = _start_queued(c, number, ahead, freed, now)
@@ -298,7 +300,9 @@ def tick(c: Control, now: float) -> None:
         empty = now - desk.last_queued if desk.queued == 0 else 0.0
         desk.soft = next_soft_limit(c.rules, desk.soft, growth, empty)
     desk.queued_before = desk.queued
-    if desk.queued > 0:
+    if desk.queued > 0 and c.rules.ranking == BY_OFFER:
+        make_offers(c, now)
+    elif desk.queued > 0:
         drain(c, -1, now)
 
 

@@ -9,7 +9,7 @@ from hcloud.control.groups import begin_pieces_anew
 from hcloud.control.mapped import utilisation
 from hcloud.control.pieces import is_piece, leave_ring, next_piece, stand_in
 from hcloud.control.replicas import unlink
-from hcloud.control.searching.local import first_left, no_longer
+from hcloud.control.searching.local import first_left, no_longer, serve
 from hcloud.control.searching.renting import command, release
 from hcloud.control.servers.buckets import recount
 from hcloud.control.servers.pools import rank_server
@@ -132,6 +132,8 @@ def shut(c: Control, number: int, over: int, now: float) -> None:
     if over:
         c.desk.vacated += 1
         c.desk.blocked = 0
+        if has_local_queues(c):
+            serve(c, number, now)
         drain(c, -1, now)
     elif server.tenants == 0 and server.paid != OWN:
         release(c, number, TAKEN_AWAY, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcloud.control.state import BARRED, DEAD, OWN, Control, Job
-from hcloud.policy.codes import BY_PROBES
+from hcloud.policy.codes import BY_OFFER, BY_PROBES
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.rules import Rules
 
@@ -13,7 +13,8 @@ def are_linked(rules: Rules) -> bool:
     each is a job of its own, as it is with several queues."""
     if rules.classes > 0:
         return False
-    sampled = rules.mapping == MAP_RESERVED and rules.buckets == 0 and rules.ranking != BY_PROBES
+    chosen = rules.buckets == 0 and rules.ranking not in (BY_PROBES, BY_OFFER)
+    sampled = rules.mapping == MAP_RESERVED and chosen
     return bool(rules.gang == 1 or sampled)
 
 

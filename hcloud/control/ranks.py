@@ -71,6 +71,6 @@ def rank_of(event: Event) -> int:
     """Where an event stands among those of its time."""
     if isinstance(event, Arrival) and event.copy_of is not None:
         return CHECK  # it came of a look at those that run
-    if isinstance(event, Closing) and event.measures is not None:
+    if isinstance(event, Closing) and (event.measures or event.suffers):
         return CHECK
     return _SAMPLE_RANKS[event.during] if isinstance(event, Sample) else _RANKS[type(event)]

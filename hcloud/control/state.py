@@ -8,7 +8,7 @@ from hcloud.control.listed import RingedServer, RingPoint, RoomChange, RosterRow
 from hcloud.control.waiting import ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease, WatchedJob
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
-from hcloud.policy.records import Bytes, Ints, Small, Table, Tiny
+from hcloud.policy.records import Bytes, Ints, Reals, Small, Table, Tiny
 from hcloud.policy.rules import Rules
 from hcloud.policy.waiting.queueing import Drift, Waits
 
@@ -290,6 +290,8 @@ class Desk:
     salt: int
     listed: Annotated[Ints, 2]
     asked: Annotated[Ints, MOST_QUEUES]
+    centre: Annotated[Reals, RESOURCES]
+    centred: int
     scratch: Annotated[Ints, RESOURCES]
     relaxed: Annotated[Ints, 2 * RESOURCES]
     resource: Annotated[Ints, 2 * RESOURCES]
@@ -300,6 +302,8 @@ class Desk:
     mixed: int
     pooled: int
     wake: float
+    turn: int
+    backtracked: int
 
 
 class Command:

@@ -17,9 +17,12 @@ MIXED = 1024
 
 
 class UnitBucket:
-    """The ``free`` units of the reserve that are alike."""
+    """The ``free`` units of the reserve that are alike. Where a hash says so: how many servers were ``seen`` in it, up
+    to some, and the mean ``quality`` of their units (0..9999)."""
 
     free: int
+    seen: int
+    quality: float
 
 
 class UnitRelease:

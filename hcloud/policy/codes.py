@@ -29,7 +29,8 @@ the reserved pool, spot capacity, nowhere."""
     WITH_OTHERS,
     DISPLACES,
     AS_BEFORE,
-) = range(24)
+    AWAITS_OFFER,
+) = range(25)
 """Why it goes there."""
 
 CLASSED = 64
@@ -75,10 +76,12 @@ BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
     BY_COLOCATION,
     BY_MATCH,
     BY_PROBES,
-) = range(11)
+    BY_OFFER,
+) = range(12)
 """By what a placement ranks the servers that have room: the greedy walk; lowest number; least load; none; best
 platform; no harm, then best platform, then least load; Paragon's filters, then closest fit, or any that passed; quality
-of colocation; match of a resource unit; the first of the servers asked that has room, or gets it."""
+of colocation; match of a resource unit; the first of the servers asked that has room, or gets it; none, as
+whole servers are offered."""
 
 SCALE = 10_000
 """Qualities are compared by their two leading digits: 0..9999."""

@@ -45,6 +45,7 @@ class Reclassify(Rule, of="monitoring", name="reclassify", monitor=1, watching=R
     sampled_share: float = share("share of running jobs", "sampled_share")
     stragglers: str = choice(*WAYS, feeds="straggling")
     straggler_seconds: float = number(SECONDS, 0.1, DAY, "straggle_period")
+    closes_server: bool = switch("closes", default=False)
     measured_on: str = choice(IN_PLACE, EMPTY_SERVER, feeds="in_vitro", on=EMPTY_SERVER, default=IN_PLACE)
 
     def numbers(self, known: Known) -> dict[str, float]:

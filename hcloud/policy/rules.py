@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from hcloud.policy.codes import BY_OFFER
+
 NEVER_SECONDS = 1e9
 
 
@@ -41,6 +43,7 @@ class Rules(NamedTuple):
     count_ahead: int = 0
     count_ages: int = 0
     buckets: int = 0
+    bucket_hash: int = 0
     closeness: float = 0.0
     bucket_slack: float = 0.0
     release_history: float = 0.0
@@ -138,9 +141,10 @@ class Rules(NamedTuple):
     by_rows: int = 0
     on_top: float = 0.0
     in_vitro: int = 0
+    closes: int = 0
     profiling: float = 0.0
 
     @property
     def is_gated(self) -> bool:
         """Whether only kernels will do that are not compiled for sessions."""
-        return bool(self.classes or self.watching)
+        return bool(self.classes or self.watching or self.ranking == BY_OFFER)

@@ -10,7 +10,7 @@ from pathlib import Path
 from hcloud.errors import Problem, UsageError, did_you_mean
 from hcloud.model.running.strategy import NONE, Mechanism, Parameter, Strategy
 from hcloud.policy.mapping import MappingRule
-from hcloud.policy.placing.placements import Sparrow
+from hcloud.policy.placing.placements import Sparrow, TwoLevel
 from hcloud.policy.placing.searching import BucketCounters, MultiClass
 from hcloud.policy.registry import RULES, rule_of
 from hcloud.policy.rule import OPTIONAL
@@ -201,6 +201,9 @@ def _unfit_queues(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple
     if isinstance(rule_of(strategy, "placement"), Sparrow) and not only:
         words = "jobs wait at reserved servers, and mapping has to be reserved-only, as in SR"
         yield "mechanisms.placement.rule", "sparrow", words
+    if isinstance(rule_of(strategy, "placement"), TwoLevel) and not only:
+        words = "reserved servers are offered, and mapping has to be reserved-only, as in SR"
+        yield "mechanisms.placement.rule", "two-level", words
     if counted and not only:
         words = "jobs wait for units of the reserve, and mapping has to be reserved-only, as in SR"
         yield "mechanisms.queueing.rule", "bucket-counters", words
@@ -208,13 +211,15 @@ def _unfit_queues(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple
         if not only:
             words = "jobs wait for pools of the reserve, and mapping has to be reserved-only, as in SR"
             yield "mechanisms.queueing.rule", "multi-class", words
+        if rule["placement"] == "two-level":
+            yield "mechanisms.queueing.rule", "multi-class", "two-level offers servers to jobs in one queue"
         if hasattr(rule_of(strategy, "placement"), "agents"):
             words = f"{rule['placement']} has agents, who know nothing of queues; take one that decides alone: paragon"
             yield "mechanisms.queueing.rule", "multi-class", words
     if counted and getattr(rule_of(strategy, "placement"), "gang", False):
         words = "units are counted for one server at a time: state gang: false"
         yield "mechanisms.placement.parameters.gang", "true", words
-    if counted and rule["placement"] in (GREEDY, "sparrow"):
+    if counted and rule["placement"] in (GREEDY, "sparrow", "two-level"):
         yield "mechanisms.queueing.rule", "bucket-counters", f"{rule['placement']} ranks no servers to wait at"
 
 

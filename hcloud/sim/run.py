@@ -12,6 +12,7 @@ from hcloud.catalog.quote import amortised_cost, rental_cost
 from hcloud.control.state import INTERRUPTIBLE
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import Offer
+from hcloud.policy.codes import BY_OFFER
 from hcloud.policy.records import Ints, Reals, column
 from hcloud.sim.kernels import compiled
 from hcloud.sim.kernels.objects import as_objects, write_back
@@ -77,7 +78,8 @@ def _finished(made: SimulatedWorld, jobs: int, advance: Callable[[float], None] 
     Plain Python may begin and the compiled engine go on: both write the same bytes into the tables.
     """
     rules = made.control.rules
-    group = compiled.CLASSED if rules.classes or len(made.watches) else compiled.ENGINE
+    is_gated = rules.classes > 0 or rules.ranking == BY_OFFER or len(made.watches) > 0
+    group = compiled.CLASSED if is_gated else compiled.ENGINE
     until = _plainly(made, jobs, group, advance) if compiled.begins_plainly(jobs, group) else 0
     if until <= jobs:
         engine, step = compiled.compiled(group)[compiled.SIMULATE], max(-(-jobs // _STEPS), 1)

@@ -33,6 +33,8 @@ KEYS: tuple[tuple[str, dict[str, Value]], ...] = (
     ("least-loaded", {"overcommit_memory": True}),
 )
 """Keys that are off by default, by placement."""
+OFFERED = "two-level"
+"""Compiled with watched runs: test_watched_compiled has it."""
 STRATEGIES = {
     "SR": (load_strategy("SR"), 15),
     "OdF": (load_strategy("OdF"), 0),
@@ -41,7 +43,7 @@ STRATEGIES = {
     "HM": (load_strategy("HM"), 6),
     "HM with spot": (with_spot(load_strategy("HM"), 0.6), 3),
     "SR first fit, short of servers": (changed(load_strategy("SR"), "placement", order="first-fit"), 4),
-    **{f"SR+{name}": (load_strategy(f"SR+{name}"), 5) for name in placement_names()[1:]},
+    **{f"SR+{name}": (load_strategy(f"SR+{name}"), 5) for name in placement_names()[1:] if name != OFFERED},
     "SR+tarcil, late": (hasty(load_strategy("SR+tarcil")), 5),
     **{
         f"SR+{name}, {', '.join(keys)}": (changed(load_strategy(f"SR+{name}"), "placement", **keys), 4)

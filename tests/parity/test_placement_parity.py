@@ -23,7 +23,7 @@ def taken(decision: Decision) -> tuple[object, ...]:
     return decision.at, decision.action, decision.job, decision.instance, decision.reason, decision.margin
 
 
-ON_A_RESERVE = ("sparrow", "tarcil-admission")
+ON_A_RESERVE = ("sparrow", "tarcil-admission", "two-level")
 CASES = [(n, base) for n in placement_names()[1:] for base in POOLS if base == "SR" or n not in ON_A_RESERVE]
 """All but those that are refused: jobs that wait at servers do so at reserved ones."""
 

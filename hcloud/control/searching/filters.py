@@ -32,6 +32,7 @@ def best_by_filters(c: Control, job: Job, wanted: Wanted, relaxes: bool) -> int:
     held = 0
     if not relaxes:
         return number
+    c.desk.backtracked += 1 if number < 0 and c.desk.fitting > 0 else 0
     while number < 0 and held < _CONDITIONS and c.desk.looks < most:
         if _is_passed(c, wanted, held + 1):
             held += 1

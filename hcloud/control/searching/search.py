@@ -11,6 +11,7 @@ from hcloud.policy.codes import (
     BY_CHANCE,
     BY_LOAD,
     BY_NUMBER,
+    BY_OFFER,
     BY_PLATFORM,
     BY_PROBES,
     FILTERED,
@@ -88,6 +89,8 @@ def find(c: Control, paid: int, job: Job, cores: int, avoid: int) -> int:
 def _find_by_rank(c: Control, paid: int, job: Job, wanted: Wanted) -> int:
     """The server that a ranking chooses; -1 where that has no room, or is rented or full by harm and would do some."""
     ranking, may_harm = c.rules.ranking, paid == OWN and not is_strict(c)
+    if ranking == BY_OFFER:
+        return -1  # jobs do not choose: they wait for an offer
     if is_brief(c, job):
         return best_for_brief(c, job, wanted)
     if ranking in (FILTERED, FILTERED_BY_CHANCE):

@@ -9,12 +9,19 @@ from hcloud.control.pieces import pieces_of
 from hcloud.control.state import OWN, UP, Control, Job, Server
 from hcloud.policy.codes import SCALE
 from hcloud.policy.placing.colocation import contention
+from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.quality import leading
 
 _UNIT = 1000
 """Thousandths of a vCPU of a resource unit."""
 LEAST_GAPS = 8
 """Ours: with fewer intervals between releases nobody is kept waiting for the next."""
+_CENTRED = 1
+"""The hash that knows how pressed servers are in the mean."""
+_PLANES = (967, 640, 700, 918, 592, 794, 853, 230, 56, 307)
+"""Ours: random planes, each as ten signs."""
+_LATELY = 256
+"""Ours: the mean of so many servers that were counted is what servers are like at present."""
 _LOOKED = 64
 """Ours: jobs of the queue that are asked whether they wait for the same units; those behind are taken to be alike."""
 
@@ -28,13 +35,35 @@ def recount(c: Control, number: int, is_release: bool) -> None:
         return
     cores = c.kinds[server.kind].cores
     unit = contention(server.pressure, cores, c.rules.full_pressure, c.desk.scratch)
-    band = leading(unit[0]) * bands_of(c) // SCALE
+    quality = leading(unit[0])
+    band = _hashed(c, server, quality) if c.rules.bucket_hash > 0 else quality * bands_of(c) // SCALE
     server.bucket, server.units = server.kind * c.rules.buckets + band + 1, (cores - server.used) // _UNIT
     c.buckets[server.bucket - 1].free += server.units
     if is_release and server.units > before:
         one = c.releases[c.desk.released % len(c.releases)]
         one.at, one.bucket, one.units = c.desk.now, server.bucket - 1, server.units - before
         c.desk.released += 1
+
+
+def _hashed(c: Control, server: Server, quality: int) -> int:
+    """The bucket of a server's units by locality-sensitive hashing (Tarcil §7.4.1): a bit for each of some random
+    planes, the side on which its pressure lies, as a direction from nowhere or from the mean of servers counted
+    lately. Notes the quality of its units there."""
+    desk, cores, bucket, planes = c.desk, c.kinds[server.kind].cores, 0, 0
+    desk.centred = min(desk.centred + 1, _LATELY)
+    for i in range(RESOURCES):
+        desk.centre[i] += (server.pressure[i] / cores - desk.centre[i]) / desk.centred
+    while planes < len(_PLANES) and 2 << planes <= bands_of(c):
+        side = 0.0
+        for i in range(RESOURCES):
+            far = server.pressure[i] / cores - (desk.centre[i] if c.rules.bucket_hash == _CENTRED else 0.0)
+            side += far if (_PLANES[planes] >> i) & 1 else -far
+        bucket += bucket + (1 if side > 0.0 else 0)
+        planes += 1
+    one = c.buckets[server.kind * c.rules.buckets + bucket]
+    one.seen = min(one.seen + 1, _LATELY)
+    one.quality += (quality - one.quality) / one.seen
+    return bucket
 
 
 def discount(c: Control, server: Server) -> None:
@@ -70,14 +99,22 @@ def units_of(job: Job) -> int:
 def free_for(c: Control, job: Job) -> int:
     """Free units in the buckets that suit a job: of a type nearly as fast for it as the fastest, not more crowded than
     it bears. -1 where no bucket ever could."""
-    fastest, lowest, bands, free = _fastest(c, job), _lowest_band(c, job), bands_of(c), 0
-    if fastest < 0 or lowest >= bands:
-        return -1
-    for kind in range(len(c.kinds)):
+    fastest, lowest, free, found = _fastest(c, job), _lowest_band(c, job), 0, False
+    for kind in range(len(c.kinds) if fastest >= 0 else 0):
         if _suits(c, job, kind, fastest):
-            for band in range(lowest, bands):
-                free += c.buckets[kind * c.rules.buckets + band].free
-    return free
+            for band in range(bands_of(c)):
+                if _is_calm(c, job, kind * c.rules.buckets + band, lowest):
+                    found, free = True, free + c.buckets[kind * c.rules.buckets + band].free
+    return free if found else -1
+
+
+def _is_calm(c: Control, job: Job, bucket: int, lowest: int) -> bool:
+    """Whether units of a bucket are not more crowded than a job bears: by the lower edge of its band, or in the
+    mean."""
+    if c.rules.bucket_hash == 0:
+        return bool(bucket % c.rules.buckets >= lowest)
+    one = c.buckets[bucket]
+    return bool(one.seen > 0 and (c.rules.informed == 0 or one.quality >= leading(job.high)))
 
 
 def expected(c: Control, job: Job, now: float) -> tuple[float, float]:
@@ -91,8 +128,7 @@ def expected(c: Control, job: Job, now: float) -> tuple[float, float]:
         one = c.releases[(c.desk.released - 1 - back) % len(c.releases)]
         if one.at < now - c.rules.release_history:
             break
-        kind, band = one.bucket // c.rules.buckets, one.bucket % c.rules.buckets
-        if band < lowest or not _suits(c, job, kind, fastest):
+        if not _is_calm(c, job, one.bucket, lowest) or not _suits(c, job, one.bucket // c.rules.buckets, fastest):
             continue
         if begun and units >= asked:
             gap = last - one.at

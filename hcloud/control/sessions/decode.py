@@ -26,6 +26,8 @@ from hcloud.policy.registry import RULES
 from hcloud.policy.repair import AUTOSCALE
 from hcloud.units import counted_vcpus
 
+RESERVED_POOL = "reserved pool"
+"""What the reserve is called among the options of a job."""
 ACTIONS = {
     codes.PLACE: DecisionAction.PLACE,
     codes.LAUNCH: DecisionAction.LAUNCH,
@@ -108,6 +110,7 @@ _OF_JOBS: dict[int, Reason] = {
     codes.WITH_OTHERS: Reason("with-others", "", "the other pieces of its job wait for it"),
     codes.DISPLACES: Reason("best-effort-yields", "", "best effort leaves a reserved server to it"),
     codes.AS_BEFORE: Reason("as-before", "", "the same job went there in the run that this one is compared with"),
+    codes.AWAITS_OFFER: Reason("awaits-offer", "", "it waits until a free server is offered to its framework"),
     codes.NO_SPOT: Reason("no-spot-capacity", SECONDS, _no_spot_capacity),
     codes.POOL_GROWN: Reason("pool-grown", "", "the reserve has one server more"),
 }
@@ -200,7 +203,7 @@ def refusals(setup: Setup, now: Situation, chosen: int, kind: int) -> tuple[Decl
     fits = setup.types[kind].name if kind >= 0 else "on demand"
     by_wait = _mapping(setup).by_wait
     asked = {
-        codes.RESERVED: (_no_reserved, "reserved pool"),
+        codes.RESERVED: (_no_reserved, RESERVED_POOL),
         codes.ON_DEMAND: (_no_on_demand, f"on-demand {fits}"),
         **({codes.LARGE: (_no_large, f"on-demand {setup.large.name} at once")} if by_wait else {}),
         codes.QUEUE: (_no_queue, "local queue"),
@@ -220,6 +223,8 @@ def _mapping(setup: Setup) -> type[MappingRule]:
 def _no_reserved(setup: Setup, now: Situation) -> Missed:
     if setup.pool == 0:
         return "nothing is reserved", None, ""
+    if setup.rules.ranking == codes.BY_OFFER:
+        return "free servers are offered at intervals, and none has been offered to its framework since", None, ""
     if not now.room:
         return "no reserved server has room, or the jobs there and this one would harm each other", None, ""
     return _mapping(setup).not_reserved(setup.rules, now)

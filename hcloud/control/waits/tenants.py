@@ -25,8 +25,9 @@ def tenants_in_the_way(c: Control, job: Job) -> tuple[float, float, float]:
                 if passed % every == 0:
                     looked += 1
                     tenants += server.tenants
-                    stayed += _stayed_on(c, server)
-                    alone += _alone_on(c, server, job)
+                    able, age = _tenants_of(c, server, job)
+                    alone += able
+                    stayed += age
                 passed += 1
                 number = server.after
             block = c.blocks[block].after
@@ -35,24 +36,18 @@ def tenants_in_the_way(c: Control, job: Job) -> tuple[float, float, float]:
     return alone * (passed / looked), tenants * (passed / looked), stayed / tenants
 
 
-def _stayed_on(c: Control, server: Server) -> float:
-    stayed, tenant = 0.0, server.first
+def _tenants_of(c: Control, server: Server, job: Job) -> tuple[int, float]:
+    """Tenants of a server that would make a place on it for a job by leaving, each alone; and for how many seconds all
+    of them have been there. One walk: most of its time goes to rows that lie anywhere."""
+    is_up, worst = server.status == UP, -1
+    if is_up and is_strict(c) and c.rules.informed:
+        worst = _most_harmed(c, server, job)
+    count, stayed, tenant = 0, 0.0, server.first
     while tenant >= 0:
         stayed += c.desk.now - c.jobs[tenant].seated
+        count += 1 if is_up and _fits_without(c, server, job, (tenant, worst)) else 0
         tenant = c.jobs[tenant].next
-    return stayed
-
-
-def _alone_on(c: Control, server: Server, job: Job) -> int:
-    """Tenants of a server that would make a place on it for a job by leaving, each alone."""
-    if server.status != UP:
-        return 0
-    worst = _most_harmed(c, server, job) if is_strict(c) and c.rules.informed else -1
-    count, tenant = 0, server.first
-    while tenant >= 0:
-        count += 1 if _fits_without(c, server, job, (tenant, worst)) else 0
-        tenant = c.jobs[tenant].next
-    return count
+    return count, stayed
 
 
 def _most_harmed(c: Control, server: Server, job: Job) -> int:

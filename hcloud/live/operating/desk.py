@@ -45,7 +45,8 @@ class OperatingDesk:
     says that no more jobs will come, ``harvests`` that some will for idle capacity, ``freed`` that somebody left a
     machine, or a launch came to be held back, since it was looked whether a job waits for one that cannot be launched;
     ``unwilling`` are jobs that wanted nothing of what is free since; ``notices`` are about machines that
-    their cloud takes away; ``zones`` are those of types that were asked for them.
+    their cloud takes away; ``zones`` are those of types that were asked for them; machines get no other job
+    (``shut_for``) while one of theirs is below its target.
     """
 
     session: ControlSession
@@ -72,6 +73,7 @@ class OperatingDesk:
     measured: dict[str, float] = field(default_factory=dict)
     notices: dict[int, Notice] = field(default_factory=dict)
     zones: dict[str, Sequence[str]] = field(default_factory=dict)
+    shut_for: dict[int, str] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     advice: list[CommitmentsAdvised] = field(default_factory=list)
     before: Callable[[Event], None] = field(default=lambda event: None)
@@ -80,6 +82,11 @@ class OperatingDesk:
     def now(self) -> float:
         """The time, which never falls: a clock that was set back stands still until it is where it was."""
         return max(self.parts.clock.now(), self.fold.last)
+
+    def is_kept_closed(self, machine: MachineRecord) -> bool:
+        """Whether a machine is closed to others for the sake of a job that still runs there."""
+        job = self.fold.active.get(self.shut_for.get(machine.instance, ""))
+        return job is not None and job.on == machine.instance and not job.leaving
 
     # ---- the journal
 

@@ -42,7 +42,8 @@ def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None
     elif ready and machine.instance in desk.notices and machine.released is None:
         heed(desk, machine, now)
     elif ready and node is NodePhase.READY and machine.released is None and desk.session.is_closed(machine.instance):
-        desk.happen(Closing(now, machine.instance, over=True))
+        if not desk.is_kept_closed(machine):
+            desk.happen(Closing(now, machine.instance, over=True, suffers=desk.shut_for.pop(machine.instance, None)))
     elif ready and node is NodePhase.LEAVING and machine.released is None:
         if machine.option is PurchaseOption.SPOT:
             desk.happen(Interruption(now, machine.instance))

@@ -192,12 +192,13 @@ class Lost:
 class Closing:
     """The cloud of an instance is going to take it away or to work on what it runs on, or its node drains: no job is
     placed there from now on, those that are there go on. ``over``: that is not so any more. Or it is empty, and
-    ``measures`` a running job."""
+    ``measures`` a running job; or a job on it ``suffers``: it is below its target."""
 
     at: float
     instance: int
     over: bool = False
     measures: str | None = None
+    suffers: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

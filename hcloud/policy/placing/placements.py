@@ -198,6 +198,13 @@ class Sparrow(Rule, of="placement", name="sparrow", ranking=codes.BY_PROBES, int
         return {**super().numbers(known), "most_candidates": self.probes}
 
 
+class TwoLevel(Rule, of="placement", name="two-level", ranking=codes.BY_OFFER, interference_is_full=0, gang=0):
+    """Servers without jobs are offered to frameworks in turn, one of services and one of batch jobs; each takes the
+    first that holds its next jobs (Tarcil §7.2, of Mesos). Pieces of a job of several servers begin one by one."""
+
+    offer_seconds: float = number(SECONDS, 0.001, DAY, "period")
+
+
 class ParagonSampled(SampledUnits, of="placement", name="paragon-sampled", ranking=codes.BY_COLOCATION):
     """The server of a sample with the best quality of colocation; of those that harm nobody the best platform first
     (Paragon §3.3)."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from hcloud.policy.rule import SECONDS, Known, Rule, choice, count, number, share, switch
 
 _WEEK = 604_800
+BUCKETS = ("bands", "lsh-centred", "lsh")
+"""What units of one bucket have in common: a band of quality, or a hash of how their servers are pressed."""
 
 
 class Monitored(Rule, of="quality", name="monitored"):
@@ -63,6 +65,7 @@ class BucketCounters(Rule, of="queueing", name="bucket-counters", overtaking=1):
     best units of a larger sample (Tarcil §7.4)."""
 
     buckets: int = count("buckets of free units", 1, 1000, "buckets")
+    buckets_by: str = choice(*BUCKETS, default=BUCKETS[0])
     closeness: float = number("times the units asked for", 0, 100, "closeness")
     bucket_slack: float = share("share below the best platform", "bucket_slack")
     history_seconds: float = number(SECONDS, 1, _WEEK, "release_history")
@@ -70,3 +73,6 @@ class BucketCounters(Rule, of="queueing", name="bucket-counters", overtaking=1):
     bound_deviations: float = number("standard deviations above the mean", 0, 100, "bound_deviations")
     late_candidates: int = count("candidates a vCPU", 1, 1024, "late_candidates")
     late_queues: int = count("servers waited at", 1, 16, "late_queues")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        return {**super().numbers(known), "bucket_hash": BUCKETS.index(self.buckets_by)}

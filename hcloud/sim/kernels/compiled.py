@@ -47,6 +47,7 @@ SET = KernelSet(
     "control.waits.queue",
     "control.searching.renting",
     "control.waits.admitting",
+    "control.waits.offers",
     "control.searching.together",
     "control.searching.local",
     "control.admission",
@@ -157,7 +158,7 @@ GATES = frozenset(
     {f"control.waits.admitting.{name}" for name in ("admit", "dispatch", "wake_up")}
     | {f"control.waits.lines.{name}" for name in ("begin_wait", "join_own", "leave_line", "find_ahead")}
     | {f"control.servers.pools.{name}" for name in ("rank_server", "take_out")}
-    | {"control.waits.mixing.note_end"}
+    | {"control.waits.mixing.note_end", "control.waits.offers.make_offers"}
     | {"control.watching.adjusting.adjust", "control.watched.begin_watch"}
     | {
         f"sim.kernels.{name}"

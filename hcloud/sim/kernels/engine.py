@@ -23,6 +23,7 @@ from hcloud.control.ranks import (
     REPLACE,
 )
 from hcloud.control.state import DEAD, OWN
+from hcloud.policy.codes import BY_OFFER
 from hcloud.sim.kernels.agents import again, charge, crash, entrust, take_over, take_up
 from hcloud.sim.kernels.faults import cancel_job, fail_launch, is_over, lose_server, replace_server
 from hcloud.sim.kernels.gangs import begin_together, has_come, is_first_done, rest, stop_piece, wake
@@ -52,12 +53,13 @@ def simulate(w: SimulatedWorld, until: int) -> bool:
     """
     tally, desk = w.tally, w.control.desk
     period, endless = w.control.rules.period, w.cloud.losses > 0.0 or w.cloud.crashes > 0.0
+    by_offer = w.control.rules.ranking == BY_OFFER
     while tally.full == 0 and desk.overflow == 0:
         if endless and is_over(w):
             return True
         coming = w.tasks[tally.next_job].decide if tally.next_job < len(w.tasks) else math.inf
         event = w.events[0].time if tally.events > 0 else math.inf
-        if coming == math.inf and event == math.inf:
+        if coming == math.inf and event == math.inf and not (by_offer and desk.queued > 0):
             return True
         control = tally.last_control + period
         sample = w.series[tally.samples, 0] if tally.samples < len(w.series) else math.inf

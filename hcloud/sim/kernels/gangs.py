@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from hcloud.control.pieces import is_piece, next_piece
 from hcloud.control.ranks import CANCEL
-from hcloud.control.state import UP
+from hcloud.control.servers.tenancy import runs_jobs
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.moving import drop_copy, expect_stragglers
 from hcloud.sim.kernels.progress import begin, halt
@@ -26,7 +26,7 @@ def begin_together(w: SimulatedWorld, number: int, now: float) -> None:
     while True:
         task, place = w.tasks[other], c.jobs[other].server
         here = task.awaits == 1 or task.running == 1
-        if not here or place < 0 or c.servers[place].status != UP:
+        if not here or place < 0 or not runs_jobs(c.servers[place]):
             return
         other = next_piece(c, other)
         if other == number:

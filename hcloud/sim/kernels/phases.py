@@ -10,6 +10,7 @@ from hcloud.control.losses import shut
 from hcloud.control.pieces import is_piece
 from hcloud.control.ranks import CHECK
 from hcloud.control.searching.candidates import may_run_on
+from hcloud.control.servers.tenancy import runs_jobs
 from hcloud.control.state import CLOSED, OWN, UP, Control
 from hcloud.control.watching.adjusting import adjust
 from hcloud.policy.adjusting import MOST_POINTS, due_at, refold
@@ -28,6 +29,7 @@ from hcloud.sim.kernels.world import (
     MEASURED,
     PHASE,
     PROFILED,
+    REOPENED,
     RESUME,
     SWEEP,
     Phase,
@@ -51,6 +53,8 @@ def happen(w: SimulatedWorld, kind: int, about: tuple[int, int], now: float) -> 
         _resume(w, about[0], about[1], now)
     elif kind == PROFILED:
         _end_alone(w, about[0], about[1], now)
+    elif kind == REOPENED:
+        _reopen(w, about[0], now)
     else:
         _sweep(w, now)
 
@@ -106,11 +110,54 @@ def look_after(w: SimulatedWorld, number: int, version: int, now: float) -> None
     performance, rate = performance_now(task), int(watch.rate * SCALE)
     if performance < rules.monitor_level:
         if begin_alone(w, number, now):
+            _close_to_others(w, number, now)
             return  # what is done follows when it is known what the job is like
         measure_anew(w, number, performance, now)
     _tell(w, number, (performance, rate), now)
     if task.running:
         expect_look(w, number, now)
+        _close_to_others(w, number, now)
+
+
+def _close_to_others(w: SimulatedWorld, number: int, now: float) -> None:
+    """Where the rules have it so, a reserved server gets no other job while one of its jobs is below its target (Tarcil
+    §7.5.2)."""
+    place, level = w.control.jobs[number].server, w.control.rules.monitor_level
+    server = w.control.servers[place]
+    if w.control.rules.closes == 0 or server.paid != OWN or server.status != UP:
+        return
+    if performance_now(w.tasks[number]) < level:
+        w.watches[number].shuts, w.watches[number].serial = place + 1, server.serial
+        w.tally.shut += 1
+        note(w, (KEPT_FREE, place, number, 0, 1), 0.0)
+        shut(w.control, place, 0, now)
+        obey(w, now)
+
+
+def _reopen(w: SimulatedWorld, number: int, now: float) -> None:
+    """A job has left the server that it was closed for, or is at its target there: others may come, unless another of
+    its jobs is below its own."""
+    watch, c, level = w.watches[number], w.control, w.control.rules.monitor_level
+    place = watch.shuts - 1
+    if place < 0 or (_runs_on(w, number, place) and performance_now(w.tasks[number]) < level):
+        return
+    watch.shuts = 0
+    if c.servers[place].status != CLOSED or c.servers[place].serial != watch.serial:
+        return  # it was lost in the meantime
+    tenant = c.servers[place].first
+    while tenant >= 0:
+        if w.tasks[tenant].running and performance_now(w.tasks[tenant]) < level and w.watches[tenant].shuts == 0:
+            w.watches[tenant].shuts, w.watches[tenant].serial = place + 1, watch.serial
+            return
+        tenant = c.jobs[tenant].next
+    advance(w, now)
+    note(w, (KEPT_FREE, place, number, 1, 1), 0.0)
+    shut(c, place, 1, now)
+    obey(w, now)
+
+
+def _runs_on(w: SimulatedWorld, number: int, place: int) -> bool:
+    return bool(w.tasks[number].running and w.control.jobs[number].server == place)
 
 
 def _tell(w: SimulatedWorld, number: int, measured: tuple[float, int], now: float) -> None:
@@ -272,6 +319,6 @@ def _resume(w: SimulatedWorld, number: int, version: int, now: float) -> None:
     """A job that has moved goes on."""
     task, place = w.tasks[number], w.control.jobs[number].server
     waits = task.version == version and not task.running and not task.over
-    if waits and place >= 0 and w.control.servers[place].status == UP:
+    if waits and place >= 0 and runs_jobs(w.control.servers[place]):
         advance(w, now)
         begin(w, number, place, now)

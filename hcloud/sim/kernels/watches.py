@@ -14,7 +14,7 @@ from hcloud.policy.repair import AUTOSCALE
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import rate_of, service_tail
-from hcloud.sim.kernels.world import PHASE, SimulatedWorld, TaskWatch
+from hcloud.sim.kernels.world import PHASE, REOPENED, SimulatedWorld, TaskWatch
 
 _AT_ONCE = 1e-9
 _HURT = 0.95
@@ -70,6 +70,8 @@ def stopped(w: SimulatedWorld, number: int, now: float) -> None:
     watch = w.watches[number]
     watch.used += (now - watch.since) * watch.using
     watch.since, watch.using, watch.part = now, 0.0, 0.0
+    if watch.shuts > 0:
+        push(w, now, REOPENED, number, 0)
     first = first_row(w, number)
     if first != number:
         _observe(w, first, now)  # its other servers have more to do
@@ -118,6 +120,8 @@ def _observe(w: SimulatedWorld, number: int, now: float) -> None:
         watch.open = 2
         w.tally.hurt += 1
     expect_phase(w, number, now)
+    if watch.shuts > 0 and performance >= rules.monitor_level:
+        push(w, next_sample(rules, now), REOPENED, number, 0)
     if rules.watching > 0:
         notice(rules, watch, (performance, watch.rate), now)
         expect_look(w, number, now)

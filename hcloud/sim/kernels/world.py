@@ -21,10 +21,12 @@ PHASE, RESUME, SWEEP, STRAGGLERS, PROFILED = range(20, 25)
 """A job is to change, has moved and goes on, some of those that run are measured, the pieces of one are compared, one
 has been measured on an empty server: in no journal either."""
 KEPT_FREE, CLASSIFIED = 25, 26
-"""In the journal only: an empty server is kept for a job to be measured there, or is free again; all entries of one
-were measured, in two lines."""
+"""In the journal only: a server is closed for the sake of a job, or open again; all entries of one were measured, in
+two lines."""
+REOPENED = 27
+"""A server may be open again, as the job that it was closed for is at its target: in no journal."""
 
-COMMAND = 27
+COMMAND = 28
 """What is added to a command's code in a journal."""
 
 RANK = 1 << 40
@@ -162,7 +164,8 @@ class TaskWatch(Sighting):
     of those of which rows are ``known`` (0: none, it is on its own), by which it takes what it was ``told`` to, in
     thousandths of a vCPU, where a size of just what it needs would be ``fit``; and it scales ``out`` by that row of
     :class:`SimulatedWorld`. It is measured on an empty
-    server with that serial number (``alone``, plus one, 0: it is not)."""
+    server with that serial number (``alone``, plus one, 0: it is not). Its own server is closed to others for its
+    sake (``shuts``, likewise; 0: it is not) and has that ``serial`` number."""
 
     next: int
     last: int
@@ -185,6 +188,8 @@ class TaskWatch(Sighting):
     fit: float
     out: int
     alone: int
+    shuts: int
+    serial: int
 
 
 class SimulatedAgent:
@@ -320,6 +325,7 @@ class Tally:
     dropped: int
     resized: int
     apart: int
+    shut: int
     scratch: Annotated[Ints, RESOURCES]
     nature: Annotated[Ints, 2 * RESOURCES]
     digits: Annotated[Ints, 4]

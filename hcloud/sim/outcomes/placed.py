@@ -14,6 +14,7 @@ from hcloud.sim.run import RunOutcome
 _BOUNDS = (0.0, 1.0, 10.0, math.inf)
 DURATIONS = ("under 1 s", "1 to 10 s", "10 s and more")
 """What classes of duration are called, the shortest first."""
+_NINE_TENTHS = 0.9
 _UNIT = 1000
 """Thousandths of a vCPU of a resource unit."""
 
@@ -57,7 +58,9 @@ class PlacementMeasures:
     longer), candidates a decision that another agent took in the meantime (``conflicts``), servers looked at a job,
     jobs by how long they take, the audit where one was made, whether one vCPU's candidates are as many as the
     reserve has vCPUs, so that a sample is a look at all; the share of jobs that waited at servers (``locally``), and
-    those that were ``held`` back where the rules do that."""
+    those that were ``held`` back where the rules do that. Performance of all jobs that ended, its mean and what 5 %
+    fall below, and the share of jobs that kept 90 %; decisions a job in which filters were relaxed
+    (``backtracked``)."""
 
     decision_p50: float
     decision_p99: float
@@ -68,6 +71,10 @@ class PlacementMeasures:
     draws_all: bool
     locally: float
     held: HeldBack | None
+    mean: float = math.nan
+    p5: float = math.nan
+    kept_90: float = 0.0
+    backtracked: float = 0.0
 
 
 def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeasures:
@@ -76,6 +83,7 @@ def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeas
     tasks, jobs = outcome.tasks, max(len(outcome.tasks), 1)
     decided = outcome.of_tasks("decided")
     taken = (decided - tasks.submit)[decided >= 0]
+    told = performance[~np.isnan(performance)]
     p50, p99 = np.quantile(taken, (0.5, 0.99)).tolist() if len(taken) else (0.0, 0.0)
     return PlacementMeasures(
         p50,
@@ -87,6 +95,10 @@ def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeas
         0 < outcome.setting.reserved_cores <= outcome.world.control.rules.candidates * _UNIT,
         float(outcome.of_tasks("locally").sum()) / jobs,
         _held_back(outcome) if outcome.world.control.rules.buckets else None,
+        float(told.mean()) if len(told) else math.nan,
+        float(np.quantile(told, 0.05)) if len(told) else math.nan,
+        float((performance >= _NINE_TENTHS).sum()) / max(len(tasks) - int(outcome.world.tally.cancelled), 1),
+        float(outcome.world.control.desk.backtracked) / jobs,
     )
 
 

@@ -23,7 +23,7 @@ class WatchMeasures:
     others, those begun ``again`` elsewhere, second runs that ended first (``overtook``) and the seconds by which they
     did (``gained``). Servers that services got beside their first (``added``) and gave back (``dropped``). Jobs
     that were given what others of their application were measured to need (``resized``), and those measured on an empty
-    server (``apart``).
+    server (``apart``). How often a server was closed to others for the sake of a job (``shut``).
     ``watched``: whether anybody looked."""
 
     allocated: float
@@ -50,6 +50,7 @@ class WatchMeasures:
     dropped: int = 0
     resized: int = 0
     apart: int = 0
+    shut: int = 0
 
     @property
     def used_share(self) -> float:
@@ -90,4 +91,5 @@ def watch_measures(outcome: RunOutcome, performance: Reals) -> WatchMeasures:
         dropped=int(tally.dropped),
         resized=int(tally.resized),
         apart=int(tally.apart),
+        shut=int(tally.shut),
     )

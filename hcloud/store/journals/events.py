@@ -381,8 +381,14 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
     Lost: ("lost", _read_lost, _write_lost),
     Closing: (
         "closing",
-        lambda d: Closing(_at(d), _instance(d), _flag(d, "over", usual=False), _or_none(d, "measures")),
-        lambda e: {"instance": e.instance} | ({"over": True} if e.over else {}) | _stated(measures=e.measures),
+        lambda d: Closing(
+            _at(d), _instance(d), _flag(d, "over", usual=False), _or_none(d, "measures"), _or_none(d, "suffers")
+        ),
+        lambda e: {
+            "instance": e.instance,
+            **({"over": True} if e.over else {}),
+            **_stated(measures=e.measures, suffers=e.suffers),
+        },
     ),
     Quality: ("quality", _read_quality, lambda e: {"instance": e.instance, "score": e.score}),
     Pool: ("pool", _read_pool, lambda e: {"size": e.size}),

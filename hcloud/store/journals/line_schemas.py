@@ -80,6 +80,7 @@ _VALUES: Mapping[str, Schema] = {
     "contention": _entries(),
     "over": _FLAG,
     "measures": _NAME,
+    "suffers": _NAME,
     "during": {"enum": [during.value for during in During]},
 }
 _OPTIONAL = frozenset(
@@ -107,7 +108,7 @@ _OPTIONAL = frozenset(
         "platform",
         "ranked",
     }
-    | {"over", "measures", "performance", "rate", "tail", "spin_up", "unbegun", "during"}
+    | {"over", "measures", "suffers", "performance", "rate", "tail", "spin_up", "unbegun", "during"}
 )
 """Keys that a line may leave out, whatever its event."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hcloud.control.operating.fold import Fold
@@ -12,20 +13,21 @@ from hcloud.control.operating.records import MachinePhase
 from hcloud.control.searching.brief import is_brief
 from hcloud.control.searching.candidates import has_capacity
 from hcloud.control.searching.filters import passes
-from hcloud.control.sessions.decode import refusals
+from hcloud.control.sessions.decode import RESERVED_POOL, refusals
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.sessions.story import Ahead, FilteredSearch, FilterStep, LookedAt, Story
-from hcloud.control.state import OWN
+from hcloud.control.state import CLOSED, OWN
 from hcloud.errors import InputError, UsageError
-from hcloud.model.running.decision import Considered, Decision
+from hcloud.model.running.decision import Considered, Decision, Declined
 from hcloud.model.running.event import Arrival, Event, EventError
 from hcloud.model.running.harvest_note import HarvestMoved
-from hcloud.policy.codes import FILTERED, FILTERED_BY_CHANCE
+from hcloud.policy.codes import BY_OFFER, FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.sim.kernels.compiled import kernels
 from hcloud.store.journals.journal import JournalContents, read_journal
 from hcloud.store.journals.live import read_whole
+from hcloud.units import counted
 from hcloud.usecases.deciding.explain_turns import turns
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operating.operate import fold_of
@@ -91,8 +93,10 @@ def _story(journal: JournalContents, at: int) -> Story:
     story.filtered = filtered if story.looks else None
     mine = next(d for d in decisions if d.job == arrival.job and d.at == last.at)
     refused = refusals(journal.setup, situation, choose(journal.setup.rules, situation)[0], kind) if kind >= 0 else ()
+    refused = _with_closed(session, refused)
     story.considered, story.situation, story.ahead = Considered(mine, refused), situation, ahead
-    story.turns = tuple(turns(journal.setup, situation, arrival.ask, ahead)) if kind >= 0 else ()
+    is_told = kind >= 0 and journal.setup.rules.ranking != BY_OFFER  # who waits for an offer lacks no server
+    story.turns = tuple(turns(journal.setup, situation, arrival.ask, ahead)) if is_told else ()
     story.ends = journal.events[-1].at
     story.follow(arrival, decisions)
     for event in events[at + 1 :]:
@@ -100,6 +104,19 @@ def _story(journal: JournalContents, at: int) -> Story:
         if story.is_over:
             break
     return story
+
+
+def _with_closed(session: ControlSession, refused: Sequence[Declined]) -> tuple[Declined, ...]:
+    """The same, with the servers of the reserve that get no job since one of theirs is below its target."""
+    c = session.tables.control
+    rows = (c.servers[slot] for slot in (i.slot for i in session.instances.values() if i.paid == OWN))
+    closed = sum(row.status == CLOSED and row.tenants > 0 for row in rows) if c.rules.closes else 0
+    its = "a job there is" if closed == 1 else "jobs there are"
+    why = f"{counted(closed, 'reserved server')} closed to other jobs: {its} below target"
+    return tuple(
+        replace(one, reason=f"{one.reason}; {why}") if closed and one.option == RESERVED_POOL else one
+        for one in refused
+    )
 
 
 def _decided_with(events: Sequence[Event], at: int) -> int:

@@ -197,10 +197,11 @@ class JournalReader:
         return Reclassified(lines[0][5], self._names[who], known[:ENTRIES], lines[0][6], known[ENTRIES:])
 
     def _of_instance(self, line: Line) -> Event:
-        code, slot, held_back, over, _, time, value = line
+        code, slot, held_back, over, below, time, value = line
         number = self._numbers[slot]
         if code == world.KEPT_FREE:
-            return Closing(time, number, bool(over), self._names[held_back])
+            about = {"suffers" if below else "measures": self._names[held_back]}
+            return Closing(time, number, bool(over), **about)
         if code == ranks.READY:
             return Ready(time, number, value if held_back else None)
         if code == ranks.FAILED_LAUNCH:

@@ -98,6 +98,10 @@ class _Placed(Part):
     by_duration: Annotated[list[_DurationClass], From("classes")]
     audit: _Audit | None
     queued_locally: Annotated[Number, From("locally")]
+    performance_mean: Annotated[_Known, From("mean")]
+    performance_p5: Annotated[_Known, From("p5")]
+    kept_90: Annotated[Number, From("kept_90")]
+    backtracked_per_job: Annotated[Number, From("backtracked")]
     delayed_at_admission: Annotated[_HeldBack | None, From("held")]
 
 
@@ -147,6 +151,7 @@ class _Watched(Part):
     servers_given_back: Annotated[Count, From("dropped")]
     sized_by_others: Annotated[Count, From("resized")]
     measured_on_empty_servers: Annotated[Count, From("apart")]
+    servers_closed: Annotated[Count, From("shut")]
 
 
 def _is_told(watching: WatchMeasures | None) -> bool:
@@ -202,9 +207,7 @@ class _Run(Part):
     unfinished: Annotated[Count, From("use.unfinished")]
     placement: Annotated[_Placed | None, From("placed")]
     sizing: Annotated[_Given | None, From(lambda of: of.sized or ABSENT)] = None
-    admission: Annotated[
-        _Admitted | None, From(lambda of: of.admitted if of.admitted and of.admitted.classes else ABSENT)
-    ] = None
+    admission: Annotated[_Admitted | None, From(lambda of: of.admitted or ABSENT)] = None
     watching: Annotated[_Watched | None, From(lambda of: of.watching if _is_told(of.watching) else ABSENT)] = None
     idle_hours: Annotated[_IdleHoursOfRun | None, From(lambda of: of.idle or ABSENT)] = None
     faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS

@@ -154,6 +154,7 @@ def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Call
     names = dict.fromkeys(d.name for p in firsts if p is not None for d in p.classes)
     for name in names if len(names) > 1 else ():
         yield f"kept, {name}, %", lambda m, name=name: 100 * _of_class(m, name), 1  # type: ignore[misc]
+    yield "kept 90%, %", lambda m: 100 * m.placed.kept_90 if m.placed else math.nan, 1
     yield "response p50, s", lambda m: m.service.completion.p50, 3
     yield "response p95, s", lambda m: m.service.completion.p95, 3
     yield "response p99, s", lambda m: m.service.completion.p99, 3
@@ -162,6 +163,8 @@ def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Call
         yield "decided after p99, ms", lambda m: 1000 * m.placed.decision_p99 if m.placed else math.nan, 1
         yield "conflicts a job", lambda m: m.placed.conflicts if m.placed else math.nan, 3
     yield "looks a job", lambda m: m.placed.looks or math.nan if m.placed else math.nan, 1
+    if any(p is not None and p.backtracked for p in firsts):
+        yield "filters relaxed, % of jobs", lambda m: 100 * m.placed.backtracked if m.placed else math.nan, 1
     if any(p is not None and p.locally for p in firsts):
         yield "queued locally, %", lambda m: 100 * m.placed.locally if m.placed else math.nan, 1
     if any(p is not None and p.held is not None for p in firsts):

@@ -10,6 +10,12 @@ from hcloud.sim.outcomes.measure import Measures
 from hcloud.sim.outcomes.watched import WatchMeasures
 
 Line = tuple[str, Callable[[Measures], float], int]
+_SELDOM = {
+    "sized by others' measurements": "resized",
+    "measured on empty servers": "apart",
+    "servers closed for a while": "shut",
+}
+"""Figures that are shown where one of them is not zero."""
 
 
 def watching_lines(comparison: StrategyComparison) -> Iterator[Line]:
@@ -25,10 +31,9 @@ def watching_lines(comparison: StrategyComparison) -> Iterator[Line]:
     yield "waiting over run time, %", lambda m: 100 * m.admitted.waiting if m.admitted else math.nan, 2
     yield "got more", lambda m: _figure(m, "enlarged"), 0
     yield "got less", lambda m: _figure(m, "shrunk"), 0
-    if any(m is not None and m.resized for m in firsts):
-        yield "sized by others' measurements", lambda m: _figure(m, "resized"), 0
-    if any(m is not None and m.apart for m in firsts):
-        yield "measured on empty servers", lambda m: _figure(m, "apart"), 0
+    for title, name in _SELDOM.items():
+        if any(m is not None and getattr(m, name) for m in firsts):
+            yield title, lambda m, name=name: _figure(m, name), 0  # type: ignore[misc]
     if any(m is not None and m.added for m in firsts):
         yield "servers added", lambda m: _figure(m, "added"), 0
         yield "servers given back", lambda m: _figure(m, "dropped"), 0

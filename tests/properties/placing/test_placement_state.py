@@ -21,6 +21,7 @@ from hcloud.control.state import OWN, POINTS
 from hcloud.policy import codes
 from hcloud.policy.placing.colocation import contention
 from hcloud.policy.placing.placement import UNTOUCHED
+from hcloud.policy.records import column
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.variation import parse_axis, varied_strategy
@@ -239,3 +240,16 @@ def test_nobody_lacks_anything_unless_that_was_relaxed_and_recorded(seed: int, f
         passing = (p for p in made.with_room(job) if min(map(min, made.spare(p, job))) >= 0)
         assert any(passing)
         assert not any(desk.relaxed)
+
+
+@pytest.mark.parametrize("by", ["bands", "lsh-centred", "lsh"])
+def test_buckets_count_each_free_unit_once(by: str) -> None:
+    strategy = varied_strategy(load_strategy("SR+tarcil-admission"), parse_axis(f"queueing.buckets_by={by}"))
+    setting = setting_of(strategy, 5)
+    world = run(setting, tasks_in(setting, excerpt(100))).world
+    servers, kinds = world.control.servers, world.control.kinds
+    free, units = int(column(world.control.buckets, "free").sum()), 0
+    for place in range(5):
+        units += (int(kinds[servers[place].kind].cores) - int(servers[place].used)) // 1000
+        assert servers[place].units == (int(kinds[servers[place].kind].cores) - int(servers[place].used)) // 1000
+    assert free == units

@@ -30,9 +30,9 @@ def _made() -> None:
     made(CLASSED)
 
 
-def mixed(name: str, pool: int, *changes: str, count: int = 90) -> Ground:
+def mixed(name: str, pool: int, *changes: str, count: int = 90, **keys: bool) -> Ground:
     """Jobs of which every fourth is best effort, in a cloud where half of them change."""
-    setting = ground(name, pool, PHASED, *changes, sampling_period=60.0)
+    setting = ground(name, pool, PHASED, *changes, **({"sampling_period": 60.0} | keys))
     tasks = tasks_in(setting, excerpt(count))
     return setting, replace(tasks, spare=(np.arange(len(tasks)) % 4 == 0).astype(np.int64))
 
@@ -81,6 +81,8 @@ WAYS: dict[str, tuple[str, Callable[[], Ground]]] = {
     "on empty servers": ("apart", on_empty_servers),
     "adjusted, faults": ("enlarged", lambda: mixed("HM+requested+adjust-to-target", 6, *FAULTS)),
     "adjusted, several queues": ("shrunk", lambda: mixed("SR+paragon+multi-class+adjust-to-target", 8)),
+    "closed": ("shut", lambda: mixed("SR+tarcil+reactive", 6, closes_server=True)),
+    "offered": ("enlarged", lambda: mixed("SR+requested+two-level", 8)),
     "enlarged": ("moved", lambda: mixed("SR+requested", 8)),
     "written back": ("resized", lambda: written_back("SR+target+adjust-to-target")),
     "written back, rented": ("resized", lambda: written_back("HM+target+adjust-to-target")),

@@ -92,8 +92,13 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "queueing late-binding": PATIENT,
     "queueing arrival-order": ("SR", CROWDED, "queueing.overtaking=false"),
     "spot tolerant-batch": SPOT,
-    **{f"placement {name}": (f"HM+{name}",) for name in placement_names()[1:] if name not in ("sparrow", ADMISSION)},
+    **{
+        f"placement {name}": (f"HM+{name}",)
+        for name in placement_names()[1:]
+        if name not in ("sparrow", "two-level", ADMISSION)
+    },
     "placement sparrow": ("SR+sparrow", CROWDED),
+    "placement two-level": ("SR+two-level",),
     "queueing bucket-counters": (f"SR+{ADMISSION}", CROWDED),
     "queueing multi-class": ("SR+multi-class", CROWDED, "queueing.overtaking=false"),
     **{f"sizing {name}": (f"HM+{name}",) for name in SIZINGS},
@@ -132,6 +137,7 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "queueing.history": ("HM", "limits.soft_start=0.5", "limits.hard=0.6"),
     **{f"monitoring.shard_{of}": (*ADJUSTED, "monitoring.servers=1") for of in ("mib", "seconds")},  # it moves
     "monitoring.isolate": ("SR+sampled", CROWDED, *PHASED),
+    "monitoring.closes_server": ("SR+sampled", CROWDED, *PHASED),
     "monitoring.queue_first": ("SR+adjust-to-target", CROWDED, *PHASED),
     "monitoring.evict": ("SR+adjust-to-target", BEST_EFFORT, CROWDED, *PHASED),
     "monitoring.measured_on": ("SR+sampled", *PHASED),
@@ -186,6 +192,7 @@ OTHERWISE = {
     "queueing.ahead": "ignore",
     "queueing.still_waiting": "ignore",
     "queueing.buckets": "3",
+    "queueing.buckets_by": "lsh",
     "queueing.closeness": "5",
     "queueing.bucket_slack": "0.5",
     "queueing.history_seconds": "20",
@@ -215,6 +222,7 @@ OTHERWISE = {
     "placement.most_looks": "1",
     "placement.candidates": "16",
     "placement.probes": "1",
+    "placement.offer_seconds": "20",
     "placement.over": "all",
     "placement.decision_seconds": "1",
     "placement.candidate_seconds": "0.1",
@@ -257,6 +265,7 @@ OTHERWISE = {
     "monitoring.samples": "5",
     "monitoring.changed_share": "0.01",
     "monitoring.isolate": "false",
+    "monitoring.closes_server": "true",
     "monitoring.apart_seconds": "60",
     "monitoring.move_seconds": "60",
     "monitoring.move_gib_seconds": "30",

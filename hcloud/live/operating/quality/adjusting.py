@@ -11,7 +11,7 @@ from hcloud.errors import HcloudError
 from hcloud.live.harvesting.gauge import Gauge
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import BelowQos
+from hcloud.model.running.event import BelowQos, Closing
 from hcloud.policy.adjusting import Sighting, below_or_above, due_at, notice, unseen
 
 _USED = "use of processors"
@@ -91,3 +91,17 @@ class Adjuster:
         made = [d for d in desk.happen(BelowQos(now, name, performance, rate)) if d.job == name]
         self._told[name] = now, 0 if made else min(vain + 1, _MOST_VAIN)
         return made
+
+    def close(self, job: JobRecord, performance: float, now: float, *, told: bool) -> None:
+        """Close the reserved machine of a job that is below its target and of which the controller was ``told``, and
+        open it when the job is back, where the strategy has it so."""
+        desk, name, number = self._desk, job.order.id, job.on
+        if not self._rules.closes or number is None:
+            return
+        is_below, reserved = performance < self._rules.monitor_level, desk.fold.machines[number].reserved
+        if desk.shut_for.get(number) == name and not is_below:
+            del desk.shut_for[number]
+            desk.happen(Closing(now, number, over=True, suffers=name))
+        elif told and is_below and reserved and job.instance == number and not desk.session.is_closed(number):
+            desk.shut_for[number] = name
+            desk.happen(Closing(now, number, suffers=name))

@@ -113,6 +113,7 @@ class Judge:
         if not is_below:
             self._learner.keeps(job.order.id, now)
         made = self._adjuster.measured(job, share, rate, now)
+        self._adjuster.close(job, share, now, told=made is not None)
         if told := unreachable(job):
             self._desk.troubles[f"target of {job.order.id}"] = told
         else:

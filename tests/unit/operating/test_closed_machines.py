@@ -1,0 +1,57 @@
+"""A live machine of the reserve gets no other job while one of its jobs is below its target, where a strategy has it
+so; ``explain`` says why a job waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from operating import World, closed_after, job
+
+from hcloud.control.sessions.story import Story
+from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import Closing
+from hcloud.model.running.job import ServiceTarget, TargetKind
+from hcloud.model.workload import JobKind
+from hcloud.store.journals.journal import read_journal
+from hcloud.usecases.deciding.explain_job import explain_job
+
+WATCHING = Path(__file__).parents[3] / "policies" / "watchings" / "reactive.yaml"
+TARGET = ServiceTarget(TargetKind.COMMAND, "true", 100.0)
+RECOVERS, ENDS = 40.0, 80.0
+"""Seconds after its begin."""
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with closed_after(monkeypatch):
+        yield
+
+
+@pytest.mark.parametrize("recovers", [True, False])
+def test_a_machine_is_closed_until_its_service_is_back_or_has_ended(tmp_path: Path, *, recovers: bool) -> None:
+    stated = WATCHING.read_text(encoding="utf-8").replace(
+        "closes_server:\n      value: false", "closes_server:\n      value: true"
+    )
+    watching = tmp_path / "closing.yaml"
+    watching.write_text(stated, encoding="utf-8")
+    web = job("web", cores=2.0, seconds=ENDS, kind=JobKind.SERVICE, target=TARGET)
+    world = World.of(tmp_path / "j", [web, job("later", seconds=5.0, submit=20.0)], f"SR+{watching}", 1)
+    began = world.now
+    world.measure = lambda _: 10.0 if recovers and world.now - began > RECOVERS else 500.0
+    world.run()
+    world.check(completed=2)
+    lines = read_journal(world.path).lines
+    first, last = [e for e in lines if isinstance(e, Closing)]
+    assert (first.instance, first.over, first.suffers) == (0, False, "web")
+    assert (last.instance, last.over) == (0, True)
+    assert first.at - began < 20.0
+    assert (last.at - began < ENDS) is recovers
+    (placed,) = (e for e in lines if isinstance(e, Decision) and e.job == "later" and e.action is DecisionAction.PLACE)
+    assert placed.at >= last.at
+    story = explain_job(world.path, "later")
+    assert isinstance(story, Story)
+    assert story.considered is not None
+    (why,) = (one.reason for one in story.considered.refused if one.option == "reserved pool")
+    assert why.endswith("1 reserved server closed to other jobs: a job there is below target")
