@@ -37,7 +37,8 @@ from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import Tasks, tasks_of
 from hcloud.sim.setup.scenarios import scenario
 from hcloud.sim.setup.shop import ShopChoice, open_shop
-from hcloud.store.journals.events import decision_document, event_document, to_line
+from hcloud.store.journals.decisions import decision_document
+from hcloud.store.journals.events import event_document, to_line
 from hcloud.store.journals.journal import JournalContents
 from hcloud.usecases.live.decide import DecisionStream
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run

@@ -50,7 +50,8 @@ from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import Tasks, tasks_of
 from hcloud.sim.setup.scenarios import scenario
 from hcloud.sim.setup.shop import ShopChoice, open_shop
-from hcloud.store.journals.events import decision_document, event_document, parse_decision, parse_event
+from hcloud.store.journals.decisions import decision_document, parse_decision
+from hcloud.store.journals.events import event_document, parse_event
 from hcloud.store.journals.journal import entry_line, header_line, read_journal
 from hcloud.usecases.live.decide import open_stream, replay
 from hcloud.usecases.studies.journal import setup_of_run, write_journal

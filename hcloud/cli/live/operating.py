@@ -87,7 +87,8 @@ def _screen(terminal: Terminal, shown: ToldAt) -> AbstractContextManager[Watch |
 def _tell(loop: OperatingLoop, terminal: Terminal, shown: ToldAt) -> None:
     """A line a decision and a line a job that failed (none for people where only results are wanted), and what cannot
     be done at the moment when that changes."""
-    from hcloud.store.journals.events import decision_document, event_document
+    from hcloud.store.journals.decisions import decision_document
+    from hcloud.store.journals.events import event_document
     from hcloud.views.live.operating import decision_line, failure_line, held_line, trouble_line
 
     made, loop.desk.made = loop.desk.made, []

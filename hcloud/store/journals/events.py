@@ -1,4 +1,4 @@
-"""Events and decisions as JSON lines: strict keys on the way in, numbers that come back exactly."""
+"""Events as JSON lines: strict keys on the way in, numbers that come back exactly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hashlib import blake2b
 from typing import Any
 
 from hcloud.model.json_text import said
-from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import (
     ENTRIES,
     UNKNOWN,
@@ -38,8 +37,6 @@ from hcloud.model.running.event import (
     Sample,
 )
 
-UNBOUNDED = "unbounded"
-"""A margin without end: JSON knows no infinity."""
 MOST = 1e15
 LONGEST_NAME, LONGEST_WHY = 200, 1000
 MOST_SERVERS, MOST_AGENTS, MOST_REFUSED = 1_000_000, 1_000, 1_000_000
@@ -92,38 +89,6 @@ def parse_event(document: Document) -> Event:
         guess = f" (did you mean {near[0]}?)" if near else ""
         raise EventError(f"{_shown(unknown[0])[1:-1]}: unknown key{guess}; {name} knows {', '.join(keys)}")
     return read(document)
-
-
-def decision_document(decision: Decision) -> Document:
-    """A decision as it stands in a line; what does not apply is left out."""
-    made: Document = {"at": decision.at, "decision": decision.action.value}
-    if decision.job is not None:
-        made["job"] = decision.job
-    if decision.instance is not None:
-        made["instance"] = decision.instance
-    made["place"], made["reason"] = decision.place, decision.reason
-    if decision.margin is not None:
-        made["margin"] = decision.margin if math.isfinite(decision.margin) else UNBOUNDED
-        made["unit"] = decision.unit
-    if decision.until is not None:
-        made["until"] = decision.until
-    made["why"] = decision.why
-    return made
-
-
-def parse_decision(document: Document) -> Decision:
-    """The decision in a line of a journal; raises EventError where it is none."""
-    given = dict(document)
-    try:
-        action = DecisionAction(given.pop("decision"))
-        margin = given.pop("margin", None)
-        margin = math.inf if margin == UNBOUNDED else margin
-        usual = {"job": None, "instance": None, "unit": "", "until": None}
-        if not math.isfinite(given["at"]):
-            raise EventError(f"not a decision: at is {given['at']}")
-        return Decision(action=action, margin=margin, **{**usual, **given})
-    except (TypeError, ValueError, KeyError) as error:
-        raise EventError(f"not a decision: {error}") from None
 
 
 def _shown(value: object) -> str:

@@ -24,14 +24,8 @@ from hcloud.policy.rules import Rules
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
-from hcloud.store.journals.events import (
-    decision_document,
-    event_document,
-    from_line,
-    parse_decision,
-    parse_event,
-    to_line,
-)
+from hcloud.store.journals.decisions import decision_document, parse_decision
+from hcloud.store.journals.events import event_document, from_line, parse_event, to_line
 from hcloud.store.journals.notes import note_document, parse_note
 from hcloud.units import counted
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hcloud.model.json_text import DIALECT
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import ENTRIES, During
+from hcloud.store.journals.decisions import UNBOUNDED
 from hcloud.store.journals.events import (
     EVENT_KEYS,
     LONGEST_NAME,
@@ -16,7 +17,6 @@ from hcloud.store.journals.events import (
     MOST_PRIORITY,
     MOST_REFUSED,
     MOST_SERVERS,
-    UNBOUNDED,
 )
 
 Schema = dict[str, object]

@@ -23,7 +23,8 @@ from hcloud.policy.rules import Rules
 from hcloud.readers.strategies import AUTOSCALED, load_strategy
 from hcloud.sim.kernels.compiled import many_at_a_time
 from hcloud.store.files.lock import claim
-from hcloud.store.journals.events import decision_document, from_line, parse_event, to_line
+from hcloud.store.journals.decisions import decision_document
+from hcloud.store.journals.events import from_line, parse_event, to_line
 from hcloud.store.journals.journal import (
     JournalContents,
     check_target,

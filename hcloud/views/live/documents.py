@@ -20,7 +20,8 @@ from hcloud.model.holdings.state import Deed, RememberedState, State
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, Declined
 from hcloud.model.running.harvest_note import HarvestOver, Yielded
-from hcloud.store.journals.events import UNBOUNDED, decision_document, event_document
+from hcloud.store.journals.decisions import UNBOUNDED, decision_document
+from hcloud.store.journals.events import event_document
 from hcloud.store.states import codec
 from hcloud.views.document import (
     MOMENT,

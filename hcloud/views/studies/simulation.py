@@ -22,6 +22,7 @@ from hcloud.units import SECONDS_PER_HOUR, counted, format_figure
 from hcloud.views.lines import point
 from hcloud.views.studies.admission import admission_lines, admission_notes
 from hcloud.views.studies.many import same_for_all, strategies_in_lines
+from hcloud.views.studies.placements import placement_lines
 from hcloud.views.studies.watching import watching_lines
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
@@ -76,7 +77,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         ("tail p95, x", lambda m: m.service.tail.p95, 2),
         ("pool use, %", lambda m: 100 * m.use.utilisation, 1),
     ]
-    lines += (*_sizing_lines(comparison), *_placement_lines(comparison), *admission_lines(comparison))
+    lines += (*_sizing_lines(comparison), *placement_lines(comparison), *admission_lines(comparison))
     told = {label for label, _, _ in lines}
     lines += (line for line in watching_lines(comparison) if line[0] not in told)
     names = ("", *(c.name for c in comparison.strategies))
@@ -143,50 +144,6 @@ def _sizing_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Callabl
         yield "performance p5, %", lambda m: 100 * m.sized.p5 if m.sized else math.nan, 1
         yield "vCPU-hours allocated", lambda m: m.sized.allocated if m.sized else math.nan, 0
         yield "of them used, %", lambda m: 100 * m.sized.used_share if m.sized else math.nan, 1
-
-
-def _placement_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Callable[[Measures], float], int]]:
-    """What tells placements apart, where others than the greedy one are compared: jobs by how long they take, how many
-    servers were looked at, and how good the choice was."""
-    firsts = [c.runs[0].placed for c in comparison.strategies]
-    if not any(p is not None and p.looks for p in firsts):
-        return
-    names = dict.fromkeys(d.name for p in firsts if p is not None for d in p.classes)
-    for name in names if len(names) > 1 else ():
-        yield f"kept, {name}, %", lambda m, name=name: 100 * _of_class(m, name), 1  # type: ignore[misc]
-    yield "kept 90%, %", lambda m: 100 * m.placed.kept_90 if m.placed else math.nan, 1
-    yield "response p50, s", lambda m: m.service.completion.p50, 3
-    yield "response p95, s", lambda m: m.service.completion.p95, 3
-    yield "response p99, s", lambda m: m.service.completion.p99, 3
-    if any(p is not None and p.decision_p99 for p in firsts):
-        yield "decided after p50, ms", lambda m: 1000 * m.placed.decision_p50 if m.placed else math.nan, 1
-        yield "decided after p99, ms", lambda m: 1000 * m.placed.decision_p99 if m.placed else math.nan, 1
-        yield "conflicts a job", lambda m: m.placed.conflicts if m.placed else math.nan, 3
-    yield "looks a job", lambda m: m.placed.looks or math.nan if m.placed else math.nan, 1
-    if any(p is not None and p.backtracked for p in firsts):
-        yield "filters relaxed, % of jobs", lambda m: 100 * m.placed.backtracked if m.placed else math.nan, 1
-    if any(p is not None and p.locally for p in firsts):
-        yield "queued locally, %", lambda m: 100 * m.placed.locally if m.placed else math.nan, 1
-    if any(p is not None and p.held is not None for p in firsts):
-        yield "delayed at admission, %", lambda m: 100 * _held(m, "share"), 1
-        yield "delay expected, s", lambda m: _held(m, "expected"), 3
-        yield "actual delay, s", lambda m: _held(m, "took"), 3
-    if any(p is not None and p.audit is not None for p in firsts):
-        yield "rank of choice, %", lambda m: 100 * _audited(m, "mean_rank"), 1
-        yield "distance from the law", lambda m: _audited(m, "distance"), 3
-
-
-def _of_class(run: Measures, name: str) -> float:
-    found = (d.kept for d in (run.placed.classes if run.placed else ()) if d.name == name)
-    return next(found, math.nan)
-
-
-def _held(run: Measures, figure: str) -> float:
-    return getattr(run.placed.held, figure) if run.placed and run.placed.held else math.nan
-
-
-def _audited(run: Measures, figure: str) -> float:
-    return getattr(run.placed.audit, figure) if run.placed and run.placed.audit else math.nan
 
 
 def _sized_rows(comparison: StrategyComparison) -> Iterator[list[str]]:

@@ -31,7 +31,8 @@ from hcloud.policy.facts import Setup
 from hcloud.store.files.crash import crash_from
 from hcloud.store.files.lock import OPERATE, FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
-from hcloud.store.journals.events import coin_of, decision_document, to_line
+from hcloud.store.journals.decisions import decision_document
+from hcloud.store.journals.events import coin_of, to_line
 from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
 from hcloud.store.journals.live import LiveJournalFile, segment
 from hcloud.units import counted, counted_vcpus
