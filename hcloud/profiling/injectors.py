@@ -108,7 +108,7 @@ class Injector:
 
     def work(self) -> Work:
         """What was done until now, to take the difference of two moments."""
-        counts = [struct.unpack("<qq", path.read_bytes()) for path in self._counters]
+        counts = [struct.unpack("=qq", path.read_bytes()) for path in self._counters]
         steps, busy = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
         return Work(time.monotonic(), steps, busy / 1e9, self.ground.cage.cpu_seconds())
 

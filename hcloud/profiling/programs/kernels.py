@@ -43,13 +43,13 @@ class Counter:
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
-            self.shared = mmap.mmap(file.fileno(), COUNTER_BYTES)
+            self.shared = memoryview(mmap.mmap(file.fileno(), COUNTER_BYTES)).cast("q")
         self.count = self.busy = 0
 
     def add(self, more: int, busy: int) -> None:
-        """Count more work as done."""
+        """Count more work as done; each number in one piece, as it is read meanwhile."""
         self.count, self.busy = self.count + more, self.busy + busy
-        struct.pack_into("<qq", self.shared, 0, self.count, self.busy)
+        self.shared[0], self.shared[1] = self.count, self.busy
 
 
 def cpu() -> Step:

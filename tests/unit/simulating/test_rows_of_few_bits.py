@@ -30,7 +30,7 @@ def test_a_row_has_no_gaps_and_its_fields_keep_their_order() -> None:
     assert kind.names == ("switch", "at", "points", "row", "number", "times")
     assert kind.itemsize == 40  # 4 x 8 + 4 + 3 + 1
     places = {name: kind.fields[name][1] for name in kind.names} if kind.fields else {}
-    assert sorted(places, key=places.__getitem__) == ["switch", "points", "row", "at", "number", "times"]
+    assert sorted(places, key=places.__getitem__) == ["times", "number", "at", "switch", "points", "row"]
     rows = table(Mixed, 2)
     column(rows, "row")[:] = -7
     rows[1].number, rows[1].points[2] = 1 << 40, 99
