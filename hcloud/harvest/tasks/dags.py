@@ -35,8 +35,6 @@ class Dag:
     @cached_property
     def depths(self) -> tuple[int, ...]:
         """Of each vertex one more than its deepest predecessor."""
-        if len(self.vertices) == 1:
-            return (1,)
         found = [0] * len(self.vertices)
         for at in in_order([v.after for v in self.vertices])[0]:
             found[at] = 1 + max((found[before] for before in self.vertices[at].after), default=0)
@@ -54,8 +52,6 @@ class Dag:
     def chains(self) -> tuple[float, ...]:
         """Of each vertex the seconds from its begin to the end of the job, where every task has a server at once."""
         found = [v.seconds for v in self.vertices]
-        if len(found) == 1:
-            return tuple(found)
         for at in reversed(in_order([v.after for v in self.vertices])[0]):
             for before in self.vertices[at].after:
                 found[before] = max(found[before], self.vertices[before].seconds + found[at])
