@@ -202,7 +202,7 @@ def _unfit_queues(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple
         words = "jobs wait at reserved servers, and mapping has to be reserved-only, as in SR"
         yield "mechanisms.placement.rule", "sparrow", words
     if isinstance(rule_of(strategy, "placement"), TwoLevel) and not only:
-        words = "reserved servers are offered, and mapping has to be reserved-only, as in SR"
+        words = "only reserved servers are offered; it needs mapping reserved-only, as in SR"
         yield "mechanisms.placement.rule", "two-level", words
     if counted and not only:
         words = "jobs wait for units of the reserve, and mapping has to be reserved-only, as in SR"

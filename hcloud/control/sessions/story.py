@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -122,11 +123,16 @@ class Story:
         return any(isinstance(e, _RAN) for e in self.afterwards)
 
     def follow(self, event: Event, decisions: list[Decision]) -> None:
-        """Keep what of an event and its decisions is about the job."""
+        """Keep what of an event and its decisions is about the job; first what was decided on the way to its time."""
+        on_the_way = [d for d in decisions if d.at < event.at]
+        self._keep(on_the_way)
         mine = isinstance(event, Cancelled | Reclassified | _RAN) and event.job == self.arrival.job
         self.is_over |= mine and not isinstance(event, BelowQos | Reclassified)
         if mine or (isinstance(event, _OF_INSTANCE) and event.instance == self.instance):
             self.afterwards.append(event)
+        self._keep(decisions[len(on_the_way) :])
+
+    def _keep(self, decisions: Sequence[Decision]) -> None:
         for decision in decisions:
             if decision.job != self.arrival.job:
                 continue

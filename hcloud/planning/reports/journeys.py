@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -148,7 +148,7 @@ class JourneyBuilder:
 
     def follow(self, entries: Iterable[Entry | Note]) -> JourneyBuilder:
         """Read on."""
-        for entry in entries:
+        for entry in in_time(entries):
             self.take(entry)
         return self
 
@@ -290,6 +290,21 @@ class JourneyBuilder:
                 del self._on[instance]
         if journey.stays and journey.stays[-1].end is None:
             journey.stays[-1].end = at
+
+
+def in_time(entries: Iterable[Entry | Note]) -> Iterator[Entry | Note]:
+    """The entries of a journal in the order of their times: what is decided on the way to the time of an event (a wait
+    ends, servers are offered) stands behind that event."""
+    held: Entry | Note | None = None
+    for entry in entries:
+        if isinstance(entry, Decision) and (held is None or entry.at < held.at):
+            yield entry
+            continue
+        if held is not None:
+            yield held
+        held = entry
+    if held is not None:
+        yield held
 
 
 def journeys_of(entries: Iterable[Entry | Note]) -> tuple[Journey, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hcloud.model.files import sort_of
 from hcloud.model.workload import Jobs, Workload
+from hcloud.planning.reports.journeys import in_time
 from hcloud.readers.workloads.entry import read_source, read_workload
 from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -51,7 +52,7 @@ def jobs_of_journal(
     is of the last time; kind and application are those of its order. An application has the vector of its first job.
     With ``so_far`` a job that still runs counts as if it ended then.
     """
-    found = JournalJobs().follow(entries, so_far)
+    found = JournalJobs().follow(in_time(entries), so_far)
     apps, app = found.sorted_apps()
     draft = Draft(
         source.name,

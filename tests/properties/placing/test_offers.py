@@ -10,6 +10,7 @@ from test_watching import decisions
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Completion
+from hcloud.planning.reports.journeys import journeys_of
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.run import RunOutcome, run
 from hcloud.usecases.studies.journal import JournalReader, setup_of_run
@@ -63,10 +64,18 @@ def test_each_server_has_jobs_of_one_framework_at_a_time() -> None:
     assert len(placed(outcome)) == len(service)
 
 
+def test_what_an_offer_began_and_the_next_event_ended_has_run() -> None:
+    """The journal has the offer behind the end of the job, as it was made on the way to that."""
+    outcome = offered([(0.0, 100.0, 1.0, 1.0, BATCH), (10.0, 100.0, 1.0, 1.0, BATCH), (15.0, 50.0, 1.0, 1.0, BATCH)], 1)
+    found = journeys_of(JournalReader(outcome, setup_of_run(outcome)).entries())
+    waits = [one.began - one.arrived for one in found if one.began is not None]
+    assert waits == pytest.approx([1.0, 91.0, 86.0], abs=1.0)
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("HM+two-level", "reserved servers are offered"),
+        ("HM+two-level", "only reserved servers are offered"),
         ("SR+two-level+multi-class", "two-level offers servers to jobs in one queue"),
     ],
 )
