@@ -24,7 +24,7 @@ from typing import Any
 _KEPT_SECONDS = 30 * 86_400
 """Ours: kernels that other versions compiled are kept for a month after they were last used."""
 _COMPILERS = ("numba", "llvmlite", "numpy")
-_PASSING = "tables by an address of their own; what is walked together lies together"
+_PASSING = "tables by an address of their own; what is walked together lies together; indices from the front"
 """How kernels take their arguments: those compiled otherwise are others."""
 SOURCE = "kernels.py"
 """Named as every kernel's file: numba's cache would miss kernels that were installed elsewhere or at another time."""

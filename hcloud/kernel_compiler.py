@@ -22,6 +22,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NopythonRewrites
+from numba.cpython import slicing
 
 from hcloud.kernel_cache import KernelSet, cached_in
 from hcloud.kernel_tables import mark_addresses
@@ -155,6 +156,19 @@ def translating() -> Iterator[None]:
         dispatcher.get_call_template = before
         if was_on:
             gc.enable()
+
+
+@contextmanager
+def from_the_front() -> Iterator[None]:
+    """Meanwhile an index counts from the front, and is not asked whether it is below zero. Only for kernels that tests
+    run with tables that refuse such an index: there is other memory before a table."""
+    ours: Any = slicing
+    before = ours.fix_index
+    ours.fix_index = lambda _builder, index, _length: index
+    try:
+        yield
+    finally:
+        ours.fix_index = before
 
 
 class Entry:

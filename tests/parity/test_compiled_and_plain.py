@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from from_the_front import refusing
 from pieces import several, with_keys
 from simulating import changed, crashing, excerpt, hasty, setting_of, tasks_in, with_spot, world_of
 
@@ -80,8 +81,8 @@ def contents(world: SimulatedWorld) -> dict[str, bytes]:
 
 
 def on_objects(world: SimulatedWorld, until: int) -> bool:
-    """Simulate as plain Python does: on a copy of the tables as objects."""
-    objects = as_objects(world)
+    """Simulate as plain Python does: on a copy of the tables as objects, which take no index below zero here."""
+    objects = refusing(as_objects(world))
     done: bool = plain()[SIMULATE](objects, until)
     write_back(objects, world)
     return done

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from from_the_front import refusing
 from simulating import Row, excerpt, jobs_of, setting_of, tasks_in, with_spot, world_of
 
 from hcloud.cli.main import run as cli
@@ -92,7 +93,7 @@ def test_compiled_and_plain_write_the_same_with_faults(name: str) -> None:
     tasks = tasks_in(setting, excerpt(120))
     worlds = [world_of(setting, tasks) for _ in range(2)]
     assert compiled()[SIMULATE](worlds[0], len(tasks) + 1)
-    objects = as_objects(worlds[1])
+    objects = refusing(as_objects(worlds[1]))
     assert plain()[SIMULATE](objects, len(tasks) + 1)
     write_back(objects, worlds[1])
     for table in ("tasks", "rentals", "lines", "hosts", "events"):

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from from_the_front import refusing
 from living import Draw, came, events_of, setup_of
 
 from hcloud.control.batch import Batch, follow_events
+from hcloud.control.handle import handle
 from hcloud.control.sessions.session import ControlSession
+from hcloud.control.sessions.teller import HANDLE
 from hcloud.control.state import Control
 from hcloud.errors import InputError
 from hcloud.model.running.event import Completion, Event
@@ -39,7 +42,8 @@ def lived(setup: Setup, seed: int, count: int) -> list[Any]:
         (chance.choice((0, 1, 2, 4, 4, 5, 5, chance.randrange(16))), chance.randrange(1000), chance.randrange(100), 1)
         for _ in range(count)
     ]
-    live, entries = ControlSession(setup, plain()), list[Any]()
+    kernels = {**plain(), HANDLE: lambda control, *told: handle(refusing(control), *told)}
+    live, entries = ControlSession(setup, kernels), list[Any]()
     for event in events_of(live, draws):
         entries += [event, *live.handle(event)]
     return entries
@@ -63,7 +67,7 @@ def test_it_leaves_the_same(tmp_path: Path, name: str) -> None:
     def counted(control: Control, batch: Batch) -> None:
         nonlocal many
         first = batch.state.next
-        follow_events(control, batch)
+        follow_events(refusing(control), refusing(batch))
         many += batch.state.next - first
 
     for seed in range(3):

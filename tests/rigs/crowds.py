@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from heapq import heappop, heappush
 
+from from_the_front import refusing
 from pieces import with_keys
 
 from hcloud.control.admission import overdue
@@ -47,7 +48,7 @@ class Crowd:
         self._link(jobs, most if are_linked(rules) else 1)
         made = new_control(rules, kinds, jobs, servers + 10)
         open_pool(made, 0, servers)
-        self.control: Control = as_objects(made)
+        self.control: Control = refusing(as_objects(made))
         for at in range(len(self.control.watched)):
             self.control.watched[at].spare = int(self.control.jobs[at].coin < SPARE)
         self.servers = set(range(servers))

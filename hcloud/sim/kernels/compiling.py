@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from hcloud.kernel_cache import cached_in
-from hcloud.kernel_compiler import part, translating, whole
+from hcloud.kernel_compiler import from_the_front, part, translating, whole
 from hcloud.policy.records import Ints, Reals, Table, table
 from hcloud.sim.kernels.compiled import OUT_OF_LINE, SET, entries_of, folder_of, gated, pass_tables
 
@@ -38,7 +38,7 @@ def compile_groups(marks: Sequence[Path]) -> None:
         return part(twin, name.rsplit(".", 1)[1] not in OUT_OF_LINE)
 
     SET.compiled(compile_one)
-    with cached_in(folder), translating():
+    with cached_in(folder), translating(), from_the_front():
         for group, mark in zip(groups, marks, strict=True):
             for name in entries_of(group):
                 wholes[name].compile(arguments(SET.plain[name]))

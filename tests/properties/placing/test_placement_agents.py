@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from crowds import CORES, GONE, JOBS, QUEUED, STARTED, Crowd
+from from_the_front import refusing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulating import crashing, excerpt, hasty, setting_of, tasks_in, world_of
@@ -93,7 +94,7 @@ def test_agents_that_crash_forget_nobody(seed: int, placement: str) -> None:
     meanwhile; each job comes once, and no server holds more than it has."""
     setting = crashing(setting_of(hasty(load_strategy(f"SR+{placement}")), 6, seed), 600.0, 1.0, 0.1)
     tasks = tasks_in(setting, excerpt(80))
-    world = as_objects(world_of(setting, tasks))
+    world = refusing(as_objects(world_of(setting, tasks)))
     for until in range(1, len(tasks) + 2):
         simulate(world, until)
         for place in range(world.control.desk.free):

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from from_the_front import refusing
 from simulating import changed, excerpt, tasks_in, world_of
 from test_measured_apart import apart
 from test_stragglers import pressed
@@ -109,7 +110,7 @@ def test_both_write_the_same_bytes(way: str) -> None:
     one, other = world_of(setting, tasks), world_of(setting, tasks)
     assert compiled(CLASSED)[SIMULATE](one, len(tasks) + 1)
     assert getattr(one.tally, step) > 0
-    objects = as_objects(other)
+    objects = refusing(as_objects(other))
     assert plain()[SIMULATE](objects, len(tasks) + 1)
     write_back(objects, other)
     first, second = contents(one), contents(other)
