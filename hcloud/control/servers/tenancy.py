@@ -11,7 +11,7 @@ from hcloud.control.servers.shelves import put_on_shelf, raise_bounds, take_off_
 from hcloud.control.state import CLOSED, DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
 from hcloud.policy.codes import FIRST_FIT, GREEDY
 from hcloud.policy.mapping import MAP_DYNAMIC
-from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
+from hcloud.policy.placing.placement import RESOURCES, UNTOUCHED, find_least, room_of, slack_of
 
 
 def free_cores(c: Control, number: int) -> int:
@@ -152,9 +152,8 @@ def unseat(c: Control, number: int) -> int:
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= int(vector[i]) * weight
-    terms = (c.kinds[server.kind].cores, c.rules.tolerance)
-    if bears_least((vector, job.tolerates), server.room, weight, terms):
-        _measure_room(c, server)
+    terms = (c.kinds[server.kind].cores, c.rules.tolerance, c.desk.scratch)
+    _measure_room(c, server, find_least((vector, job.tolerates), server.room, weight, terms))
     if c.rules.buckets > 0:
         recount(c, place, True)
     if c.rules.classes > 0:
@@ -163,16 +162,17 @@ def unseat(c: Control, number: int) -> int:
     return place
 
 
-def _measure_room(c: Control, server: Server) -> None:
-    """What the tenants bear, anew: after one left, the least of the others' counts."""
-    room, capacity = server.room, c.kinds[server.kind].cores
-    for i in range(RESOURCES):
-        room[i] = UNTOUCHED
-    tenant = server.first
-    while tenant >= 0:
+def _measure_room(c: Control, server: Server, changed: int) -> None:
+    """What the tenants bear of the first so many resources of ``desk.scratch``, anew: after one left that bore the
+    least, the least of the others' counts."""
+    room, capacity, which, tenant = server.room, c.kinds[server.kind].cores, c.desk.scratch, server.first
+    for at in range(changed):
+        room[which[at]] = UNTOUCHED
+    while tenant >= 0 and changed > 0:
         job = c.jobs[tenant]
         weight, vector, tolerates = weight_on(c, server, job.cores), job.vector, job.tolerates
-        for i in range(RESOURCES):
+        for at in range(changed):
+            i = which[at]
             room[i] = min(room[i], room_of(int(tolerates[i]) + c.rules.tolerance, vector[i], weight, capacity))
         tenant = job.next
 
@@ -190,7 +190,9 @@ def resize(c: Control, number: int, cores: int) -> None:
         server.pressure[i] += int(job.vector[i]) * change
     if c.rules.buckets > 0:
         recount(c, job.server, False)
-    _measure_room(c, server)
+    for i in range(RESOURCES):
+        c.desk.scratch[i] = i
+    _measure_room(c, server, RESOURCES)
     if c.rules.classes > 0:
         rank_server(c, job.server)
     reshelve(c, job.server)

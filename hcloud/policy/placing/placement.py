@@ -31,6 +31,15 @@ def bears_least(nature: Nature, room: Ints, weight: int, terms: tuple[int, int])
     return least > 0
 
 
+def find_least(nature: Nature, room: Ints, weight: int, terms: tuple[int, int, Ints]) -> int:
+    """The same: in how many resources; which ones is in the third of ``terms``."""
+    found = 0
+    for i in range(RESOURCES):
+        terms[2][found] = i
+        found += 1 if room_of(int(nature[1][i]) + terms[1], nature[0][i], weight, terms[0]) <= room[i] else 0
+    return found
+
+
 def violation(load: tuple[Ints, Ints, int], nature: Nature, weight: int, tolerance: int) -> int:
     """By how much the most pressed resource would exceed what the tenants or the joining job bear; 0 if none does.
 

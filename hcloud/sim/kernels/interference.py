@@ -11,6 +11,8 @@ from hcloud.policy.records import Reals
 from hcloud.sim.kernels.world import CloudParameters, ServerSlot, SimulatedWorld
 
 _TURN = 2.0 * math.pi
+_CLOSE = 1.0
+"""Points x thousandths of a vCPU: far more than reals are off by, far less than anybody feels."""
 
 
 def neighbours(w: SimulatedWorld, host: ServerSlot, now: float) -> float:
@@ -19,6 +21,13 @@ def neighbours(w: SimulatedWorld, host: ServerSlot, now: float) -> float:
     if w.behaviours[host.kind].varies:
         level += w.cloud.amplitude * math.sin(_TURN * (now / w.cloud.period + host.phase))
     return level * host.spread
+
+
+def most_neighbours(w: SimulatedWorld, host: ServerSlot) -> float:
+    """The load of the other slices of the host at the crest of the wave: no sine is needed to tell that nobody suffers
+    even then."""
+    crest = w.cloud.amplitude if w.behaviours[host.kind].varies else 0.0
+    return (w.cloud.mean_load + crest) * host.spread
 
 
 def at_quantile(values: Reals, share: float) -> float:
@@ -88,21 +97,41 @@ def _has_room(w: SimulatedWorld, place: int, load: float) -> bool:
     return True
 
 
-def suffered(w: SimulatedWorld, number: int, place: int, load: float) -> float:
-    """Points of pressure beyond what a job tolerates on its server, summed over the resources."""
+def pressing(w: SimulatedWorld, place: int, load: float) -> int:
+    """In how many resources some tenant of a server may suffer; which ones, in their order, is in ``tally.scratch``."""
+    host, scratch, found = w.hosts[place], w.tally.scratch, 0
+    capacity, external = w.control.kinds[host.kind].cores, w.behaviours[host.kind].external
+    pressure, room = host.pressure, host.room
+    for i in range(RESOURCES):
+        if pressure[i] + load * external[i] * capacity + _CLOSE > room[i]:
+            scratch[found] = i
+            found += 1
+    return found
+
+
+def suffered(w: SimulatedWorld, number: int, place: int, load: float, found: int) -> float:
+    """Points of pressure beyond what a job tolerates on its server, summed over the first so many resources of
+    ``tally.scratch``: it suffers of no other."""
     host, cores = w.hosts[place], w.control.jobs[number].cores
     capacity, external = w.control.kinds[host.kind].cores, w.behaviours[host.kind].external
     pressure, vector, tolerates = host.pressure, w.tasks[number].vector, w.tasks[number].tolerates
     total = 0.0
-    for i in range(RESOURCES):
+    for at in range(found):
+        i = w.tally.scratch[at]
         others = (pressure[i] - int(vector[i]) * cores) / capacity
         total += max(0.0, others + load * external[i] - tolerates[i])
     return total
 
 
+def _slowed(sensitivity: float, excess: float) -> float:
+    """How many times as long the same takes at points of excess pressure; most jobs suffer of none, and wait for no
+    division."""
+    return 1.0 + sensitivity * excess / 100.0 if excess > 0.0 else 1.0
+
+
 def batch_rate(cloud: CloudParameters, excess: float, slowness: float, share: float) -> float:
     """Work done a second, in seconds of isolation, at ``share`` times the vCPUs needed; at most 1."""
-    slowdown = min(1.0 + cloud.batch_sensitivity * excess / 100.0, cloud.worst_slowdown) * slowness
+    slowdown = min(_slowed(cloud.batch_sensitivity, excess), cloud.worst_slowdown) * slowness
     return min(1.0, share / slowdown)
 
 
@@ -111,13 +140,13 @@ def rate_of(cloud: CloudParameters, service: int, slow: tuple[float, float, floa
     share of the vCPUs needed: beyond 1 where it has more than it needs."""
     excess, slowness, share = slow
     if service:
-        return share / ((1.0 + cloud.service_sensitivity * excess / 100.0) * slowness)
-    return share / (min(1.0 + cloud.batch_sensitivity * excess / 100.0, cloud.worst_slowdown) * slowness)
+        return share / (_slowed(cloud.service_sensitivity, excess) * slowness)
+    return share / (min(_slowed(cloud.batch_sensitivity, excess), cloud.worst_slowdown) * slowness)
 
 
 def service_tail(cloud: CloudParameters, excess: float, slowness: float, share: float) -> float:
     """Tail latency relative to isolation: a queue whose utilisation rises with interference; at least 1."""
-    busy = cloud.service_load * (1.0 + cloud.service_sensitivity * excess / 100.0) * slowness / share
+    busy = cloud.service_load * _slowed(cloud.service_sensitivity, excess) * slowness / share
     if busy >= 1.0:
         return cloud.worst_tail
     return min(max((1.0 - cloud.service_load) / (1.0 - busy), 1.0), cloud.worst_tail)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from hcloud.control.ranks import CHECK, FINISH
 from hcloud.sim.kernels.heap import push
-from hcloud.sim.kernels.interference import batch_rate, is_calm, neighbours, service_tail, suffered
+from hcloud.sim.kernels.interference import (
+    batch_rate,
+    is_calm,
+    most_neighbours,
+    neighbours,
+    pressing,
+    service_tail,
+    suffered,
+)
 from hcloud.sim.kernels.watches import begin_watching, first_row, next_sample, rated, stopped
 from hcloud.sim.kernels.world import SimulatedWorld, Task
 
@@ -65,17 +73,20 @@ def settle_first(w: SimulatedWorld, number: int, now: float) -> None:
 def review(w: SimulatedWorld, place: int, now: float, only: int) -> None:
     """Rate the tenants of a server anew; where it was and stays calm, ``only`` the one that changed (-1: nobody)."""
     host = w.hosts[place]
-    load = neighbours(w, host, now)
-    calm, was_calm = is_calm(w, place, load), host.calm == 1
+    load, was_calm = most_neighbours(w, host), host.calm == 1
+    calm = is_calm(w, place, load)
+    if not calm and w.behaviours[host.kind].varies:
+        load = neighbours(w, host, now)
+        calm = is_calm(w, place, load)
     host.calm = 1 if calm else 0
     if calm and was_calm:
         if only >= 0:
             _rate(w, only, now, 0.0, place)
         return
-    number = w.control.servers[place].first
+    number, found = w.control.servers[place].first, 0 if calm else pressing(w, place, load)
     while number >= 0:
         if w.tasks[number].running:
-            _rate(w, number, now, 0.0 if calm else suffered(w, number, place, load), place)
+            _rate(w, number, now, suffered(w, number, place, load, found), place)
         number = w.control.jobs[number].next
 
 
