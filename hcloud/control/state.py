@@ -77,11 +77,11 @@ class Job:
     ``piece_after`` and the ``piece_before`` it (rows plus one, in a ring; 0: on its own), whether it ``stands`` in the
     queue for all, and the server ``chosen`` for it (-1)."""
 
-    ask: int
-    memory: int
-    server: int
-    cores: int
     seated: float
+    cores: int
+    memory: int
+    ask: int
+    server: int
     high: int
     low: int
     kind: int
@@ -93,6 +93,8 @@ class Job:
     tolerates: Annotated[Bytes, RESOURCES]
     next: Small
     before: Small
+    platform: Small
+    piece_after: Small
     behind: Small
     moves: Small
     enlarged: Tiny
@@ -106,7 +108,6 @@ class Job:
     promised: float
     foretold: float
     usually: float
-    platform: Small
     tried: int
     ticket: int
     waiting: Small
@@ -122,7 +123,6 @@ class Job:
     leaves: float
     due: float
     hurried: Tiny
-    piece_after: Small
     piece_before: Small
     stands: Tiny
     chosen: Small

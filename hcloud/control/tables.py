@@ -13,7 +13,7 @@ from hcloud.control.state import Control, Desk, Job, RentableKind
 from hcloud.model.running.event import HIGHEST, Arrival, Known
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import MAP_RESERVED
-from hcloud.policy.records import Table, column, numpy_type, table
+from hcloud.policy.records import Table, column, numpy_type, table, zeros
 from hcloud.policy.rules import Rules
 
 _FIRST = 1024
@@ -22,16 +22,16 @@ _OF_SETUP = ("rules", "speeds", "bound", "desk")
 """What no image holds: the setup has the first two, no live job is bound, and the desk is held by its row."""
 URGENT = 1 << 33
 """More than any two priorities are apart."""
-_NOWHERE = (-1, 0, 0.0)
-"""Of a job that came: its server, what it has there, since when."""
+_NOWHERE = (0.0, 0)
+"""Of a job that came: since when it is on its server, what it has there."""
 _UNTRIED = (0, 0, 0, -1, 0, 0.0, 0.0)
 """Of a job that came: when it last fitted nowhere, its place in the queues of servers, who decided on it, and for how
 long it is held back."""
 _UNCLASSED = (0, 0, 0.0, 0.0, 0)
 """Of a job that came: its class and queue, when it leaves that, when it is looked after, whether its window is nearly
 over."""
-_ON_ITS_OWN = (0, 0, 0, -1)
-"""And of one that is no piece of several: its neighbours in the ring, whether it stands for them, what is chosen."""
+_ON_ITS_OWN = (0, 0, -1)
+"""And of one that is no piece of several: who is before it in the ring, whether it stands for them, what is chosen."""
 R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
@@ -132,13 +132,17 @@ class ControlTables:
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
         word = int(event.movable), int(event.restartable)
         self._jobs[row] = (
-            *given[:2],
             *_NOWHERE,
+            event.memory,
+            event.ask,
+            -1,
             *given[2:],
             *word,
             *nature,
             -1,
             -1,
+            event.platform,
+            0,
             -1,
             0,
             0,
@@ -152,7 +156,6 @@ class ControlTables:
             -1.0,
             -1.0,
             -1.0,
-            event.platform,
             *_UNTRIED,
             -1.0 if event.expected is None else event.expected,
             self._slack(event),
@@ -244,7 +247,7 @@ def encoded(vector: tuple[int, ...]) -> tuple[int, int]:
 def longer(rows: Table[R], more: int) -> Table[R]:
     """A copy of a table at least twice as long, and by at least so many rows of zeros."""
     old = cast("NDArray[Any]", rows)
-    made = np.zeros(len(old) + max(len(old), more), old.dtype)
+    made = zeros(len(old) + max(len(old), more), old.dtype)
     made[: len(old)] = old
     return cast("Table[R]", made)
 

@@ -23,6 +23,10 @@ Tiny = Annotated[int, "i1"]
 """Of a record: a whole number of -128 to 127, such as a switch or a code."""
 _WIDE = 8
 """Bytes of a number of 64 bits."""
+_LINE = 64
+"""Bytes that a processor fetches of memory at once."""
+_LONG = 192
+"""Bytes of a row from which on it fills whole lines, so that each row has the same fields in a line."""
 R_co = TypeVar("R_co", covariant=True)
 R = TypeVar("R")
 
@@ -37,7 +41,14 @@ class Table(Protocol[R_co]):
 
 def table(kind: type[R], length: int) -> Table[R]:
     """A table of zeros; a field ``Annotated[Ints, 10]`` holds ten numbers."""
-    return cast("Table[R]", np.zeros(length, numpy_type(cast("Any", kind))))
+    return cast("Table[R]", zeros(length, numpy_type(cast("Any", kind))))
+
+
+def zeros(length: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Rows of zeros, of which the first begins a line of the processor's cache."""
+    made = np.zeros(length * kind.itemsize + _LINE, np.uint8)
+    first = -made.ctypes.data % _LINE
+    return made[first : first + length * kind.itemsize].view(kind)
 
 
 def record(values: R) -> R:
@@ -95,7 +106,8 @@ def _writer(field: str) -> Callable[[Any, object], None]:
 def _packed(fields: dict[str, np.dtype[Any]]) -> np.dtype[Any]:
     """A record whose numbers of 64 bits lie first, in the reverse of their order, then the narrowest, then the others:
     those of each width that are stated first lie side by side. A walk over rows in any order waits for each stretch of
-    memory that it reads of a row. Without narrow numbers all lie in their order: what stands alone has to."""
+    memory that it reads of a row; long rows fill whole lines. Without narrow numbers all lie in their order: what
+    stands alone has to."""
     places, end = {}, 0
     names = sorted(fields, key=lambda name: fields[name].alignment)
     wide = [name for name in names if fields[name].alignment == _WIDE]
@@ -105,7 +117,8 @@ def _packed(fields: dict[str, np.dtype[Any]]) -> np.dtype[Any]:
         places[name] = end
         end += fields[name].itemsize
     offsets = [places[name] for name in fields]
-    size = -(-end // _WIDE) * _WIDE
+    unit = _LINE if narrow and end > _LONG else _WIDE
+    size = -(-end // unit) * unit
     layout: Any = {"names": [*fields], "formats": [*fields.values()], "offsets": offsets, "itemsize": size}
     made: np.dtype[Any] = np.dtype(layout, align=True)
     return made
