@@ -19,13 +19,14 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from hcloud.kept_kernels import kept_kernels
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.codes import LARGE, QUEUE
 from hcloud.policy.records import Reals, column
 from hcloud.policy.waiting.queueing import SUFFERING
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import ENGINE, compiled
+from hcloud.sim.kernels.compiled import ENGINE, SET, SIMULATE, compiled
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.sim.setup.scenarios import scenario
 from hcloud.sim.setup.shop import ShopChoice, open_shop
@@ -82,8 +83,8 @@ class Promised(NamedTuple):
 def promises(study: Study, strategy: Strategy) -> Promised:
     """What one run promised, and what came."""
     setting, tasks = setting_for(study, strategy), tasks_for(study, strategy)
-    made, kernels = build(setting, tasks, usual_capacity(len(tasks), setting.pool, journal=False)), compiled(ENGINE)
-    simulate, control = kernels["sim.kernels.engine.simulate"], made.control
+    made = build(setting, tasks, usual_capacity(len(tasks), setting.pool, journal=False))
+    simulate, mean_of, control = compiled(ENGINE)[SIMULATE], kept_kernels(SET, ("mean_of",))["mean_of"], made.control
     before: list[Any] = []
     for number in range(len(tasks)):
         simulate(made, number)
@@ -98,7 +99,7 @@ def promises(study: Study, strategy: Strategy) -> Promised:
     for job in at:
         cast("Any", control.waits)[:] = before[job]
         known.append(float(control.waits[int(cause[job])].all_ended))
-        counted = kernels["control.waits.queue.mean_of"](control, int(cause[job]), float(control.jobs[int(job)].pace))
+        counted = mean_of(control, int(cause[job]), float(control.jobs[int(job)].pace))
         means.append(float(foretold[job]) if cause[job] >= SUFFERING else counted)
     bound = column(made.tasks, "margin")[at] + float(control.kinds[control.rules.large].spin_up)
     lost = int((asked & (opened < 0)).sum())

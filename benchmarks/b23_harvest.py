@@ -174,7 +174,7 @@ def tasks_day(servers: int) -> bool:
     pool = idle_pool(types, use.part(31, 1), use.step, of)
     dags = tuple(times(dag, 4.0) for dag in queries(0))
     jobs, plan = (of_dags(dags), poisson(0, 300.0, DAY, len(dags))), (POLICY, Thresholds(400.0, 1000.0), 0)
-    ticks, loop = DAY // POLICY.tick, loops.compiled()[loops.ENTRY]
+    ticks, loop = DAY // POLICY.tick, loops.compiled()
     worlds = [build(pool, SYSTEMS["history"], jobs, plan) for _ in range(2)]
     for world, kernel in zip(worlds, (loop, loops.SET.plain[loops.ENTRY]), strict=True):
         kernel(world, 0, 200)

@@ -18,8 +18,9 @@ import numpy as np
 from benchmarks.b21_placement import without_interference, world_of
 from benchmarks.queueing import quiet_cloud
 from hcloud.control.waiting import BUSY
+from hcloud.kept_kernels import kept_kernels
 from hcloud.policy.waiting.busy import FAMILIES
-from hcloud.sim.kernels.compiled import CLASSED, ENGINE, SIMULATE, compiled
+from hcloud.sim.kernels.compiled import CLASSED, ENGINE, SET, SIMULATE, compiled
 
 SAMPLES, SERVERS, TASKS = 40, 10_000, 100_000
 LOADS = (0.8, 0.95)
@@ -47,7 +48,7 @@ def scipys_best(spans: np.ndarray) -> float:
 
 def fits() -> bool:
     """Ours beside SciPy's on samples of every family; whether both bars are kept."""
-    fit = compiled(CLASSED)["policy.waiting.busy.best_fit"]
+    fit = kept_kernels(SET, ("best_fit",))["best_fit"]
     chance = np.random.default_rng(25)
     samples = [np.ascontiguousarray(MADE[at % len(MADE)](chance)) for at in range(SAMPLES)]
     (family, _, _), _ = fit(samples[0], BUSY)  # compiles
@@ -91,7 +92,7 @@ def events() -> bool:
             flush=True,
         )
         kept &= classed - plain <= WANTED_EVENT
-    refit = compiled(CLASSED)["control.waits.mixing.refit"]
+    refit = kept_kernels(SET, ("refit",))["refit"]
     for _ in range(20):
         begin = time.process_time()
         refit(world.control, float(world.tally.now))

@@ -24,7 +24,7 @@ from typing import Any
 _KEPT_SECONDS = 30 * 86_400
 """Ours: kernels that other versions compiled are kept for a month after they were last used."""
 _COMPILERS = ("numba", "llvmlite", "numpy")
-_PASSING = "tables by an address of their own; what is walked together lies together"
+_PASSING = "arguments as words; tables by an address of their own; what is walked together lies together"
 """How kernels take their arguments: those compiled otherwise are others."""
 SOURCE = "kernels.py"
 """Named as every kernel's file: numba's cache would miss kernels that were installed elsewhere or at another time."""
@@ -145,11 +145,15 @@ def _forget_old(mine: Path) -> None:
 
 class KernelSet:
     """The kernels of some modules, each after those it calls: as they stand in plain Python, or compiled; the answers
-    agree."""
+    agree. Compiled, those that are ``inline`` by their own names are repeated where others call them."""
 
-    def __init__(self, *modules: str) -> None:
-        self.modules = modules
+    def __init__(self, *modules: str, inline: Callable[[str], bool] = lambda _: False) -> None:
+        self.modules, self._inline = modules, inline
         self.spent: Counter[str] = Counter()
+
+    def is_inline(self, name: str) -> bool:
+        """Whether the kernel ``module.name`` is put in line where others call it."""
+        return self._inline(name.rpartition(".")[2])
 
     def is_little(self, more: int, limit: int, group: str = "") -> bool:
         """Whether plain Python also does so much more of what a group of kernels is for: many small tasks are worth the

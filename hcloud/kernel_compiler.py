@@ -9,13 +9,16 @@ What numba documents is its hook for other passes; the library of code, which th
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numba
+from llvmlite import ir
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -24,10 +27,19 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NopythonRewrites
 
 from hcloud.kernel_cache import KernelSet, cached_in
-from hcloud.kernel_tables import mark_addresses
+from hcloud.kernel_objects import SYMBOL, keep
+from hcloud.kernel_tables import AddressOfTables, known_types, mark_addresses
 
-LEAN: Any = {"_nrt": False, "no_cfunc_wrapper": True}
-"""Kernels allocate nothing, so they do without numba's reference counts, which would take most of the time."""
+LEAN: Any = {"_nrt": False, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+"""Kernels allocate nothing, so they do without numba's reference counts, which would take most of the time; and nobody
+calls them as numba would."""
+WORD = ir.IntType(64)
+LETTERS = {types.none: b"-", types.boolean: b"b", types.int64: b"i", types.float64: b"f"}
+"""The letter of an answer, by its type."""
+StandIn = Callable[[str, FunctionType], FunctionType]
+"""What is compiled for a kernel of a name: itself, or what stands for it."""
+UNKNOWN = (AttributeError, TypeError, ValueError, RuntimeError, KeyError, OSError, numba.NumbaError)
+"""What is raised where numba differs in what is not documented, or the code cannot be kept."""
 
 
 class _NoEnvironment:
@@ -40,20 +52,16 @@ class _NoEnvironment:
         return getattr(self._generator, name)
 
     def set_env(self, name: str, environment: object) -> None:
-        """Nothing to fill in: whoever loads an entry does it."""
+        """Nothing to fill in: kernels do without."""
 
 
-class _Marked(JITCodeLibrary):
-    """A kernel that may take tables by address."""
+class _Part(JITCodeLibrary):
+    """A kernel: translated, and left as it is until an entry takes it in."""
 
     def add_ir_module(self, ir_module: Any) -> None:
         mark_addresses(ir_module)
         add: Any = super().add_ir_module
         add(ir_module)
-
-
-class _Part(_Marked):
-    """A kernel that others call: translated, and left as it is until an entry takes it in."""
 
     @property
     def codegen(self) -> Any:
@@ -69,28 +77,6 @@ class _Part(_Marked):
         return 0
 
 
-class _Whole(_Marked):
-    """An entry: takes in all that it calls, directly or not, and is optimised once."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-    def finalize(self) -> None:
-        module = self._final_module
-        own = {f.name for f in module.functions if not f.is_declaration}
-        for library in _called(self, {}):
-            part = library._final_module if isinstance(library, _Part) else library._get_module_for_linking()
-            module.link_in(part, preserve=True)
-        for function in module.functions:
-            if not function.is_declaration and function.name not in own:
-                function.linkage = "internal"
-        passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=3)
-        passes.run(module, builder)
-        module.verify()
-        finish: Any = self._finalize_final_module
-        finish()
-
-
 def _called(library: Any, seen: dict[int, Any]) -> Iterator[Any]:
     for other in library._linking_libraries:
         if id(other) not in seen:
@@ -100,41 +86,108 @@ def _called(library: Any, seen: dict[int, Any]) -> Iterator[Any]:
                 yield from _called(other, seen)
 
 
-@cache
-def _compiler_into(library: type[JITCodeLibrary]) -> type[CompilerBase]:
-    """Numba's own passes, which put their code into a library of that kind."""
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _Choose(FunctionPass):
+    """Has the passes put their code into a library of ours."""
 
-    @register_pass(mutates_CFG=False, analysis_only=True)
-    class Choose(FunctionPass):
-        _name = f"choose{library.__name__}"
+    _name = "choose_library"
 
-        def __init__(self) -> None:
-            FunctionPass.__init__(self)
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
 
-        def run_pass(self, state: Any) -> bool:
-            state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
-            state.library.enable_object_caching()
-            return False
-
-    class Compiler(CompilerBase):
-        def define_pipelines(self) -> list[Any]:
-            passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-            passes.add_pass_after(Choose, NopythonRewrites)
-            passes.finalize()
-            return [passes]
-
-    return Compiler
+    def run_pass(self, state: Any) -> bool:
+        library: Any = _Part
+        state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
+        return False
 
 
-def part(twin: FunctionType, inline: bool) -> Any:
-    """A kernel that kernels call, put in line there or not."""
-    inner: Any = {"no_cpython_wrapper": True, **LEAN}
-    return numba.njit(pipeline_class=_compiler_into(_Part), forceinline=inline, **inner)(twin)
+class _Compiler(CompilerBase):
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_Choose, NopythonRewrites)
+        passes.finalize()
+        return [passes]
 
 
-def whole(twin: FunctionType) -> Any:
-    """A kernel that plain Python calls; kept on disk with all that it calls."""
-    return numba.njit(cache=True, pipeline_class=_compiler_into(_Whole), **LEAN)(twin)
+def parts(kernels: KernelSet, stand_in: StandIn = lambda _, twin: twin) -> dict[str, Any]:
+    """All kernels of a set by ``module.name``, put in line where others call them or not."""
+
+    def translated(name: str, twin: FunctionType) -> Any:
+        return numba.njit(pipeline_class=_Compiler, forceinline=kernels.is_inline(name), **LEAN)(stand_in(name, twin))
+
+    return kernels.compiled(translated)
+
+
+def usual(kernels: KernelSet, folder: Path, names: Container[str], stand_in: StandIn = lambda _, twin: twin) -> Any:
+    """All kernels in numba's usual way, where ours fails; those of the names kept in the folder in its way, too."""
+
+    def compiled(name: str, twin: FunctionType) -> Any:
+        options: Any = {"cache": name in names, "forceinline": kernels.is_inline(name), "_nrt": False}
+        with cached_in(folder):
+            return numba.njit(**options)(stand_in(name, twin))
+
+    return kernels.compiled(compiled)
+
+
+def whole_code(kernel: Any, known: tuple[Any, ...]) -> tuple[bytes, bytes]:
+    """The letter of a kernel's answer, and its machine code for such arguments with all that it calls."""
+    with translating():
+        kernel.compile(known)
+    compiled = kernel.overloads[known]
+    library, context = compiled.library, compiled.target_context
+    library._finalized = False
+    library.add_ir_module(_from_words(context, compiled))
+    module = library._final_module
+    for other in _called(library, {}):
+        linked = other._final_module if isinstance(other, _Part) else other._get_module_for_linking()
+        module.link_in(linked, preserve=True)
+    for function in module.functions:
+        if not function.is_declaration and function.name != SYMBOL:
+            function.linkage = "internal"
+    passes, builder = library._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=3)
+    passes.run(module, builder)
+    module.verify()
+    return LETTERS[compiled.signature.return_type], bytes(library._codegen._tm.emit_object(module))
+
+
+def _from_words(context: Any, compiled: Any) -> Any:
+    """A function that reads the arguments from words and calls the kernel."""
+    module = context.create_module(SYMBOL)
+    function = ir.Function(module, ir.FunctionType(WORD, [WORD.as_pointer(), WORD.as_pointer()]), SYMBOL)
+    builder = ir.IRBuilder(function.append_basic_block())
+    words, answer = function.args
+    known, returned = compiled.signature.args, compiled.signature.return_type
+    values, at = [], 0
+    for typ in known:
+        place = builder.gep(words, [WORD(at)])
+        values.append(_read(context, builder, place, typ))
+        at += words_of(typ)
+    kernel = context.declare_function(module, compiled.fndesc)
+    status, result = context.call_conv.call_function(builder, kernel, returned, known, values)
+    if returned == types.boolean:
+        builder.store(builder.zext(result, WORD), answer)
+    elif returned != types.none:
+        builder.store(builder.bitcast(result, WORD), answer)
+    builder.ret(builder.zext(status.is_error, WORD))
+    return module
+
+
+def _read(context: Any, builder: Any, place: Any, typ: Any) -> Any:
+    if typ == types.boolean:
+        return builder.trunc(builder.load(place), ir.IntType(1))
+    kind = context.get_value_type(typ)
+    return builder.load(builder.bitcast(place, kind.as_pointer()))
+
+
+def words_of(typ: Any) -> int:
+    """How many words an argument of a type takes; TypeError for what :mod:`hcloud.kernel_objects` does not pass."""
+    if isinstance(typ, types.Array):
+        return 5 + 2 * typ.ndim
+    if isinstance(typ, types.UniTuple | types.Tuple) and all(m in (types.int64, types.float64) for m in typ):
+        return len(typ)
+    if isinstance(typ, types.Record | AddressOfTables) or typ in LETTERS:
+        return 1
+    raise TypeError(f"kept kernels take no {typ}")
 
 
 @contextmanager
@@ -157,49 +210,15 @@ def translating() -> Iterator[None]:
             gc.enable()
 
 
-class Entry:
-    """A kernel that plain Python calls: compiled at its first call for arguments of those types, or read from disk.
-
-    ``usual`` compiles it in numba's usual way, for a numba that differs in what is not documented."""
-
-    def __init__(self, kernels: KernelSet, kernel: Any, usual: Callable[[], Any]) -> None:
-        self._kernels, self._kernel, self._usual = kernels, kernel, usual
-
-    def __call__(self, *args: object) -> Any:
-        known = tuple(map(numba.typeof, args))
-        if known not in self._kernel.overloads:
-            self._kernel = self._compiled(known)
-        return self._kernel(*args)
-
-    def _compiled(self, known: tuple[Any, ...]) -> Any:
-        with cached_in(self._kernels.folder):
-            try:
-                with translating():
-                    self._kernel.compile(known)
-            except (AttributeError, TypeError, ValueError, RuntimeError, numba.NumbaError):
-                kernel = self._usual()
-                kernel.compile(known)
-                return kernel
-            return self._kernel
+def keep_whole(place: Path, kernel: Any, arguments: Sequence[object]) -> None:
+    """Keep the machine code of a kernel with all that it calls, once another process could load it."""
+    keep(place, *whole_code(kernel, known_types(arguments)), _is_loaded_elsewhere)
 
 
-def entries(kernels: KernelSet, called: frozenset[str], inline: frozenset[str]) -> dict[str, Any]:
-    """Every kernel of a set by ``module.name``: those ``called`` from plain Python as entries, all others as parts of
-    them, put in line where ``inline`` names them. Names are those of functions."""
-
-    def compile_one(name: str, twin: FunctionType) -> Any:
-        own = name.rpartition(".")[2]
-        if own not in called:
-            return part(twin, own in inline)
-        return Entry(kernels, whole(twin), lambda: _usually(kernels, called, inline)[name])
-
-    return kernels.compiled(compile_one)
-
-
-def _usually(kernels: KernelSet, called: frozenset[str], inline: frozenset[str]) -> dict[str, Any]:
-    def compile_one(name: str, twin: FunctionType) -> Any:
-        own = name.rpartition(".")[2]
-        options: Any = {"cache": own in called, "forceinline": own in inline, "_nrt": False}
-        return numba.njit(**options)(twin)
-
-    return kernels.compiled(compile_one)
+def _is_loaded_elsewhere(place: Path) -> None:
+    """RuntimeError where the code calls what this machine does not have: a process that loads it ends at once."""
+    words = "import sys, pathlib; from hcloud.kernel_objects import load; load(pathlib.Path(sys.argv[1]))"
+    command = [sys.executable, "-P", "-c", words, str(place)]
+    done = subprocess.run(command, check=False, capture_output=True, cwd=place.parent)
+    if done.returncode != 0:
+        raise RuntimeError(f"{place} cannot be loaded: {done.stderr[-200:]!r}")

@@ -10,8 +10,10 @@ All of it is numba's interface for extensions (its documentation, "Low-level ext
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numba
 from numba import extending
 from numba.core import cgutils, types
 from numba.core.typing.templates import AttributeTemplate
@@ -79,10 +81,18 @@ def mark_addresses(module: Any) -> None:
                 argument.add_attribute("noalias")
 
 
-def pass_by_address(*kinds: type[Any]) -> None:
-    """Let numba pass these classes of named tuples so, wherever it meets one."""
-    for kind in kinds:
-        _numba.typeof_impl.register(kind)(_type_of)
+def known_types(arguments: Sequence[object]) -> tuple[Any, ...]:
+    """Numba's types of arguments, with named tuples of tables, and those in them, by their addresses."""
+    for argument in arguments:
+        _pass_by_address(argument)
+    return tuple(map(numba.typeof, arguments))
+
+
+def _pass_by_address(value: object) -> None:
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        _numba.typeof_impl.register(type(value))(_type_of)
+        for member in value:
+            _pass_by_address(member)
 
 
 def _type_of(tables: Any, c: Any) -> AddressOfTables:

@@ -90,7 +90,7 @@ def cancel(c: Control, number: int, now: float) -> None:
     c.desk.now = now
     place = c.jobs[number].server
     if place < 0 and is_piece(c.jobs[number]):
-        _cancel_waiting_piece(c, number)
+        _cancel_waiting_piece(c, number, now)
     elif place < 0 and c.jobs[number].ticket > 0:
         no_longer(c, number, now)
     elif place < 0:
@@ -108,8 +108,9 @@ def cancel(c: Control, number: int, now: float) -> None:
             release(c, place, CANCELLED, now)
 
 
-def _cancel_waiting_piece(c: Control, number: int) -> None:
-    """The other pieces of the job wait on without it: in the queue, or for pieces that have not come yet."""
+def _cancel_waiting_piece(c: Control, number: int, now: float) -> None:
+    """The other pieces of the job wait on without it: in the queue, where fewer may have room at once, or for pieces
+    that have not come yet."""
     standing = stand_in(c, number)
     if standing == number:
         hand_over(c, number, next_piece(c, number))
@@ -117,6 +118,8 @@ def _cancel_waiting_piece(c: Control, number: int) -> None:
         c.desk.queued -= 1
         c.jobs[stand_in(c, number)].tried = 0  # fewer may fit where all did not
     leave_ring(c, number)
+    if standing >= 0:
+        drain(c, -1, now)
 
 
 def shut(c: Control, number: int, over: int, now: float) -> None:

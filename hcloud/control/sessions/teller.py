@@ -29,25 +29,15 @@ class Teller:
     like, where a controller is told of that."""
 
     def __init__(self, tables: ControlTables, kernels: Kernels) -> None:
-        self._tables, self._handle, self._is_direct = tables, kernels[HANDLE], False
+        self._tables, self._handle = tables, kernels[HANDLE]
         self.nature = np.zeros(2 * RESOURCES, np.int64)
 
     def tell(self, what: int, who: int, at: float, also: tuple[int, int] = (0, 0), figure: float = 0.0) -> None:
         """Tell what happened to whom and when; the commands are then in the tables."""
         self._handle(self._tables.handed, what, (who, *also), (figure, at), self.nature)
-        if not self._is_direct:
-            self._go_direct()
 
     def open_reserve(self, lots: Iterable[tuple[int, int]]) -> None:
         """Open so many servers of each type."""
         for kind, servers in lots:
             self.tell(OPEN_POOL, kind, math.nan, (servers, 0))
         rank_by_type(self._tables.control)
-
-    def _go_direct(self) -> None:
-        """After the first call leave out the look at the types of a compiled kernel's arguments, which never change:
-        that takes longer than most decisions."""
-        self._is_direct = True
-        overloads = list(getattr(self._handle, "overloads", {}).values())
-        if len(overloads) == 1:
-            self._handle = overloads[0].entry_point

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from hcloud.kept_kernels import kept_kernels
 from hcloud.kernel_cache import KernelSet
 
 PLAIN_BLOCKS = 20_000  # plain Python places as many in less time than numba takes to import and load its cache
 ENTRIES = frozenset(("place", "fill", "last"))
 """The kernels that plain Python calls."""
 INLINE = frozenset(("draw", "is_open", "is_free", "in_environment", "put_in", "close_batch", "has_reserved"))
-SET = KernelSet("harvest.kernels.pool", "harvest.kernels.picking", "harvest.kernels.placing", "harvest.kernels.lasting")
+SET = KernelSet(
+    "harvest.kernels.pool",
+    "harvest.kernels.picking",
+    "harvest.kernels.placing",
+    "harvest.kernels.lasting",
+    inline=INLINE.__contains__,
+)
 
 
-def kernels(blocks: int) -> dict[str, Any]:
+def kernels(blocks: int) -> Mapping[str, Any]:
     """The kernels by name: plain Python while a process asks for little, compiled from then on."""
     return plain() if SET.is_little(blocks, PLAIN_BLOCKS) else compiled()
 
@@ -25,15 +33,9 @@ def plain() -> dict[str, Any]:
 
 
 @cache
-def compiled() -> dict[str, Any]:
-    """Every kernel by what it does; those that plain Python calls are compiled at their first call, and kept."""
-    from hcloud.harvest.kernels.lasting import Year
-    from hcloud.harvest.kernels.pool import BlockPool
-    from hcloud.kernel_compiler import entries
-    from hcloud.kernel_tables import pass_by_address
-
-    pass_by_address(BlockPool, Year)
-    return _by_name(entries(SET, ENTRIES, INLINE))
+def compiled() -> Mapping[str, Any]:
+    """Those that plain Python calls by name; compiled at their first call, and kept."""
+    return kept_kernels(SET, ENTRIES)
 
 
 def _by_name(found: dict[str, Any]) -> dict[str, Any]:

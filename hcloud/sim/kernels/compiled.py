@@ -5,77 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
 
 from hcloud.control.sessions.teller import HANDLE, is_compiled
-from hcloud.kernel_cache import KernelSet, cached_in
-
-SET = KernelSet(
-    "policy.quality",
-    "policy.limits",
-    "policy.retention",
-    "policy.repair",
-    "policy.adjusting",
-    "policy.stragglers",
-    "policy.waiting.queueing",
-    "policy.placing.placement",
-    "policy.placing.colocation",
-    "policy.mapping",
-    "policy.waiting.busy",
-    "policy.waiting.freeing",
-    "policy.waiting.classes",
-    "control.pieces",
-    "control.replicas",
-    "control.servers.shelves",
-    "control.servers.hashed",
-    "control.servers.rosters",
-    "control.servers.copies",
-    "control.servers.buckets",
-    "control.servers.pools",
-    "control.servers.tenancy",
-    "control.searching.draws",
-    "control.searching.candidates",
-    "control.searching.filters",
-    "control.searching.brief",
-    "control.searching.search",
-    "control.waits.tenants",
-    "control.waits.mixing",
-    "control.waits.lines",
-    "control.waits.queue",
-    "control.searching.renting",
-    "control.waits.admitting",
-    "control.waits.offers",
-    "control.searching.together",
-    "control.searching.local",
-    "control.admission",
-    "control.watched",
-    "control.mapped",
-    "control.groups",
-    "control.controller",
-    "control.losses",
-    "control.watching.adjusting",
-    "control.watching.copying",
-    "control.handle",
-    "control.batch",
-    "sim.kernels.heap",
-    "sim.kernels.interference",
-    "sim.kernels.watches",
-    "sim.kernels.progress",
-    "sim.kernels.stages",
-    "sim.kernels.agents",
-    "sim.kernels.moving",
-    "sim.kernels.gangs",
-    "sim.kernels.obeying",
-    "sim.kernels.beside",
-    "sim.kernels.phases",
-    "sim.kernels.stragglers",
-    "sim.kernels.faults",
-    "sim.kernels.engine",
-)
-"""Modules whose functions are kernels, each after those it calls."""
+from hcloud.kernel_cache import KernelSet
+from hcloud.kernel_objects import KeptKernel
 
 OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "map_job", "rent"}
@@ -147,6 +84,71 @@ OUT_OF_LINE = frozenset(
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
+SET = KernelSet(
+    "policy.quality",
+    "policy.limits",
+    "policy.retention",
+    "policy.repair",
+    "policy.adjusting",
+    "policy.stragglers",
+    "policy.waiting.queueing",
+    "policy.placing.placement",
+    "policy.placing.colocation",
+    "policy.mapping",
+    "policy.waiting.busy",
+    "policy.waiting.freeing",
+    "policy.waiting.classes",
+    "control.pieces",
+    "control.replicas",
+    "control.servers.shelves",
+    "control.servers.hashed",
+    "control.servers.rosters",
+    "control.servers.copies",
+    "control.servers.buckets",
+    "control.servers.pools",
+    "control.servers.tenancy",
+    "control.searching.draws",
+    "control.searching.candidates",
+    "control.searching.filters",
+    "control.searching.brief",
+    "control.searching.search",
+    "control.waits.tenants",
+    "control.waits.mixing",
+    "control.waits.lines",
+    "control.waits.queue",
+    "control.searching.renting",
+    "control.waits.admitting",
+    "control.waits.offers",
+    "control.searching.together",
+    "control.searching.local",
+    "control.admission",
+    "control.watched",
+    "control.mapped",
+    "control.groups",
+    "control.controller",
+    "control.losses",
+    "control.watching.adjusting",
+    "control.watching.copying",
+    "control.handle",
+    "control.batch",
+    "sim.kernels.heap",
+    "sim.kernels.interference",
+    "sim.kernels.watches",
+    "sim.kernels.progress",
+    "sim.kernels.stages",
+    "sim.kernels.agents",
+    "sim.kernels.moving",
+    "sim.kernels.gangs",
+    "sim.kernels.obeying",
+    "sim.kernels.beside",
+    "sim.kernels.phases",
+    "sim.kernels.stragglers",
+    "sim.kernels.faults",
+    "sim.kernels.engine",
+    inline=lambda own: own not in OUT_OF_LINE,
+)
+"""Modules whose functions are kernels, each after those it calls."""
+
 ENGINE, SESSION, REPLAY, CLASSED = "engine", "session", "replay", "classed"
 SIMULATE = "sim.kernels.engine.simulate"
 FOLLOW = "control.batch.follow_events"
@@ -176,10 +178,10 @@ GATES = frozenset(
 compiled with that, when it is first wanted: it takes half as long again. In all others gates do nothing, and are never
 called; sessions with queues or watched jobs stay plain."""
 
-PLAIN_DECISIONS = 250
-"""A controller in plain Python decides on as many jobs while numba is imported and loads what it compiled before."""
-PLAIN_JOBS = 2_000
-"""Plain Python simulates as many jobs in less time than numba takes to import and load what it compiled before."""
+PLAIN_DECISIONS, PLAIN_JOBS = 250, 2_000
+"""Plain Python decides on as many jobs, or simulates as many, before it is worth the while to compile kernels."""
+LOADED_DECISIONS, LOADED_JOBS = 20, 200
+"""The same of kernels that are kept: while they are loaded."""
 PLAIN_MOST = 50_000
 """Plain Python simulates as many jobs, a quarter of a millisecond each, while another process compiles the engine."""
 
@@ -187,7 +189,8 @@ PLAIN_MOST = 50_000
 def kernels(jobs: int, *, gated: bool = False) -> dict[str, Any]:
     """The kernels by ``module.name``: plain Python while a process asks for little and where some are ``gated``,
     compiled from then on; the answers agree."""
-    return plain() if SET.is_little(jobs, PLAIN_DECISIONS, SESSION) or gated else compiled(SESSION)
+    few = PLAIN_DECISIONS if is_first_use(SESSION) else LOADED_DECISIONS
+    return plain() if SET.is_little(jobs, few, SESSION) or gated else compiled(SESSION)
 
 
 class CompiledKernels(dict[str, Any]):
@@ -202,7 +205,7 @@ class CompiledKernels(dict[str, Any]):
 def begins_plainly(jobs: int, group: str = ENGINE) -> bool:
     """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
     compiled, unless the run is so long that plain Python would not get far."""
-    return SET.is_little(jobs, PLAIN_JOBS, group) or (not is_made(group) and jobs <= PLAIN_MOST)
+    return SET.is_little(jobs, _few(group), group) or (not is_made(group) and jobs <= PLAIN_MOST)
 
 
 def foresee(jobs: int, group: str = ENGINE) -> None:
@@ -212,7 +215,11 @@ def foresee(jobs: int, group: str = ENGINE) -> None:
 
 def goes_on_plainly(left: int, group: str = ENGINE) -> bool:
     """Whether plain Python also simulates the jobs that are left: those are few, or the engine is not compiled yet."""
-    return left <= PLAIN_JOBS or not is_made(group)
+    return left <= _few(group) or not is_made(group)
+
+
+def _few(group: str) -> int:
+    return PLAIN_JOBS if is_first_use(group) else LOADED_JOBS
 
 
 def plain() -> dict[str, Any]:
@@ -221,50 +228,31 @@ def plain() -> dict[str, Any]:
 
 
 def compiled(*groups: str) -> dict[str, Any]:
-    """Every kernel compiled; waits for those of the groups (else all) that another process is still compiling.
-
-    A kernel that is no entry of the groups is compiled when it is first called.
-    """
+    """The kernels of the groups (else of all) that plain Python calls; waits for who still compiles them."""
     done = CompiledKernels()
     wanted = groups or tuple(ENTRIES)
     for group in wanted:
         is_made(group)  # begins it: groups are compiled side by side
     for group in wanted:
         made(group)
-        ours = _loaded(group)
-        done.update({name: ours[name] for name in _OF_GROUP[group]} if done else ours)
+        done.update(_loaded(group))
     return done
 
 
 @cache
-def _loaded(group: str) -> dict[str, Any]:
-    """The kernels in numba's hands, who loads an entry with all that it calls from disk when it is first called.
+def _loaded(group: str) -> dict[str, KeptKernel]:
+    """The kernels of a group that plain Python calls, as another process compiled them; where it failed, numba compiles
+    them in its usual way."""
 
-    Where the other process failed, the disk is left alone. Kernels allocate nothing, so they do without numba's
-    reference counts, which would take nine tenths of the time.
-    """
-    from numba import njit
+    def forget(*_: object) -> None:
+        _mark(group).unlink(missing_ok=True)  # what it made is damaged: the next process has it made anew
 
-    pass_tables()
-    options: Any = {"_nrt": False}
-    kept = _OF_GROUP[group] if _mark(group).exists() else ()
+    def usual(name: str) -> Any:
+        from hcloud.kernel_compiler import usual
 
-    def compile_one(name: str, twin: FunctionType) -> Any:
-        inline = name.rsplit(".", 1)[1] not in OUT_OF_LINE
-        with cached_in(folder_of(group)):
-            return njit(cache=name in kept, forceinline=inline, **options)(gated(group, name, twin))
+        return usual(SET, folder_of(group), _OF_GROUP[group], partial(gated, group))[name]
 
-    return SET.compiled(compile_one)
-
-
-def pass_tables() -> None:
-    """Let compiled kernels take the tables of the controller, of a world and of a batch by one address each."""
-    from hcloud.control.batch import Batch
-    from hcloud.control.state import Control
-    from hcloud.kernel_tables import pass_by_address
-    from hcloud.sim.kernels.world import SimulatedWorld
-
-    pass_by_address(Control, SimulatedWorld, Batch)
+    return {name: KeptKernel(folder_of(group), name, forget, partial(usual, name)) for name in _OF_GROUP[group]}
 
 
 def entries_of(group: str) -> tuple[str, ...]:

@@ -10,45 +10,36 @@ import inspect
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import IO, Annotated, Any, get_args, get_origin, get_type_hints
 
-import numba
 import numpy as np
 
-from hcloud.kernel_cache import cached_in
-from hcloud.kernel_compiler import part, translating, whole
+from hcloud.kernel_compiler import keep_whole, parts
+from hcloud.kernel_objects import kind_of, place_of
 from hcloud.policy.records import Ints, Reals, Table, table
-from hcloud.sim.kernels.compiled import OUT_OF_LINE, SET, entries_of, folder_of, gated, pass_tables
+from hcloud.sim.kernels.compiled import SET, entries_of, folder_of, gated
 
 
 def compile_groups(marks: Sequence[Path]) -> None:
-    """Compile the entries of groups that stand in one folder, each named as its mark, and let numba keep them there;
-    leave each mark when its group is done. What several groups call is translated once."""
-    pass_tables()
+    """Compile the entries of groups that stand in one folder, each named as its mark, and keep them there; leave each
+    mark when its group is done. What several groups call is translated once."""
     groups = [mark.stem for mark in marks]
-    folder, names, wholes = folder_of(groups[0]), {n for g in groups for n in entries_of(g)}, {}
-
-    def compile_one(name: str, twin: FunctionType) -> Any:
-        twin = gated(groups[0], name, twin)
-        if name in names:
-            with cached_in(folder):
-                wholes[name] = whole(twin)
-        return part(twin, name.rsplit(".", 1)[1] not in OUT_OF_LINE)
-
-    SET.compiled(compile_one)
-    with cached_in(folder), translating():
-        for group, mark in zip(groups, marks, strict=True):
-            for name in entries_of(group):
-                wholes[name].compile(arguments(SET.plain[name]))
-            mark.touch()
+    folder, kernels = folder_of(groups[0]), parts(SET, partial(gated, groups[0]))
+    folder.mkdir(exist_ok=True)
+    for group, mark in zip(groups, marks, strict=True):
+        for name in entries_of(group):
+            examples = arguments(SET.plain[name])
+            keep_whole(place_of(folder, name, kind_of(examples)), kernels[name], examples)
+        mark.touch()
 
 
 def arguments(function: FunctionType) -> tuple[Any, ...]:
-    """Numba's types of a kernel's arguments, from its annotations."""
+    """Values of the types that a kernel's annotations state."""
     hints = get_type_hints(function, include_extras=True)
-    return tuple(numba.typeof(_example(hints[name])) for name in inspect.signature(function).parameters)
+    return tuple(_example(hints[name]) for name in inspect.signature(function).parameters)
 
 
 def _example(hint: Any) -> Any:

@@ -71,6 +71,18 @@ def test_nothing_is_given_twice_and_a_job_has_all_servers_or_none(
         assert left > held, "forgotten"
 
 
+def test_the_pieces_that_are_left_begin_when_the_others_are_cancelled() -> None:
+    """Two pieces want two racks and there is one; nobody else comes or goes."""
+    crowds = (Crowd("tarcil", 2, seed, RACKS, 2) for seed in range(20))
+    crowd = next(one for one in crowds if one.pieces[0] == 2)
+    arrive(crowd.control, 1, 0.0)
+    crowd.obey()
+    assert sorted(crowd.of(QUEUED)) == [0, 1]
+    cancel(crowd.control, 0, 1.0)
+    crowd.obey()
+    assert crowd.of(STARTED) == [1]
+
+
 def rows_with(crowd: Crowd, job: int) -> range:
     """All pieces of a job, by one of them."""
     at = 0

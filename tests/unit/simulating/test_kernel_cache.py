@@ -7,14 +7,20 @@ import sys
 from collections import Counter
 from pathlib import Path
 from types import FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hcloud import kernel_cache
+from hcloud.control.sessions.teller import HANDLE
+from hcloud.kept_kernels import kept_kernels
+from hcloud.kernel_objects import UnkeptError, keep, kind_of
 from hcloud.planning.reserving import compiled as planning_compiled
+from hcloud.policy.records import table
 from hcloud.sim.kernels import compiled
 from hcloud.sim.kernels.compiled import PLAIN_JOBS, PLAIN_MOST, plain
+from hcloud.sim.kernels.world import Tally
 
 LIMIT = 3
 
@@ -120,51 +126,80 @@ def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypa
     assert not compiled._makers
 
 
-@pytest.mark.slow
-def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compiled.SET, "folder", tmp_path)
-    failed = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
-    monkeypatch.setattr(compiled, "_makers", {compiled.SESSION: failed})
-    monkeypatch.setattr(compiled, "_loaded", compiled._loaded.__wrapped__)
-    kernel = compiled.compiled(compiled.SESSION)["policy.quality.leading"]
-    assert kernel(123_456_789) == plain()["policy.quality.leading"](123_456_789)
+def draws(kernel: Any) -> list[tuple[int, list[int]]]:
+    stream = np.arange(100, 104)
+    return [(kernel(stream, 1000), stream.tolist()) for _ in range(20)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("differs", [False, True], ids=["as it is", "of another numba"])
-def test_an_entry_is_compiled_whole_or_else_in_the_usual_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, differs: bool
+@pytest.fixture
+def drawing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> kernel_cache.KernelSet:
+    kernels = kernel_cache.KernelSet("harvest.kernels.pool")
+    monkeypatch.setattr(kernels, "folder", kernel_cache._claimed(tmp_path))
+    return kernels
+
+
+def test_a_kernel_is_kept_and_read_again_without_the_compiler(drawing: kernel_cache.KernelSet) -> None:
+    expected = draws(drawing.plain["harvest.kernels.pool.draw"])
+    assert draws(kept_kernels(drawing, ("draw",))["draw"]) == expected
+    (kept,) = drawing.folder.glob("*.kernel")
+    written = kept.read_bytes()
+    program = ("import sys; from pathlib import Path; from hcloud.kernel_cache import KernelSet; import numpy as np\n"
+        "from hcloud.kept_kernels import kept_kernels; s = KernelSet('harvest.kernels.pool')\n"
+        "s.__dict__['folder'] = Path(sys.argv[1]); stream = np.arange(100, 104)\n"
+        "print(kept_kernels(s, ('draw',))['draw'](stream, 1000), 'numba' in sys.modules)")  # fmt: skip
+    told = subprocess.run([sys.executable, "-c", program, kept.parent], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == [str(expected[0][0]), "False"]
+    kept.write_bytes(written[:-1])  # damaged: compiled anew
+    assert draws(kept_kernels(drawing, ("draw",))["draw"]) == expected
+    assert len(kept.read_bytes()) >= len(written)
+
+
+def test_where_numba_differs_kernels_are_compiled_in_its_usual_way(
+    drawing: kernel_cache.KernelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Numba's library of code is not documented: where it differs, answers are the same and take longer to come."""
     from hcloud import kernel_compiler
 
-    def fails(*_: object) -> None:
+    def fails(*_: object) -> int:
         raise AttributeError
 
-    if differs:
-        monkeypatch.setattr(kernel_compiler._Whole, "finalize", fails)
-    kernels = kernel_cache.KernelSet("harvest.kernels.pool")
-    monkeypatch.setattr(kernels, "folder", kernel_cache._claimed(tmp_path))
-    compiled_one = kernel_compiler.entries(kernels, frozenset(("draw",)), frozenset())["harvest.kernels.pool.draw"]
-    drawn, plain_drawn = np.arange(100, 104), np.arange(100, 104)
-    answers = [compiled_one(drawn, 1000) for _ in range(20)]
-    assert answers == [kernels.plain["harvest.kernels.pool.draw"](plain_drawn, 1000) for _ in range(20)]
-    assert (drawn == plain_drawn).all()
-    assert bool(list(tmp_path.rglob("*.nbi")))
+    monkeypatch.setattr(kernel_compiler, "words_of", fails)
+    assert draws(kept_kernels(drawing, ("draw",))["draw"]) == draws(drawing.plain["harvest.kernels.pool.draw"])
+    assert list(drawing.folder.rglob("*.nbi"))
+    assert not list(drawing.folder.glob("*.kernel"))
 
 
-@pytest.mark.slow
-def test_a_world_is_one_argument() -> None:
-    """Seven numbers for each of fifty tables, at each of four hundred calls, are most of what is to be compiled."""
-    from hcloud.kernel_tables import AddressOfTables
-    from hcloud.sim.kernels.compiling import arguments
+def test_code_that_ends_the_process_is_not_kept(drawing: kernel_cache.KernelSet, tmp_path: Path) -> None:
+    """A kernel may call what the machine that compiles has and the one that runs has not."""
+    from hcloud.kernel_compiler import _is_loaded_elsewhere
 
-    compiled.pass_tables()
-    world, _ = arguments(plain()[compiled.SIMULATE])
-    assert isinstance(world, AddressOfTables)
-    assert isinstance(world.members[0], AddressOfTables)  # the controller's own tables
+    with pytest.raises(RuntimeError, match="cannot be loaded"):
+        keep(tmp_path / "kept", b"i", b"no object file", _is_loaded_elsewhere)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled.SET, "folder", kernel_cache._claimed(tmp_path))
+    failed = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+    monkeypatch.setattr(compiled, "_makers", {compiled.SESSION: failed})
+    monkeypatch.setattr(compiled, "_loaded", compiled._loaded.__wrapped__)
+    kernel = compiled.compiled(compiled.SESSION)[HANDLE]
+    assert kernel._usual().__name__ == "handle"  # nothing was compiled yet, as nothing was asked
+
+
+def test_arguments_of_other_types_are_other_kernels() -> None:
+    """The row of a table, its whole table, another order of memory and what must not be written to."""
+    rows = table(Tally, 2)
+    square, line = np.zeros((2, 3)), np.zeros(3, np.int64)
+    fixed = line.copy()
+    fixed.flags.writeable = False
+    kinds = [kind_of((value,)) for value in (rows, rows[0], square, square.T, line, fixed, 1, 1.0, True, (1, 2))]
+    assert len(set(kinds)) == len(kinds)
+    assert kind_of((np.int64(1),)) == kind_of((1,))
+    with pytest.raises(UnkeptError, match="str"):
+        kind_of(("words",))
 
 
 @pytest.mark.slow
