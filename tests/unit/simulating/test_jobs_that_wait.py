@@ -18,6 +18,8 @@ from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.outcomes.workflows import connected
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.resumed import some_tasks
+from hcloud.usecases.harvesting.played import may_ask
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 
 
@@ -113,3 +115,20 @@ def test_who_waits_for_a_job_that_is_left_out_waits_for_those_before_it() -> Non
 def test_groups_are_those_that_pairs_join() -> None:
     pairs = np.array([(1, 0), (2, 1), (4, 5), (7, 2)], np.int64)
     assert connected(pairs, 8).tolist() == [0, 0, 0, 1, 2, 2, 3, 0]
+
+
+def test_some_of_the_jobs_wait_for_each_other_as_before() -> None:
+    """As idle hours split a run: those that wait never leave for idle hours, and keep who they wait for."""
+    setting = setting_of("SR", 4)
+    jobs = waiting(excerpt(40))
+    tasks = tasks_in(setting, jobs)
+    assert tasks.after is not None
+    joined = np.unique(tasks.job[tasks.after])
+    asks = may_ask(jobs, 16.0, np.ones(len(jobs), np.bool_))
+    assert not asks[joined].any()
+    left = some_tasks(tasks, ~asks, np.zeros(len(jobs)), np.ones(len(jobs)))
+    assert left.after is not None
+    assert asks.any()
+    assert len(left) < len(tasks)
+    pairs = {tuple(pair) for pair in tasks.job[tasks.after].tolist()}
+    assert {tuple(pair) for pair in left.job[left.after].tolist()} == pairs
