@@ -12,7 +12,7 @@ from hcloud.cli.flags import Admissions, AsJson, JobTrace, Now, Placements, Sizi
 from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
-from hcloud.cli.studies.flags import IdleFlags, SimulationFlags
+from hcloud.cli.studies.flags import IdleFlags, SimulationFlags, brings_servers
 from hcloud.errors import EvidenceError
 from hcloud.usecases.interruptible import interruptible
 
@@ -64,10 +64,13 @@ def compare(
     from hcloud.views.studies.documents import SimulationDocument
 
     terminal, at = session(ctx).terminal, shown.at
+    parts = placement or (), sizing or (), admission or (), watching or ()
+    if strategy or not brings_servers(workload):
+        strategies_named(strategy or ["all"], *parts)  # a name that is none, before a trace of minutes is read
     found = where.opened(workload, at, terminal)
     study, pool, fleet, loads = found
     named = strategy or (fleet.rivals if fleet else None) or found.usual
-    chosen = strategies_named(named, placement or (), sizing or (), admission or (), watching or ())
+    chosen = strategies_named(named, *parts)
     tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds * max(len(loads), 1))
     request, find = CompareRequest(seeds, pool, loads), idle.asked(planned=fleet is not None)
     with terminal.progress("simulating", 1.0) as advance:

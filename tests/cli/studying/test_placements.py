@@ -80,6 +80,7 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
     ("words", "said"),
     [
         (("simulate", *LOCAL, "--placement", "tarcl"), "there is no placement 'tarcl'; did you mean tarcil?"),
+        (("compare", "missing.csv", "--placement", "tarcl"), "there is no placement 'tarcl'; did you mean tarcil?"),
         (("compare", *LOCAL, "--size-for", "1"), "a share of jobs above 0 and below 1"),
         (("compare", *LOCAL, "--size-for", "0.9", "--load", "0.5,0.8"), "--size-for needs one load"),
         (("sweep", "scenario:static", "--strategy", "SR+tarcil", "--vary", "placement.candidates=0"), "from 1 to 1024"),
