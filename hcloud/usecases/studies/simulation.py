@@ -265,7 +265,7 @@ def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Se
         informed, study.cloud, shop, servers, study.seed, window=_counted(study), beside=beside, speeds=speeds,
         audit=study.audit,
     )  # fmt: skip
-    return with_named_servers(setting, _wanted(study.jobs))
+    return with_named_servers(setting, wanted_by(study.jobs))
 
 
 def _counted(study: Study) -> tuple[float, float] | None:
@@ -298,20 +298,20 @@ def _speeds(study: Study, shop: Shop) -> Reals | None:
     if study.jobs.requires is None:
         return known
     sizes = [(t.shape.name, float(t.shape.vcpus), float(t.shape.memory_gib)) for t in shop.types]
-    met = np.array([[float(one.is_met(*size)) for size in sizes] for one in _wanted(study.jobs)])
+    met = np.array([[float(one.is_met(*size)) for size in sizes] for one in wanted_by(study.jobs)])
     base = np.ones((1, len(names))) if known is None else known
     made: Reals = (base[:, None, :] * met[None, :, :]).reshape(-1, len(names))
     return made
 
 
-def _wanted(jobs: Jobs) -> list[Requirement]:
+def wanted_by(jobs: Jobs) -> list[Requirement]:
     """What jobs require: first nothing, then each requirement."""
     return [Requirement(), *(requirement_of(text) or Requirement() for text in jobs.requirements)]
 
 
 def able_strategies(study: Study, strategies: Sequence[Strategy]) -> tuple[Strategy, ...]:
     """The strategies that leave out hardly any of the work; raises EvidenceError with a job's id where none does."""
-    able, least = [], last_named(_wanted(study.jobs)) + 1
+    able, least = [], last_named(wanted_by(study.jobs)) + 1
     for strategy in strategies:
         tasks = tasks_for(study, strategy)
         most = max(1 if tasks.pieces is None else int(tasks.pieces.max(initial=1)), least)
