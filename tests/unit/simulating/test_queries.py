@@ -13,6 +13,14 @@ from hcloud.sim.setup.clustered.clusters import cluster_scenario
 NAME = "tarcil-110-mixed-queries-residents"
 
 
+def test_empty_servers_hold_nobody_but_queries() -> None:
+    found = cluster_scenario("tarcil-110-queries", load_clusters().clusters["tarcil-110"], load_cloud(CLUSTERS))
+    assert all(check.holds for check in found.checks)
+    assert len(found.checks) >= 5
+    assert found.jobs.ids is not None
+    assert not any(name.startswith(b"resident") for name in found.jobs.ids.tolist())
+
+
 def test_stages_wait_and_data_lies_on_servers_that_residents_leave_room_on() -> None:
     cluster = load_clusters().clusters["tarcil-110-mixed"]
     found = cluster_scenario(NAME, cluster, load_cloud(CLUSTERS), seed=3)
