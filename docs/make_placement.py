@@ -67,7 +67,13 @@ def _cells(loads: Sequence[tuple[str, dict[str, Any]]], *, sized: float | None) 
     runs = loads[0][1]["runs"]
     classes = [c["name"] for c in runs[0]["placement"]["by_duration"]]
     cells = [("jobs that kept 95 %", _mean(runs, _kept)), ("5 % of jobs below", _mean(runs, _p5))]
-    if len(classes) > 1:
+    if "workflows" in runs[0]:
+        cells[1:] = [
+            ("workflows that kept 95 %", _mean(runs, lambda run: 100 * run["workflows"]["kept_qos"])),
+            ("half took, s", _mean(runs, lambda run: run["workflows"]["seconds_p50"], "", 2)),
+            ("95 % took, s", _mean(runs, lambda run: run["workflows"]["seconds_p95"], "", 2)),
+        ]
+    elif len(classes) > 1:
         cells[1:] = [(f"mean performance, {name}", _mean(runs, _of(name))) for name in classes]
     cells.append(("waiting, s", _mean(runs, lambda run: run["waiting_seconds"]["mean"], "", 3)))
     cells.append(("looks a job", _mean(runs, lambda run: run["placement"]["looks_per_job"], "", 1, half=False)))

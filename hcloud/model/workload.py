@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Kinds = NDArray[np.int8]
     Ids = NDArray[np.bytes_]
+    Ints = NDArray[np.int64]
 
 
 class JobKind(IntEnum):
@@ -124,7 +125,9 @@ class Jobs:
     ``requires`` is what each requires of a machine, as index into ``requirements`` (-1: nothing); ``servers`` is on how
     many servers each runs at once, an equal part on each; ``urgent`` (1) ones go before others that wait. ``courses``
     say of applications how the need of their jobs changes while they run: from which share of the work each needs how
-    many times as much; nobody is told.
+    many times as much; nobody is told. ``serial`` numbers jobs where some wait for others: ``after`` [pair] are the
+    numbers of a job and of one that has to end before, of all jobs that were read; ``submit`` is then when those before
+    would have ended if nobody waited for a server.
     """
 
     submit: Floats
@@ -156,6 +159,8 @@ class Jobs:
     servers: Codes | None = None
     urgent: Kinds | None = None
     courses: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
+    serial: Codes | None = None
+    after: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -258,7 +263,7 @@ def job_name(known: bytes | None, row: int) -> str:
     return f"{row}" if known is None else known.decode() or f"row {row}"
 
 
-SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears", "target", "requires", "servers", "urgent")
+SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears", "target", "requires", "servers", "urgent", "serial")
 """The columns that a trace may lack."""
 JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit

@@ -27,6 +27,7 @@ _YAML = (".yaml", ".yml", ".json")
 _NEEDED = ("id", "command")
 _CALLED = {",": "comma", ";": "semicolon", "\t": "tab"}
 _TAIL = 1 << 16  # ours: so much of what was read is compared each time
+_GRAPHS = "tasks that wait for others are written as a graph, in JSON: docs/operate.md"
 _NAMES = 1000  # ours: of so many names beside a missing one a likely one is looked for
 
 
@@ -64,6 +65,7 @@ class _Reading:
     def unknown(self, line: int, key: str) -> None:
         meant = OTHER_NAMES.get(key.lower())
         close = f"did you mean {meant}?" if meant else did_you_mean(key, COLUMNS).removeprefix("; ")
+        close = _GRAPHS if key.lower() == "after" else close
         self.note(line, f"column {key!r}"[:60], "unknown", close or f"known columns: {', '.join(COLUMNS)}")
 
 

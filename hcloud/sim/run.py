@@ -16,9 +16,10 @@ from hcloud.policy.codes import BY_OFFER
 from hcloud.policy.records import Ints, Reals, column
 from hcloud.sim.kernels import compiled
 from hcloud.sim.kernels.objects import as_objects, write_back
-from hcloud.sim.kernels.world import Capacity, SimulatedWorld
+from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.sim.setup.prepare import Tasks
+from hcloud.sim.setup.record import Capacity
 from hcloud.units import SECONDS_PER_HOUR
 
 _AT_ONCE = 20_000
@@ -41,6 +42,21 @@ class RunOutcome:
         """One field of all jobs, in the order of their decisions; whole numbers of 64 bits, however they are kept."""
         made = column(self.world.tasks, field)[: len(self.tasks)]  # then come second runs of pieces of jobs
         return made.astype(np.int64) if made.dtype.kind == "i" else made
+
+    @property
+    def submit(self) -> Reals:
+        """When each job was submitted, in the order of decisions; of one that waited for others, when the last of those
+        ended."""
+        return self._came("since", self.tasks.submit)
+
+    @property
+    def decide(self) -> Reals:
+        """When each job was to be decided on, likewise."""
+        return self._came("comes", self.tasks.decide)
+
+    def _came(self, field: str, otherwise: Reals) -> Reals:
+        stages = self.world.stages
+        return column(stages, field)[: len(self.tasks)] if len(stages) else otherwise
 
     def of_rentals(self, field: str) -> Reals | Ints:
         """One field of all instances that were rented, in the order in which they were released."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from following import waiting
 from from_the_front import refusing
 from pieces import several, with_keys
 from simulating import changed, crashing, excerpt, hasty, setting_of, tasks_in, with_spot, world_of
@@ -67,7 +68,7 @@ def contents(world: SimulatedWorld) -> dict[str, bytes]:
         "servers": control.servers, "jobs": control.jobs, "windows": control.windows, "waits": control.waits,
         "events": world.events, "followed": control.followed, "shelves": control.shelves, "blocks": control.blocks,
         "commands": control.commands, "rosters": control.rosters, "candidates": control.candidates,
-        "ring": control.ring, "ringed": control.ringed,
+        "ring": control.ring, "ringed": control.ringed, "stages": world.stages,
     }  # fmt: skip
     arrays = {name: np.asarray(rows).tobytes() for name, rows in tables.items()}
     return {
@@ -168,3 +169,11 @@ def test_a_journal_repeats_a_run_with_keys_that_are_off_by_default(name: str, ke
     ended = sum(isinstance(entry, Failed) for entry in told)
     assert ended == int(outcome.world.tally.ended)
     assert (ended > 0) == (name == "least-loaded")
+
+
+@pytest.mark.parametrize("name", ["HM", "SR+tarcil, late", "SR+tarcil, several servers, late"])
+def test_both_write_the_same_bytes_where_jobs_wait_for_each_other(name: str) -> None:
+    strategy, pool = STRATEGIES[name]
+    setting = setting_of(strategy, pool)
+    setting = crashing(setting, 120.0, 0.2, 0.1) if name.endswith("late") else setting
+    check_both(setting, tasks_in(setting, waiting(several(90) if "several servers" in name else excerpt(240))))

@@ -126,7 +126,7 @@ class SimulationFlags:
         """What flags and configuration ask for, with what is to be said of it beforehand."""
         from hcloud.usecases.studies.clusters import parse_loads
         from hcloud.usecases.studies.simulation import without_interference
-        from hcloud.usecases.studies.sized import check_share
+        from hcloud.usecases.studies.sized import check_free_to_size, check_share
 
         if self.picture is not None:
             from hcloud.views.pictures import check_picture
@@ -140,6 +140,7 @@ class SimulationFlags:
             felt = found.study if self._felt else without_interference(found.study)
             return SimulatedWorkload(replace(felt, audit=self.audit), found.fleet.servers, found.fleet)
         study = replace(self._traced(workload, at, loads[0] if loads else None), audit=self.audit)
+        check_free_to_size(study, self.size_for)
         _tell_study(study, terminal, named=bool(self.cloud or self.provider))
         return SimulatedWorkload(study, self.pool, None, loads)
 

@@ -117,13 +117,18 @@ def _first_of_probes(c: Control, job: Job, wanted: Wanted) -> int:
     were asked are candidates."""
     desk, servers, least = c.desk, c.desk.listed[wanted[0]], c.kinds[c.rules.large].cores + 1
     begin_draws(c, job)
-    desk.found, best, looks = 0, -1, 0
-    while desk.found < min(c.rules.candidates, servers) and looks < LOOKS_A_CANDIDATE * c.rules.candidates:
-        number = c.rosters[draw(c, servers)].server[wanted[0]]
+    desk.found, best, looks, at, barred = 0, -1, 0, 0, False
+    most = LOOKS_A_CANDIDATE * c.rules.candidates
+    while desk.found < min(c.rules.candidates, servers) and looks < most:
+        at = draw(c, servers) if not barred or looks < most - servers else (at + 1) % servers
+        number = c.rosters[at].server[wanted[0]]
         server = c.servers[number]
         looks += 1
         kind = c.kinds[server.kind]
-        holds = job.memory <= kind.memory and wanted[1] <= kind.cores and may_run_on(c, job, server.kind)
+        runs = may_run_on(c, job, server.kind)
+        if not runs and not barred:  # it requires what few may be: after the draws all are asked, one after the other
+            barred, most = True, most + servers
+        holds = job.memory <= kind.memory and wanted[1] <= kind.cores and runs
         if number == wanted[2] or not holds or _is_candidate(c, number):
             continue
         one = c.candidates[desk.found]
@@ -226,7 +231,8 @@ def best_of_busy(c: Control, job: Job) -> int:
         number = c.rosters[draw(c, servers)].server[OWN]
         kind = c.kinds[c.servers[number].kind]
         desk.looks += 1
-        if draw(c, largest) < kind.cores and job.ask <= kind.cores and job.memory <= kind.memory:
+        fits = job.ask <= kind.cores and job.memory <= kind.memory
+        if draw(c, largest) < kind.cores and fits and may_run_on(c, job, c.servers[number].kind):
             _rank(c, job, job.ask, number, found)
             found += 1
     chosen = 0

@@ -78,6 +78,8 @@ OUT_OF_LINE = frozenset(
         "rent_pieces",
         "begin_pieces_anew",
         "begin_together",
+        "release",
+        "_come",
     }
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
@@ -133,6 +135,7 @@ SET = KernelSet(
     "sim.kernels.interference",
     "sim.kernels.watches",
     "sim.kernels.progress",
+    "sim.kernels.stages",
     "sim.kernels.agents",
     "sim.kernels.moving",
     "sim.kernels.gangs",

@@ -33,6 +33,7 @@ from hcloud.sim.kernels.moving import drop_copy, has_copies, is_copy, overtake
 from hcloud.sim.kernels.obeying import advance, leave_for_good, look_again, note, obey
 from hcloud.sim.kernels.phases import happen, look_after
 from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
+from hcloud.sim.kernels.stages import is_kept
 from hcloud.sim.kernels.stragglers import compare_pieces
 from hcloud.sim.kernels.watches import size_by_row, stopped
 from hcloud.sim.kernels.world import (
@@ -40,6 +41,7 @@ from hcloud.sim.kernels.world import (
     DECIDED,
     QUALITY,
     RANK,
+    RELEASED,
     STRAGGLERS,
     TAKEN_OVER,
     SimulatedWorld,
@@ -104,6 +106,12 @@ def _arrival(w: SimulatedWorld, now: float) -> None:
     advance(w, now)
     number = w.tally.next_job
     w.tally.next_job += 1
+    if len(w.stages) == 0 or not is_kept(w, number):
+        _come(w, number, now)
+
+
+def _come(w: SimulatedWorld, number: int, now: float) -> None:
+    """A job is here, to be decided on."""
     task = w.tasks[number]
     task.left = task.work
     w.tally.present += 1
@@ -183,6 +191,10 @@ def _handle_unseen(w: SimulatedWorld, kind: int, about: tuple[int, int], now: fl
         take_over(w, about[0], now)
     elif kind == STRAGGLERS:
         compare_pieces(w, about[0], now)
+    elif kind == RELEASED:
+        advance(w, now)
+        w.tally.present -= 1
+        _come(w, about[0], now)
     else:
         happen(w, kind, about, now)
 

@@ -31,6 +31,7 @@ from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import at_quantile, join, part
 from hcloud.sim.kernels.moving import drop_copy, has_copies, is_copy, leave_for, set_off
 from hcloud.sim.kernels.progress import begin, halt, review
+from hcloud.sim.kernels.stages import release
 from hcloud.sim.kernels.world import COMMAND, SimulatedWorld
 
 _LOOKS_A_LIFE = 16
@@ -75,6 +76,8 @@ def leave_for_good(w: SimulatedWorld, number: int) -> None:
     """A job is over, however it went."""
     w.tasks[number].over = 1
     w.tally.present -= 1
+    if number < len(w.stages):
+        release(w, number)
 
 
 def obey(w: SimulatedWorld, now: float) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
 from hcloud.control.state import Control
 from hcloud.policy.adjusting import Sighting
 from hcloud.policy.placing.placement import RESOURCES
-from hcloud.policy.records import Bytes, Ints, Reals, Small, Table, Tiny, table
+from hcloud.policy.records import Bytes, Ints, Reals, Small, Table, Tiny
 
 QUALITY, MEASURED = 18, 19
 """A quality sample, and two entries of a job that were measured anew, which are in the journal only, beside the kinds
@@ -26,7 +24,10 @@ two lines."""
 REOPENED = 27
 """A server may be open again, as the job that it was closed for is at its target: in no journal."""
 
-COMMAND = 28
+RELEASED = 28
+"""A job comes that waited for the end of others: in no journal but as its arrival."""
+
+COMMAND = 29
 """What is added to a command's code in a journal."""
 
 RANK = 1 << 40
@@ -192,6 +193,22 @@ class TaskWatch(Sighting):
     serial: int
 
 
+class Stage:
+    """A job where some wait for the end of others. It ``waits`` for so many that have not ended; those that wait for it
+    stand from ``first`` up to ``last`` in the list of those who do. It was submitted ``since`` then and is to be
+    decided on when it ``comes``, as the last of them ended. Its time was here before (``kept``, 1), so that an event
+    brings it; it never comes, as one of them did not end (``void``, 1). ``behind`` is a list of such, for a moment."""
+
+    waits: int
+    first: int
+    last: int
+    since: float
+    comes: float
+    kept: int
+    void: int
+    behind: int
+
+
 class SimulatedAgent:
     """One that decides: when it is ``free``, when it ``copied`` the whole state and ``renews`` that, until when it is
     not ``back`` from a crash, the ``first`` and the ``last`` of the jobs that it has not decided on (-1: none), how
@@ -339,7 +356,8 @@ class SimulatedWorld(NamedTuple):
     ``watches``, one for each job where any has phases or is watched. ``written`` [application] is by how much more jobs
     take than its row said, in the mean of those that were measured, and how many these were; ``together`` [row,
     servers] the share of what as many more servers do that they do beside the first; ``errors`` [job, resource] those
-    of what is known of jobs once they were measured on empty servers."""
+    of what is known of jobs once they were measured on empty servers. ``stages`` are the jobs where some wait for the
+    end of others (else none), ``followers`` those that wait, by the job that each waits for."""
 
     control: Control
     cloud: CloudParameters
@@ -362,36 +380,5 @@ class SimulatedWorld(NamedTuple):
     written: Reals
     together: Reals
     errors: Ints
-
-
-class Capacity(NamedTuple):
-    """How much a run has room for: servers at a time, coming events, rentals, lines of journal, commands an event."""
-
-    servers: int
-    events: int
-    rentals: int
-    lines: int
-    commands: int
-
-
-class RunTables(NamedTuple):
-    """The empty tables that a run writes."""
-
-    hosts: Table[ServerSlot]
-    events: Table[Event]
-    rentals: Table[SimulatedRental]
-    lines: Table[JournalLine]
-    tally: Tally
-    active: Ints
-
-
-def new_record(capacity: Capacity, kinds: int) -> RunTables:
-    """The tables a run writes, empty."""
-    return RunTables(
-        table(ServerSlot, capacity.servers),
-        table(Event, capacity.events),
-        table(SimulatedRental, capacity.rentals),
-        table(JournalLine, capacity.lines),
-        table(Tally, 1)[0],
-        np.zeros((3, kinds), np.int64),
-    )
+    stages: Table[Stage]
+    followers: Annotated[Ints, 1]

@@ -14,6 +14,7 @@ from hcloud.sim.outcomes.admitted import AdmissionMeasures, admission_measures
 from hcloud.sim.outcomes.given import SizingMeasures, sizing_measures
 from hcloud.sim.outcomes.placed import PlacementMeasures, placement_measures
 from hcloud.sim.outcomes.watched import WatchMeasures, watch_measures
+from hcloud.sim.outcomes.workflows import WorkflowMeasures, workflow_measures
 from hcloud.sim.run import CapacityCost, RunOutcome, charges, reserved_cost
 from hcloud.sim.setup.build import unplaceable
 from hcloud.sim.setup.fitting import work_share
@@ -153,6 +154,7 @@ class Measures:
     admitted: AdmissionMeasures | None = None
     watching: WatchMeasures | None = None
     idle: PlayedBatch | None = None
+    workflows: WorkflowMeasures | None = None
 
 
 def exact(value: float) -> Decimal:
@@ -182,6 +184,7 @@ def measure(outcome: RunOutcome, last: float | None = None) -> Measures:
         sizing_measures(outcome, performance),
         admission_measures(outcome, performance),
         watch_measures(outcome, performance),
+        workflows=workflow_measures(outcome),
     )
 
 
@@ -191,14 +194,14 @@ def performance_by_task(outcome: RunOutcome) -> Reals:
     tasks, ended = outcome.tasks, outcome.of_tasks("ended")
     performance: Reals = 1 / tails_by_task(outcome)
     batch = (ended >= 0) & (tasks.service == 0)
-    performance[batch] = tasks.work[batch] / (ended - tasks.submit)[batch]
+    performance[batch] = tasks.work[batch] / (ended - outcome.submit)[batch]
     return performance
 
 
 def batch_performance(outcome: RunOutcome) -> Reals:
     """Of each finished batch job: seconds in isolation over seconds from submission to end."""
     chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 0)
-    taken: Reals = outcome.of_tasks("ended")[chosen] - outcome.tasks.submit[chosen]
+    taken: Reals = outcome.of_tasks("ended")[chosen] - outcome.submit[chosen]
     performance: Reals = outcome.tasks.work[chosen] / taken
     return performance
 
@@ -215,7 +218,7 @@ def tails_by_task(outcome: RunOutcome) -> Reals:
     """The same of every task in its row; NaN where it is no service, or none that ended."""
     chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 1)
     ran, tail = outcome.of_tasks("ran")[chosen], outcome.of_tasks("tail")[chosen]
-    waited = outcome.of_tasks("ended")[chosen] - outcome.tasks.decide[chosen] - ran
+    waited = outcome.of_tasks("ended")[chosen] - outcome.decide[chosen] - ran
     waiting = outcome.setting.cloud.number("service", "waiting_tail")
     tails = np.full(len(outcome.tasks), np.nan)
     tails[chosen] = (tail + waited * waiting) / (ran + waited)
@@ -225,14 +228,14 @@ def tails_by_task(outcome: RunOutcome) -> Reals:
 def _service(outcome: RunOutcome) -> ServiceQuality:
     ended, began = outcome.of_tasks("ended"), outcome.of_tasks("began")
     batch, tails = batch_performance(outcome), service_tails(outcome)
-    waits = (began - outcome.tasks.submit)[began >= 0]
+    waits = (began - outcome.submit)[began >= 0]
     done = (ended >= 0) & (outcome.tasks.service == 0)
     queued = (outcome.of_tasks("queued") >= 0) & (began >= 0)
     kept = int((batch >= QOS).sum()) + int((tails <= 1 / QOS).sum())
     return ServiceQuality(
         Distribution.of(batch),
         Distribution.of(tails),
-        Distribution.of((ended - outcome.tasks.submit)[done]),
+        Distribution.of((ended - outcome.submit)[done]),
         Distribution.of(waits),
         Distribution.of(np.asarray(outcome.of_tasks("queued")[queued], np.float64)),
         kept / max(len(outcome.tasks) - int(outcome.world.tally.cancelled), 1),

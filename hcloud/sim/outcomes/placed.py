@@ -82,7 +82,7 @@ def placement_measures(outcome: RunOutcome, performance: Reals) -> PlacementMeas
     one over its tail."""
     tasks, jobs = outcome.tasks, max(len(outcome.tasks), 1)
     decided = outcome.of_tasks("decided")
-    taken = (decided - tasks.submit)[decided >= 0]
+    taken = (decided - outcome.submit)[decided >= 0]
     told = performance[~np.isnan(performance)]
     p50, p99 = np.quantile(taken, (0.5, 0.99)).tolist() if len(taken) else (0.0, 0.0)
     return PlacementMeasures(

@@ -27,7 +27,9 @@ from hcloud.sim.kernels import world
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.setup.opening import open_reserve
 from hcloud.sim.setup.prepare import Tasks
+from hcloud.sim.setup.record import Capacity, new_record
 from hcloud.sim.setup.shop import Shop, SmallerReserve
+from hcloud.sim.setup.stages import stage_tables
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST
 from hcloud.sim.setup.watched import errors_anew, phase_table, watch_table, with_copies
@@ -82,13 +84,13 @@ class Setting:
         return sum(lot.servers for lot in self.lots)
 
 
-def usual_capacity(tasks: int, pool: int, *, journal: bool) -> world.Capacity:
+def usual_capacity(tasks: int, pool: int, *, journal: bool) -> Capacity:
     """Room that is nearly always enough."""
     lines = 24 * tasks + _SPARE if journal else 0
-    return world.Capacity(pool + tasks + _SPARE, 4 * (tasks + _SPARE), 2 * tasks + _SPARE, lines, COMMANDS)
+    return Capacity(pool + tasks + _SPARE, 4 * (tasks + _SPARE), 2 * tasks + _SPARE, lines, COMMANDS)
 
 
-def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.SimulatedWorld:
+def build(setting: Setting, tasks: Tasks, capacity: Capacity) -> world.SimulatedWorld:
     """The world of a run before its first event."""
     kinds = rental_kinds(setting)
     rows, copied = with_copies(tasks, copies_pieces(setting.strategy), most_servers(setting.strategy) - 1)
@@ -114,7 +116,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         stream(setting.seed, "agents").random(_MOST_CHANCES),
         draws(setting, len(tasks)),
         task_table(rows, setting),
-        *world.new_record(capacity, len(kinds)),
+        *new_record(capacity, len(kinds)),
         series,
         np.zeros((setting.samples, setting.servers)),
         phase_table(tasks),
@@ -122,6 +124,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         np.tile([1.0, 0.0], (1 if tasks.app is None else int(tasks.app.max(initial=0)) + 1, 1)),
         np.ones((1, 1)) if tasks.together is None else tasks.together,
         errors_anew(len(rows), setting.strategy, setting.seed),
+        *stage_tables(rows),
     )
     made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
     if rules.watching:

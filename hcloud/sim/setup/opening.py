@@ -15,6 +15,7 @@ from hcloud.sim.kernels.world import SimulatedWorld
 _UNTOUCHED = ("windows", "waits", "drifts", "followed", "jobs", "candidates", "audits", "changes", "local", "releases",
               "commands", "watched")  # fmt: skip
 """Tables of the controller of which opening a server reads and writes nothing."""
+_UNREAD = ("tasks", "rentals", "lines", "phases", "watches", "stages")
 
 
 def open_reserve(made: SimulatedWorld, lots: Iterable[tuple[int, int]]) -> None:
@@ -52,7 +53,7 @@ def _touched(made: SimulatedWorld, servers: int) -> Any:
         rosters=first(c.rosters),
         **{name: first(getattr(c, name), 0) for name in _UNTOUCHED},
     )
-    none = {name: first(getattr(made, name), 0) for name in ("tasks", "rentals", "lines", "phases", "watches")}
+    none = {name: first(getattr(made, name), 0) for name in _UNREAD}
     events = first(made.events, servers + len(made.agents) + 1)
     there: Any = made
     return there._replace(

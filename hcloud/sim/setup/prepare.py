@@ -11,6 +11,7 @@ from hcloud.model import workload
 from hcloud.model.measured.profile import UNKNOWN_SCORE
 from hcloud.model.running import cloud, strategy
 from hcloud.model.target import GoalKind
+from hcloud.planning.forecasting.following import among, matches, waits_of
 from hcloud.policy.placing.placements import Centralised, Ideal, Sampled, Sparrow
 from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Bytes, Ints, Reals
@@ -46,7 +47,8 @@ class Tasks:
     the application of each, one more than its code (0: none), and ``out`` the row by which it scales out, each with the
     share that so many more servers do of their sum (``together``; None: all of it). ``bound`` is whether each goes
     where the run says that it is compared with (None: none does). ``reached`` is how much of its target each reaches by
-    the rows of its application (None: just it): no server of a type gives just what a target takes.
+    the rows of its application (None: just it): no server of a type gives just what a target takes. ``after`` [pair]
+    are a task that waits and one that has to end before (None: none waits).
     """
 
     submit: Reals
@@ -75,6 +77,7 @@ class Tasks:
     together: Reals | None = None
     bound: Bytes | None = None
     reached: Reals | None = None
+    after: Ints | None = None
 
     @property
     def tolerates(self) -> Bytes:
@@ -142,9 +145,24 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         app=jobs.app[chosen].astype(np.int64) + 1,
         reached=None if jobs.target is None else reached_of(jobs)[chosen],
     )  # fmt: skip
-    made = _scaling_out(made, jobs)
+    made = _following(_scaling_out(made, jobs), jobs, keep)
     drawn_ones = drawn_phases(len(made), made.pieces, model, seed)
     return _alike(replace(made, phases=with_courses(drawn_ones, jobs, made.job)))
+
+
+def _following(tasks: Tasks, jobs: workload.Jobs, keep: Ints) -> Tasks:
+    """Each task of a job that waits for others waits for all of theirs."""
+    if jobs.after is None:
+        return tasks
+    place = np.full(len(jobs), -1, np.int64)
+    place[keep] = keep
+    pairs = among(waits_of(jobs), place)
+    order = np.argsort(tasks.job, kind="stable")
+    by_job = tasks.job[order]
+    at, mine = matches(pairs[:, 0], by_job)
+    pairs = np.column_stack([order[mine], pairs[at, 1]])
+    at, theirs = matches(pairs[:, 1], by_job)
+    return replace(tasks, after=np.column_stack([pairs[at, 0], order[theirs]]))
 
 
 def _scaling_out(tasks: Tasks, jobs: workload.Jobs) -> Tasks:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hcloud.planning.forecasting.following import among
 from hcloud.policy.records import Ints, Reals
 from hcloud.sim.setup.phases import PhaseRows
 from hcloud.sim.setup.prepare import Tasks
@@ -30,6 +31,7 @@ def some_tasks(tasks: Tasks, keep: NDArray[np.bool_], later: Reals, part: Reals)
     columns: dict[str, Any] = {name: _of(getattr(tasks, name), rows) for name in ROWS}
     borne = None if tasks.borne is None else (tasks.borne[0][rows], tasks.borne[1][rows])
     made = replace(tasks, **columns, borne=borne, phases=_phases_of(tasks.phases, rows, len(tasks)))
+    made = made if tasks.after is None else replace(made, after=among(tasks.after, _places(rows, len(tasks))))
     shift, share = later[made.job], part[made.job]
     return replace(
         made,
@@ -50,11 +52,17 @@ def _scaled(vcpus: Ints, share: Reals) -> Ints:
     return made
 
 
+def _places(rows: Ints, count: int) -> Ints:
+    """Where each of so many is among some rows; -1: nowhere."""
+    place = np.full(count, -1, np.int64)
+    place[rows] = np.arange(len(rows))
+    return place
+
+
 def _phases_of(phases: PhaseRows | None, rows: Ints, count: int) -> PhaseRows | None:
     if phases is None:
         return None
-    place = np.full(count, -1, np.int64)
-    place[rows] = np.arange(len(rows))
+    place = _places(rows, count)
     kept = np.flatnonzero(place[phases.task] >= 0)
     kept = kept[np.lexsort((phases.at[kept], place[phases.task[kept]]))]
     return PhaseRows(place[phases.task[kept]], phases.at[kept], phases.need[kept], phases.pressure[kept])

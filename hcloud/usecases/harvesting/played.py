@@ -180,6 +180,8 @@ def may_ask(jobs: Jobs, room: float, splits: Flags) -> Flags:
     found: Flags = (jobs.kind == JobKind.BATCH) & (jobs.cores > 0) & (jobs.duration > 0)
     found &= (jobs.cores <= room) | splits
     found &= jobs.gpus == 0
+    if jobs.after is not None and jobs.serial is not None:  # the two ledgers know nothing of an end in the other one
+        found &= ~np.isin(jobs.serial, jobs.after)
     return found if jobs.servers is None else found & (jobs.servers <= 1)
 
 

@@ -131,7 +131,7 @@ class JournalReader:
     """
 
     def __init__(self, outcome: RunOutcome, setup: Setup) -> None:
-        self._setup, self._tasks = setup, outcome.tasks
+        self._setup, self._tasks, self._submit = setup, outcome.tasks, outcome.submit.tolist()
         self._names, self._tails = _with_copies(outcome, job_names(outcome)), tails_by_task(outcome).tolist()
         fields = [outcome.of_lines(name).tolist() for name in ("code", "a", "b", "c", "d", "time", "value")]
         self._lines: list[Line] = list(zip(*fields, strict=True))
@@ -214,7 +214,7 @@ class JournalReader:
         t = self._tasks
         vector = tuple(t.vector[row].tolist())
         asked = -line[4] or int(t.ask[row]), int(t.memory[row])
-        submitted = float(t.submit[row])
+        submitted = self._submit[row]
         before = submitted if submitted < time else None
         restartable, coin, truth = not t.service[row], float(t.coin[row]), tuple(t.truth[row].tolist())
         agent = line[2] if self._setup.rules.agents and line[2] >= 0 else None  # the last piece has one

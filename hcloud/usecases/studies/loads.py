@@ -9,7 +9,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.sim.outcomes.comparison import StrategyComparison
 from hcloud.usecases.studies.simulate import compare
 from hcloud.usecases.studies.simulation import Study, at_load
-from hcloud.usecases.studies.sized import check_share, with_sizes
+from hcloud.usecases.studies.sized import check_free_to_size, check_share, with_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +60,6 @@ def compare_and_size(
     """The same (or what else ``compares``) with the least reserve for the share of jobs that is asked for, if one is;
     UsageError where that would be of several loads."""
     check_share(asked.size_for, asked.loads)
+    check_free_to_size(study, asked.size_for)
     comparison = compares(study, strategies, asked, advance)
     return comparison if asked.size_for is None else with_sizes(study, strategies, comparison, asked.size_for)

@@ -51,6 +51,16 @@ class NeverHeldError(EvidenceError):
     """The whole reserve never holds the pieces of some job at once."""
 
 
+def _elsewhere(told: str, wanted: str, setting: Setting, count: int) -> EvidenceError:
+    """What to say of jobs that require servers that the reserve does not have, or that are too small."""
+    more = f", like {counted(count - 1, 'other job')}" if count > 1 else ""
+    return EvidenceError(
+        f"{told} requires {wanted}, and none of these holds it{more}: reserved are the servers 0 to"
+        f" {setting.servers - 1}",
+        hint="reserve more (--pool), require others, or use --drop-unplaceable",
+    )
+
+
 def _too_many(jobs: Jobs, setting: Setting, tasks: Tasks, lost: Ints) -> NeverHeldError:
     """What to say of jobs whose pieces the whole reserve does not hold at once; of these of the one with the most."""
     assert tasks.pieces is not None
@@ -89,6 +99,7 @@ def check_placeable(jobs: Jobs, setting: Setting, tasks: Tasks) -> None:
     size = tasks.ask[worst] / 1000, tasks.memory[worst] / 1024
     code = -1 if jobs.requires is None else int(jobs.requires[tasks.job[worst]])
     wanted = jobs.requirements[code] if code >= 0 else ""
-    raise _unplaceable(
-        _told(jobs, tasks.name(worst)), size, len(np.unique(tasks.job[lost])), wanted, _types_of(setting)
-    )
+    told, count = _told(jobs, tasks.name(worst)), len(np.unique(tasks.job[lost]))
+    if "server=" in wanted:
+        raise _elsewhere(told, wanted, setting, count)
+    raise _unplaceable(told, size, count, wanted, _types_of(setting))

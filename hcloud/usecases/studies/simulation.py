@@ -30,6 +30,7 @@ from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, unplaceable
 from hcloud.sim.setup.clustered.clusters import ClusterScenario
 from hcloud.sim.setup.fitting import Room, work_share
+from hcloud.sim.setup.named_servers import last_named, with_named_servers
 from hcloud.sim.setup.prepare import Tasks, origin, tasks_of
 from hcloud.sim.setup.shop import Shop, ShopChoice, SmallerReserve, fitting_shop, open_shop, shop_for
 from hcloud.usecases.studies.classes import check_classes
@@ -260,10 +261,11 @@ def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Se
     check_classes(informed, servers + sum(s.servers for s in beside))
     shop = shop_for(study.shop, informed, beside)
     speeds = _speeds(study, shop)
-    return Setting(
+    setting = Setting(
         informed, study.cloud, shop, servers, study.seed, window=_counted(study), beside=beside, speeds=speeds,
         audit=study.audit,
     )  # fmt: skip
+    return with_named_servers(setting, wanted_by(study.jobs))
 
 
 def _counted(study: Study) -> tuple[float, float] | None:
@@ -296,24 +298,28 @@ def _speeds(study: Study, shop: Shop) -> Reals | None:
     if study.jobs.requires is None:
         return known
     sizes = [(t.shape.name, float(t.shape.vcpus), float(t.shape.memory_gib)) for t in shop.types]
-    wanted = [Requirement(), *(requirement_of(text) or Requirement() for text in study.jobs.requirements)]
-    met = np.array([[float(one.is_met(*size)) for size in sizes] for one in wanted])
+    met = np.array([[float(one.is_met(*size)) for size in sizes] for one in wanted_by(study.jobs)])
     base = np.ones((1, len(names))) if known is None else known
     made: Reals = (base[:, None, :] * met[None, :, :]).reshape(-1, len(names))
     return made
 
 
+def wanted_by(jobs: Jobs) -> list[Requirement]:
+    """What jobs require: first nothing, then each requirement."""
+    return [Requirement(), *(requirement_of(text) or Requirement() for text in jobs.requirements)]
+
+
 def able_strategies(study: Study, strategies: Sequence[Strategy]) -> tuple[Strategy, ...]:
     """The strategies that leave out hardly any of the work; raises EvidenceError with a job's id where none does."""
-    able = []
+    able, least = [], last_named(wanted_by(study.jobs)) + 1
     for strategy in strategies:
         tasks = tasks_for(study, strategy)
-        most = 1 if tasks.pieces is None else int(tasks.pieces.max(initial=1))
+        most = max(1 if tasks.pieces is None else int(tasks.pieces.max(initial=1)), least)
         setting = setting_for(study, strategy, most)
         if work_share(tasks.need, tasks.work, unplaceable(setting, tasks)) <= MOST_REFUSED:
             able.append(strategy)
     if not able and strategies:
-        check_placeable(study.jobs, setting_for(study, strategies[-1], 1), tasks_for(study, strategies[-1]))
+        check_placeable(study.jobs, setting_for(study, strategies[-1], max(1, least)), tasks_for(study, strategies[-1]))
     return tuple(able)
 
 

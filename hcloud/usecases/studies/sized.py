@@ -12,8 +12,9 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.sim.outcomes.comparison import ComparedStrategy, SizedReserve, StrategyComparison
 from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.setup.fitting import held_by_some
+from hcloud.sim.setup.named_servers import last_named
 from hcloud.usecases.studies.placeable import NeverHeldError
-from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
+from hcloud.usecases.studies.simulation import Study, simulate_once, wanted_by, with_seed
 
 _USUAL = 100
 _MOST = 8 * _USUAL
@@ -30,6 +31,16 @@ def check_share(share: float | None, loads: Sequence[float]) -> None:
         raise UsageError(f"--size-for {share:g}: write a share of jobs above 0 and below 1, for example 0.95")
     if share is not None and len(loads) > 1:
         raise UsageError("--size-for needs one load", hint="name one, for example --load 0.8")
+
+
+def check_free_to_size(study: Study, share: float | None) -> None:
+    """Raises UsageError where the reserve is to be sized, and jobs require certain servers of it."""
+    if share is not None and last_named(wanted_by(study.jobs)) >= 0:
+        raise UsageError(
+            f"--size-for: some jobs of {study.jobs.provenance.name} require certain reserved servers (server=N), which"
+            " another reserve has not",
+            hint="leave out --size-for, or the requirement",
+        )
 
 
 def with_sizes(

@@ -51,9 +51,10 @@ class SweepBench:
         """sha256 of all that a row depends on besides its own what-if."""
         study, jobs = self.study, self.study.jobs
         columns = (jobs.submit, jobs.duration, jobs.cores, jobs.memory, jobs.gpus, jobs.kind, jobs.app)
+        waits = b"" if jobs.after is None else jobs.after.tobytes()
         stated = {
             "version": __version__,
-            "jobs": hashlib.sha256(b"".join(c.tobytes() for c in columns)).hexdigest(),
+            "jobs": hashlib.sha256(b"".join((*(c.tobytes() for c in columns), waits))).hexdigest(),
             "strategies": {name: s.digest() for name, s in self.strategies.items()},
             "scenario": study.scenario,
             "profiled": study.profiled,

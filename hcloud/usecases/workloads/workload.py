@@ -20,6 +20,7 @@ from hcloud.model.workload import (
     WorkloadVerdict,
 )
 from hcloud.planning.forecasting.demand import demand_of, peak_cores
+from hcloud.planning.forecasting.following import waits_of
 from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.outliers import outlier
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -160,6 +161,7 @@ def _jobs_table(jobs: Jobs) -> pa.Table:
 
     kinds = pa.DictionaryArray.from_arrays(pa.array(jobs.kind, pa.int8()), pa.array(["batch", "service"]))
     columns = {
+        **_waits(jobs),
         "submit": pa.array(jobs.submit),
         **({} if jobs.start is None else {"start": pa.array(jobs.start)}),
         "duration": pa.array(jobs.duration),
@@ -177,6 +179,19 @@ def _jobs_table(jobs: Jobs) -> pa.Table:
             places = pa.array(codes, pa.int32(), mask=codes < 0)
             columns[name] = pa.DictionaryArray.from_arrays(places, pa.array(labels, pa.string())).cast(pa.string())
     return pa.table(columns)
+
+
+def _waits(jobs: Jobs) -> dict[str, pa.Array]:
+    """The names of jobs and those whose end each waits for, where some do."""
+    if jobs.after is None or jobs.ids is None:
+        return {}
+    import pyarrow as pa
+
+    names = [name.decode() for name in jobs.ids.tolist()]
+    before: list[list[str]] = [[] for _ in names]
+    for job, one in waits_of(jobs).tolist():
+        before[job].append(names[one])
+    return {"id": pa.array(names), "after": pa.array([" ".join(others) or None for others in before])}
 
 
 def _series_table(series: Demand) -> pa.Table:

@@ -120,6 +120,16 @@ class _Admitted(Part):
     classes: _Classes | None
 
 
+class _Workflows(Part):
+    workflows: Count
+    kept_qos: Annotated[_Known, From("kept")]
+    mean_performance: Annotated[_Known, From("mean")]
+    seconds_p50: Annotated[_Known, From("p50")]
+    seconds_p95: Annotated[_Known, From("p95")]
+    seconds_p99: Annotated[_Known, From("p99")]
+    jobs_that_never_came: Annotated[Count, From("never")]
+
+
 class _Given(Part):
     allocated_vcpu_hours: Annotated[Number, From("allocated")]
     used_vcpu_hours: Annotated[Number, From("used")]
@@ -208,6 +218,7 @@ class _Run(Part):
     placement: Annotated[_Placed | None, From("placed")]
     sizing: Annotated[_Given | None, From(lambda of: of.sized or ABSENT)] = None
     admission: Annotated[_Admitted | None, From(lambda of: of.admitted or ABSENT)] = None
+    workflows: Annotated[_Workflows | None, From(lambda of: of.workflows or ABSENT)] = None
     watching: Annotated[_Watched | None, From(lambda of: of.watching if _is_told(of.watching) else ABSENT)] = None
     idle_hours: Annotated[_IdleHoursOfRun | None, From(lambda of: of.idle or ABSENT)] = None
     faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS

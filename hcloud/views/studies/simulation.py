@@ -24,6 +24,7 @@ from hcloud.views.studies.admission import admission_lines, admission_notes
 from hcloud.views.studies.many import same_for_all, strategies_in_lines
 from hcloud.views.studies.placements import placement_lines
 from hcloud.views.studies.watching import watching_lines
+from hcloud.views.studies.workflows import workflow_lines, workflow_warnings
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
@@ -48,7 +49,8 @@ def show_simulation(comparison: StrategyComparison, terminal: Terminal) -> None:
     """Every figure of one run of each strategy, strategies side by side."""
     terminal.show(_headline(comparison), "")
     runs = [c.runs[0] for c in comparison.strategies]
-    for title, rows in _sections(short=_is_short(comparison)):
+    together: list[Row] = [(label, _cell(of, d)) for label, of, d in workflow_lines(comparison)]
+    for title, rows in _sections(together, short=_is_short(comparison)):
         names = (title, *(c.name for c in comparison.strategies))
         cells = [[label, *(cell(run) for run in runs)] for label, cell in rows]
         figures = Figures(names, cells, frozenset(range(1, len(names))))
@@ -77,7 +79,8 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         ("tail p95, x", lambda m: m.service.tail.p95, 2),
         ("pool use, %", lambda m: 100 * m.use.utilisation, 1),
     ]
-    lines += (*_sizing_lines(comparison), *placement_lines(comparison), *admission_lines(comparison))
+    lines += (*_sizing_lines(comparison), *placement_lines(comparison), *workflow_lines(comparison))
+    lines += admission_lines(comparison)
     told = {label for label, _, _ in lines}
     lines += (line for line in watching_lines(comparison) if line[0] not in told)
     names = ("", *(c.name for c in comparison.strategies))
@@ -213,7 +216,11 @@ def _is_short(comparison: StrategyComparison) -> bool:
     return comparison.window is not None and comparison.window.seconds < SECONDS_PER_HOUR
 
 
-def _sections(*, short: bool) -> Iterator[tuple[str, list[Row]]]:
+def _cell(figure: Callable[[Measures], float], digits: int) -> Callable[[Measures], str]:
+    return lambda run: _plain(figure(run), digits)
+
+
+def _sections(together: list[Row], *, short: bool) -> Iterator[tuple[str, list[Row]]]:
     yield "batch jobs, % of isolation", _levels(lambda m: m.service.batch, 100, 1)
     yield "services, tail x isolation", _levels(lambda m: m.service.tail, 1, 2)
     waiting: list[Row] = [
@@ -225,6 +232,8 @@ def _sections(*, short: bool) -> Iterator[tuple[str, list[Row]]]:
         ("batch completion p95", lambda m: _plain(m.service.completion.p95, 0)),
     ]
     yield "seconds", waiting
+    if together:
+        yield "jobs that wait for each other", together
     use: list[Row] = [
         ("servers reserved", lambda m: f"{m.pool}"),
         ("reserve utilisation", lambda m: _share(m.use.utilisation)),
@@ -346,8 +355,10 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
             terminal.show(point(f"{compared.name}: {_faults(run.faults)}"))
         for said in (*_of_placement(run), *admission_notes(run)):
             terminal.note(f"{compared.name}: {said}")
-        if run.use.unfinished:
-            terminal.warn(f"{compared.name}: {counted(run.use.unfinished, 'job')} still queued")
+        for said in workflow_warnings(run):
+            terminal.warn(f"{compared.name}: {said}")
+        if queued := run.use.unfinished - (run.workflows.never if run.workflows else 0):
+            terminal.warn(f"{compared.name}: {counted(queued, 'job')} still queued")
 
 
 def _of_placement(run: Measures) -> Iterator[str]:

@@ -19,7 +19,23 @@ ROWS = "".join(f"{at},{at},500,1,1,{'vcpus>=16' if at % 2 else ''}\n" for at in 
     [
         ("type=m5.xlarge|c5*", Requirement(("m5.xlarge", "c5*"))),
         ("vcpus>=8 memory>=60.5", Requirement((), 8.0, 60.5)),
-        *((wrong, None) for wrong in ("", "type=", "type=a||b", "vcpus>8", "vcpus>=-1", "gpu=1", "memory>=1e9")),
+        ("server=17|0|17", Requirement(servers=(0, 17))),
+        *(
+            (wrong, None)
+            for wrong in (
+                "server=",
+                "server=-1",
+                "server=a",
+                "server=1e3",
+                "",
+                "type=",
+                "type=a||b",
+                "vcpus>8",
+                "vcpus>=-1",
+                "gpu=1",
+                "memory>=1e9",
+            )
+        ),
     ],
 )
 def test_what_a_text_requires(text: str, found: Requirement | None) -> None:
@@ -54,3 +70,39 @@ def test_a_job_that_no_machine_meets_is_refused_with_what_there_is(
     trace.write_text(HEAD + "a,0,10,1,1,gpu=1\n")
     assert run(["simulate", str(trace), "--strategy", "SR"]) == 1
     assert "line 2, column requires" in capsys.readouterr().err
+
+
+NAMED = "a,0,100,2,2,server=0|3\nb,0,100,2,2,server=2\nc,0,100,12,2,\nd,5,100,8,2,server=1\ne,6,100,9,2,server=1\n"
+
+
+@pytest.mark.parametrize("placement", ["greedy", "tarcil", "sparrow", "paragon", "tarcil-admission", "two-level"])
+def test_jobs_run_on_the_servers_that_they_name(
+    placement: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, journal = tmp_path / "trace.csv", tmp_path / "run.jsonl"
+    trace.write_text(HEAD + NAMED)
+    words = (str(trace), "--strategy", "SR", "--pool", "4", "--placement", placement, "--journal", str(journal))
+    assert run(["simulate", *words]) == 0
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    where = {one["job"]: one["place"] for one in lines if one.get("decision") == "place"}
+    assert where["a"] in ("reserved server 0", "reserved server 3")
+    assert where["b"] == "reserved server 2"
+    assert where["d"] == where["e"] == "reserved server 1", "e waits until d has ended, though others are free"
+    assert run(["explain", "--job", "e", str(journal)]) == 0
+    assert "server 1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "why"),
+    [
+        ("--strategy SR --pool 2", 9, "trace.csv: job a requires server=2, and none of these holds it: reserved are"),
+        ("--strategy SR --pool 4 --size-for 0.9", 64, "trace.csv require certain reserved servers"),
+        ("--strategy HM --pool 4", 64, "HM rents servers, and some jobs require certain reserved ones"),
+    ],
+)
+def test_servers_that_are_not_there_are_told(
+    words: str, code: int, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "trace.csv").write_text(HEAD + "a,0,100,2,2,server=2\n")
+    assert run(["simulate", str(tmp_path / "trace.csv"), *words.split()]) == code
+    assert why in " ".join(capsys.readouterr().err.split())

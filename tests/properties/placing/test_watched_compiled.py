@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from following import waiting
 from from_the_front import refusing
 from simulating import changed, excerpt, tasks_in, world_of
 from test_measured_apart import apart
@@ -77,11 +78,18 @@ def fitted(name: str) -> Ground:
     return setting, replace(tasks, submit=comes, decide=comes + 0.07, work=work)
 
 
+def following(name: str, *changes: str) -> Ground:
+    """Jobs that wait for each other, in a cloud where half of them change."""
+    setting = ground(name, 8, PHASED, *changes)
+    return setting, tasks_in(setting, waiting(excerpt(120)))
+
+
 WAYS: dict[str, tuple[str, Callable[[], Ground]]] = {
     "reactive": ("isolated", lambda: mixed("SR+requested+reactive", 8)),
     "on empty servers": ("apart", on_empty_servers),
     "adjusted, faults": ("enlarged", lambda: mixed("HM+requested+adjust-to-target", 6, *FAULTS)),
     "adjusted, several queues": ("shrunk", lambda: mixed("SR+paragon+multi-class+adjust-to-target", 8)),
+    "waiting, faults": ("enlarged", lambda: following("SR+paragon+multi-class+adjust-to-target", *FAULTS)),
     "closed": ("shut", lambda: mixed("SR+tarcil+reactive", 6, closes_server=True)),
     "offered": ("enlarged", lambda: mixed("SR+requested+two-level", 8)),
     "enlarged": ("moved", lambda: mixed("SR+requested", 8)),

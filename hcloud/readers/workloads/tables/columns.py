@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hcloud.model.workload import Codes, Floats, Ids
 
-Sort = Literal["number", "time", "label", "identity", "skip"]
+Sort = Literal["number", "time", "label", "identity", "words", "skip"]
 OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 """Ours: 1990 to 2100 in Unix seconds."""
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
@@ -54,8 +54,9 @@ class Column:
 
     A ``required`` column must be there, and its cells filled unless it is ``sparse``; an empty cell of another column
     becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
-    ``told`` is what is allowed in words, where that is more than its bounds. Labels with ``points`` are one whole
-    number for each shared resource, those that are ``requires`` what a job requires of a machine.
+    ``told`` is what is allowed in words, where that is more than its bounds; ``words`` are kept as they stand. Labels
+    with ``points`` are one whole number for each shared resource, those that are ``requires`` what a job requires of a
+    machine.
     """
 
     name: str
@@ -175,12 +176,13 @@ class Sink:
         self.growing: dict[str, Growing] = {}
         self.names: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.sort == "label"}
         self.identities: list[pa.Array] = []
+        self.words: dict[str, list[pa.Array]] = {c.name: [] for c in columns if c.sort == "words"}
 
     def reserve(self, rows: int) -> None:
         """Make room for about this many rows."""
         dtypes = {"number": "f8", "time": "f8", "label": "i4", "identity": "u8"}
         for column in self.columns:
-            if column.sort != "skip":
+            if column.sort in dtypes:
                 self.growing[column.name] = Growing(dtypes[column.sort], min(rows, self.max_rows))
 
     def take(self, batch: pa.RecordBatch) -> None:
@@ -192,7 +194,9 @@ class Sink:
                 hint="raise it with --set max_rows=N, or split the file",
             )
         for index, column in enumerate(self.columns):
-            if column.sort != "skip":
+            if column.sort == "words":
+                self.words[column.name].append(batch.column(index))
+            elif column.sort != "skip":
                 self.growing[column.name].extend(self._column(column, batch.column(index)))
         self.good = self.rows
 
@@ -222,9 +226,13 @@ class Sink:
         self.identities = []
         return np.array([text.encode() for text in texts])
 
+    def texts(self, name: str) -> list[str]:
+        """A column of words, which the sink then forgets."""
+        return [text or "" for values in self.words.pop(name) for text in values.to_pylist()]
+
     def has(self, name: str) -> bool:
         """Whether the column was in the input."""
-        return name in self.growing
+        return name in self.growing or name in self.words
 
     def _column(self, column: Column, values: pa.Array) -> NDArray[np.generic]:
         if values.null_count and column.filled:

@@ -20,6 +20,7 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.columns import OPEN, Column
+from hcloud.readers.workloads.tables.waits import read_waits
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
@@ -47,11 +48,17 @@ class TableLayout:
 def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -> InputError:
     """The error for a file the fast pass refused, with every bad cell up to a bound; the first rows may be good."""
     findings = Findings(source.name)
+    stated: list[tuple[int, list[str]]] = []
+    waits = [c.name in ("id", "after") for c in layout.columns].count(True) == 2
     for row, (line, cells) in enumerate(rows_of(source, layout, findings)):
         if findings.full:
             break
         if row >= good:
             _check_row(findings, line, cells, layout)
+        if waits:
+            stated.append((line, cells))
+    if findings.problems and waits and not findings.full:
+        _check_waits(findings, stated, layout)
     if findings.problems:
         return with_command(source, findings)
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
@@ -153,9 +160,19 @@ def _check_row(findings: Findings, line: int, cells: list[str], layout: TableLay
             findings.add(f"line {line}, column {column.in_file}", shown(cell), complaint)
 
 
+def _check_waits(findings: Findings, stated: list[tuple[int, list[str]]], layout: TableLayout) -> None:
+    """Note the jobs that wait for what is none, unless a row with other cells than the header may be the one."""
+    columns = [column.name for column in layout.columns]
+    if any(len(cells) != len(columns) for _, cells in stated):
+        return
+    at, after = columns.index("id"), columns.index("after")
+    for row, value, allowed in read_waits([c[at] for _, c in stated], [c[after] for _, c in stated])[1]:
+        findings.add(f"line {stated[row][0]}, column {layout.columns[after].in_file}", shown(value), allowed)
+
+
 def _complaint(column: Column, cell: str, decimal: str) -> str:
     """What is allowed instead of the cell, or nothing when the cell is fine."""
-    if column.sort == "skip":
+    if column.sort in {"skip", "words"}:
         return ""
     if not cell:
         return column.not_empty if column.filled else ""

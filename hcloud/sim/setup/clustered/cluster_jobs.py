@@ -111,13 +111,33 @@ class Filler:
 
 
 @dataclass(frozen=True, slots=True)
+class Queries:
+    """Jobs that are stages of queries: as many as the arrivals say come at random times of so many ``seconds``, of
+    which the first ``left_out`` do not count. A query has one of some numbers of ``stages`` with its probability, one
+    after the other; the first runs on one of the ``holders``, the servers that hold its data, one of so many
+    ``tables``."""
+
+    seconds: float
+    left_out: float
+    stages: tuple[tuple[int, float], ...]
+    holders: int
+    tables: int
+
+    @property
+    def mean_stages(self) -> float:
+        """Stages of a query in the mean."""
+        return sum(count * share for count, share in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterRecipe:
     """The jobs of a scenario: ``cluster`` is where they run, ``load`` the vCPUs needed over those there are: at the
     peak, or where a ``steady`` stream comes in the mean. All lengths are stretched alike until that holds, none
     beyond the ``limits``. ``once_each`` jobs begin with every application once; in ``phases`` the middle third of the
     jobs presses on memory more than the others. ``tolerance_apart`` says that what applications tolerate is drawn
     beside what they cause. ``filler`` is best effort beside the jobs. Where lengths are ``stated`` the load follows
-    from them, unless another is asked for.
+    from them, unless another is asked for. Where jobs are ``queries`` each is several jobs, and residents are on all
+    servers alike.
     """
 
     name: str
@@ -132,6 +152,7 @@ class ClusterRecipe:
     tolerance_apart: bool = False
     filler: Filler | None = None
     stated: bool = False
+    queries: Queries | None = None
 
     @property
     def resident(self) -> float:
@@ -180,6 +201,9 @@ class Applications:
 def submissions(recipe: ClusterRecipe, cluster: Cluster, seed: int) -> tuple[Floats, float]:
     """When the jobs come, and over how many seconds."""
     chance, arrivals = stream(seed, f"{recipe.name}: arrivals"), recipe.arrivals
+    if recipe.queries is not None:
+        span = recipe.queries.seconds
+        return np.sort(chance.random(arrivals.jobs)) * span, span
     if arrivals.gap is None:
         span = arrivals.jobs * _cores_seconds(recipe) / ((recipe.load - recipe.resident) * cluster.vcpus)
         times = np.sort(chance.random(arrivals.jobs // arrivals.together)) * span

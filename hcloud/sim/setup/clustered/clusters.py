@@ -28,6 +28,13 @@ from hcloud.sim.setup.clustered.cluster_jobs import (
     stretched,
     submissions,
 )
+from hcloud.sim.setup.clustered.queries import (
+    QueryStages,
+    as_queries,
+    query_checks,
+    residents_of_servers,
+    window_of_queries,
+)
 from hcloud.sim.setup.clustered.recipes import RECIPES
 from hcloud.sim.setup.scenarios import ScenarioCheck
 from hcloud.sim.setup.streams import stream
@@ -85,8 +92,12 @@ class ClusterScenario:
 
     @property
     def window(self) -> Window | None:
-        """What of the run counts: of a steady stream the time in which jobs come, else all of it."""
-        return window_of(self.jobs) if RECIPES[self.name].steady else None
+        """What of the run counts: of a steady stream the time in which jobs come, of queries without its begin, else
+        all of it."""
+        recipe = RECIPES[self.name]
+        if recipe.queries is not None:
+            return window_of_queries(recipe.queries, self.jobs)
+        return window_of(self.jobs) if recipe.steady else None
 
     def speeds_of(self, types: Sequence[str]) -> Reals:
         """The speeds of types in another order; UsageError for one that the cluster does not have."""
@@ -113,13 +124,16 @@ def cluster_scenario(
     app, submit = np.append(applications_of_jobs(recipe, found, seed), filling), np.append(submit, times)
     order = np.argsort(submit, kind="stable")
     app, submit, own = app[order], submit[order], order < len(order) - len(filling)
+    stages = None if recipe.queries is None else QueryStages.drawn(recipe, recipe.queries, seed)
+    if stages is not None:
+        app, submit, own = app[stages.query], submit[stages.query], own[stages.query]
     groups, chance = found.group[app], stream(seed, f"{name}: sizes")
     cores = of_each(recipe, groups, lambda g, n: chance.choice(g.vcpus, n).astype(np.float64))
     chance = stream(seed, f"{name}: lengths")
     lengths = of_each(recipe, groups, lambda g, n: g.lengths.drawn(chance, n))
     level = _Level(recipe, cluster, submit, cores, span)
     stays = recipe.stated and load is None
-    usual = level.of(lengths) if stays else recipe.load
+    usual = level.of(lengths) + recipe.resident if stays else recipe.load
     wanted = usual if load is None else load
     load = None if wanted == recipe.load and not recipe.stated else load
     if wanted <= recipe.resident:
@@ -129,15 +143,22 @@ def cluster_scenario(
         )
     seconds = lengths if stays else level.fitted(lengths, wanted - recipe.resident)
     checked = groups[own], (wanted, level.of(seconds) + recipe.resident, load is None)
-    beside, held = residents_of(recipe, found, cluster)
+    residents = residents_of if stages is None else residents_of_servers
+    beside, held = residents(recipe, found, cluster)
     app, cores = np.append(beside, app), np.append(held, cores)
     submit, seconds = np.append(np.zeros(len(held)), submit), np.append(np.full(len(held), span), seconds)
     jobs = _jobs(recipe, cluster, seed, (submit, seconds, cores, app, found, load))
+    checks = tuple(_checks(recipe, cluster, jobs, *checked)) if stages is None else ()
+    if stages is not None:
+        told = query_checks(recipe, stages, float(held.sum()) / cluster.vcpus, checked[1][:2])
+        checks = (*_size_checks(cluster), *told)
+        jobs, rows = as_queries(jobs, recipe, cluster, stages, seed)
+        app = app[rows]
     tolerates = _tolerated(recipe, found.causes, seed)
     return ClusterScenario(
         name, cluster, jobs, wanted, tuple(t.name for t in cluster.types),
         _speeds(recipe, len(found.names), cluster, seed), app, found.causes, tolerates, not recipe.tolerance_apart,
-        tuple(_checks(recipe, cluster, jobs, *checked)), load,
+        checks, load,
     )  # fmt: skip
 
 
@@ -239,10 +260,8 @@ def _checks(
     recipe: ClusterRecipe, cluster: Cluster, jobs: Jobs, groups: Ints, level: tuple[float, float, bool]
 ) -> Iterator[ScenarioCheck]:
     """What the sources state beside what was generated."""
-    (wanted, needed, is_usual), (servers, vcpus) = level, _STATED[cluster.name]
-    yield ScenarioCheck("servers", servers, cluster.servers, 0.0)
-    if vcpus:
-        yield ScenarioCheck("vCPUs of all servers", vcpus, cluster.vcpus, 0.001)
+    wanted, needed, is_usual = level
+    yield from _size_checks(cluster)
     residents = len(jobs) - len(groups) - (recipe.filler.jobs if recipe.filler else 0)
     yield ScenarioCheck("jobs", recipe.arrivals.count, len(groups), 0.0)
     if residents:
@@ -264,6 +283,13 @@ def _checks(
                 continue
             by_chance = _RARE * np.sqrt((1 - share) / share / (len(groups) / recipe.arrivals.together))
             yield ScenarioCheck(f"share of {group.name} jobs", share, got, float(by_chance))
+
+
+def _size_checks(cluster: Cluster) -> Iterator[ScenarioCheck]:
+    servers, vcpus = _STATED[cluster.name]
+    yield ScenarioCheck("servers", servers, cluster.servers, 0.0)
+    if vcpus:
+        yield ScenarioCheck("vCPUs of all servers", vcpus, cluster.vcpus, 0.001)
 
 
 def _share(recipe: ClusterRecipe, at: int) -> float:

@@ -16,6 +16,7 @@ from hcloud.sim.setup.clustered.cluster_jobs import (
     ClusterRecipe,
     Filler,
     Lengths,
+    Queries,
 )
 
 _SINGLE, _THREADED, _MIXED, _STORAGE = ("single", "threaded", "mix", "storage")
@@ -79,6 +80,20 @@ def _beside_residents(name: str, cluster: str, jobs: int) -> ClusterRecipe:
     return replace(usual, groups=(*usual.groups, _MEMCACHED), arrivals=ArrivalPattern(jobs, together=20), load=0.7)
 
 
+def _queries(name: str, cluster: str, resident: float = 0.0) -> ClusterRecipe:
+    """33.3 queries a second of 3.35 stages for half an hour, of which the first ten minutes are left out (thesis
+    §7.6.1). Ours: three stages or four, one after the other, of one vCPU and about a second; a hundred tables; and
+    residents of the kind of memcached, as large on each server as its share is."""
+    lengths = Lengths(1.0, 0.8)
+    groups = (
+        AppGroup("query-compute", 10, 0.5, CPU, lengths=lengths),
+        AppGroup("query-memory", 10, 0.5, (*MEMORY, "network"), lengths=lengths),
+        *((replace(_MEMCACHED, vcpus=(1,), resident=resident),) if resident else ()),
+    )
+    plan = Queries(1800.0, 600.0, ((3, 0.65), (4, 0.35)), holders=3, tables=100)
+    return ClusterRecipe(name, cluster, groups, ArrivalPattern(59_940), 0.5, stated=True, queries=plan)
+
+
 _FRAMEWORKS = (
     AppGroup("spark", 10, 0.4, (*MEMORY, "network"), (4, 8), Lengths(30.0, 0.8)),
     AppGroup("hadoop", 10, 0.2, ("disk", "network", "membw", "cpu"), (4, 8, 16), Lengths(600.0, 0.8)),
@@ -135,6 +150,9 @@ RECIPES = {
         _tasks("tarcil-110-durations", "tarcil-110", 20_000, Lengths(between=(0.01, 600.0))),
         _beside_residents("tarcil-110-residents", "tarcil-110", 60_000),
         _beside_residents("tarcil-110-mixed-residents", "tarcil-110-mixed", 60_000),
+        _queries("tarcil-110-queries", "tarcil-110"),
+        _queries("tarcil-110-queries-residents", "tarcil-110", 0.4),
+        _queries("tarcil-110-mixed-queries-residents", "tarcil-110-mixed", 0.4),
         ClusterRecipe("quasar-200", "quasar-200", _FRAMEWORKS, ArrivalPattern(1200, 1.0), 0.95, steady=False),
         _quasar("hadoop", (_HADOOP,), ArrivalPattern(10, 7200.0)),
         _quasar(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,16 +12,21 @@ from hcloud.errors import InputError
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.target import GoalKind, TargetedSize
 from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
+from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.tables.columns import TICKS, Column, Sink, points_of
+from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink, points_of
+from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
 from hcloud.units import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hcloud.model.workload import Codes, Floats, Ids, Kinds
+    from hcloud.model.workload import Codes, Floats, Ids, Ints, Kinds
+
+    Named = Callable[[list[int]], Sequence[str]]
 
 SERVERS = f"a whole number from 1 to {limits.SERVERS:g}"
 SCHEMA = (
@@ -42,6 +47,7 @@ SCHEMA = (
     Column("requires", "label", required=False, requires=True),
     Column("servers", low=1.0, high=limits.SERVERS, whole=True, required=False, told=SERVERS),
     Column("urgent", "label", required=False, choices=("no", "yes")),
+    Column("after", "words", required=False, told=ALLOWED),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -115,6 +121,9 @@ class Draft:
     start: Floats | None = None
     target: Codes | None = None
     targets: tuple[TargetedSize, ...] = ()
+    serial: Codes | None = None
+    after: Ints | None = None
+    soonest: Floats | None = None
     rows: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
@@ -153,15 +162,19 @@ class Draft:
             "urgent",
             "start",
             "target",
+            "serial",
+            "soonest",
         ):
             values = getattr(self, name)
             if values is not None:
                 setattr(self, name, values[rows])
 
 
-def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
-    """Jobs of a checked table in our own schema."""
+def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) -> Jobs:
+    """Jobs of a checked table in our own schema; ``named`` says where rows stand."""
     draft.ids = sink.ids()
+    if sink.has("after"):
+        _waiting(sink.texts("after"), draft, named)
     draft.modelled += times_read(sink)
     draft.start = sink.numbers("start") if sink.has("start") else None
     for name in ("cores", "memory", "gpus"):
@@ -199,6 +212,35 @@ def _more_stated(sink: Sink, draft: Draft) -> None:
         _several_servers(sink, draft)
     if draft.causes is not None and draft.bears is None:
         draft.modelled.append(Modelled("tolerates", "99 points less than what each job causes", "fixed"))
+
+
+def _waiting(cells: list[str], draft: Draft, named: Named) -> None:
+    """Which jobs wait for the end of others, and when each comes at the soonest."""
+    if not any(cells):
+        return
+    if draft.ids is None:
+        many = len(cells) > MOST_NAMED
+        allowed = f"at most {MOST_NAMED:,} rows where jobs wait for others" if many else NO_IDS
+        raise InputError(f"{draft.name}: column after: needs {allowed}")
+    edges, wrong = read_waits([name.decode() for name in draft.ids], cells)
+    if wrong:
+        findings = Findings(draft.name)
+        for where, (_, value, allowed) in zip(named([one.row for one in wrong]), wrong, strict=True):
+            findings.add(f"{where}, column after", shown(value), allowed)
+        raise findings.error()
+    draft.after, draft.serial = np.array(edges, np.int64), np.arange(len(cells), dtype=np.int32)
+    draft.soonest = earliest(draft.submit, draft.duration, draft.after)
+
+
+def _put_off(draft: Draft) -> None:
+    """Jobs that wait for others come when those would have ended, if nobody waited for a server."""
+    if draft.soonest is None:
+        return
+    if later := int((draft.soonest > draft.submit).sum()):
+        rule = f"of {counted(later, 'job')} that wait for others: the end of those, as if nobody waited for a server"
+        draft.modelled.append(Modelled("submit", rule, "after"))
+    draft.submit = draft.soonest
+    draft.select(np.argsort(draft.submit, kind="stable"))
 
 
 def _several_servers(sink: Sink, draft: Draft) -> None:
@@ -252,6 +294,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
     if count == 0:
         raise _no_job(draft)
     _sort(draft)
+    _put_off(draft)
     cores = _filled(draft, "cores", np.float64(options.default_cores), "default_cores", f"{options.default_cores:g}")
     rule = f"{options.memory_per_core:g} GiB per vCPU"
     if options.vcpus_per_core != 1:
@@ -273,7 +316,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears, target=draft.target,
         targets=draft.targets,
         requires=draft.requires, requirements=draft.requirements, servers=draft.servers,
-        urgent=draft.urgent,
+        urgent=draft.urgent, serial=draft.serial, after=draft.after,
     )  # fmt: skip
 
 

@@ -40,4 +40,9 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, rows=table.rows)
     draft.repair(STILL_RUNS, open_ends(table.sink))
     draft.repair("byte order mark skipped", int(source.marked))
-    return from_sink(table.sink, draft, options)
+
+    def named(rows: list[int]) -> list[str]:
+        lines = dict(zip(sorted(set(rows)), lines_of(source, layout, rows), strict=True))
+        return [f"line {lines[row]}" for row in rows]
+
+    return from_sink(table.sink, draft, options, named)

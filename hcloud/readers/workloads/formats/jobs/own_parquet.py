@@ -58,7 +58,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     _refuse_duplicates(source, sink, called.get("id", "id"))
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
     draft.repair(STILL_RUNS, open_ends(sink))
-    return from_sink(sink, draft, options)
+    return from_sink(sink, draft, options, lambda rows: [f"row {row + 1}" for row in rows])
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def _target(source: TraceFile, column: Column, stored: pa.DataType) -> pa.DataTy
         return pa.float64()
     if column.sort == "label" and text:
         return pa.dictionary(pa.int32(), pa.string())
-    if column.sort == "identity" and (text or pa.types.is_integer(stored)):
+    if column.sort in ("identity", "words") and (text or pa.types.is_integer(stored)):
         return pa.string()
     raise InputError(f"{source.name}: column {column.in_file} holds {stored}; it must hold {column.allowed}")
 
