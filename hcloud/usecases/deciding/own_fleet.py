@@ -21,11 +21,12 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, Loaded, MarketSection, ProfilesSection, WorkloadSection
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import Measures, measure
+from hcloud.sim.setup.named_servers import last_named
 from hcloud.sim.setup.shop import SmallerReserve, shop_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, cents, format_money
 from hcloud.usecases.progress import Progress
-from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for
+from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for, wanted_by
 from hcloud.usecases.workloads.sources import open_prices, open_workload
 
 COMMAND = "'hcloud simulate PLAN' does it"
@@ -64,6 +65,8 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     most = config.operation.own_fleet_jobs
     if not isinstance(workload, Jobs):
         return replace(told, why_not="a demand series has no jobs")
+    if last_named(wanted_by(workload)) >= 0:
+        return replace(told, why_not="some jobs require certain reserved servers (server=N), and a plan numbers none")
     if len(workload) > most:
         return replace(told, why_not=_too_many(len(workload), most))
     study = _study(plan, fleet, (workload, book), config)

@@ -106,3 +106,13 @@ def test_servers_that_are_not_there_are_told(
     (tmp_path / "trace.csv").write_text(HEAD + "a,0,100,2,2,server=2\n")
     assert run(["simulate", str(tmp_path / "trace.csv"), *words.split()]) == code
     assert why in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_plan_of_such_jobs_is_made_and_says_that_it_was_not_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "trace.csv").write_text(HEAD + "".join(f"{at},{at * 60},100,2,2,server=2\n" for at in range(90)))
+    assert run(["plan", str(tmp_path / "trace.csv"), "--now", "2026-08-01"]) == 0
+    assert "this fleet was not simulated: some jobs require certain reserved servers" in " ".join(
+        capsys.readouterr().out.split()
+    )
