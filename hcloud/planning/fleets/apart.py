@@ -59,4 +59,4 @@ def not_held(fleet: Fleet, types: Sequence[Candidate], forecast: Forecast, leane
                 counts[holding.steps(forecast)] += holding.count
         vcpus, gib = map(float, candidate.capacity)
         room += np.minimum(counts[steps] * vcpus / cores, leanest.vcpus_within(counts[steps] * gib / memory))
-    return float(np.dot(np.maximum(1.0 - room, 0.0), cores) / cores.sum()) if len(cores) else 0.0
+    return float((np.maximum(1.0 - room, 0.0) * cores).sum() / cores.sum()) if len(cores) else 0.0

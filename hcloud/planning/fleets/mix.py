@@ -198,7 +198,7 @@ class _Pool:
             cost += sum(float(h.cost) for h in fill(offers, int(count), self.horizon))
         rented = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), self.types)
         for candidate, needed in zip(self.types, rented, strict=True):
-            cost += float(candidate.on_demand.hourly) * float(np.dot(needed, self.loads.hours))
+            cost += float(candidate.on_demand.hourly) * float((needed * self.loads.hours).sum())
         return cost
 
 

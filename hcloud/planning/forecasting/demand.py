@@ -136,7 +136,7 @@ def mean_cores(workload: Workload) -> float:
     if not len(workload):
         return 0.0
     span = float(workload.ends.max() - workload.begins.min())
-    return float(np.dot(workload.duration, workload.cores)) / span
+    return float((workload.duration * workload.cores).sum()) / span
 
 
 def canonical_order(jobs: Jobs) -> NDArray[np.intp] | slice:

@@ -211,7 +211,7 @@ def _outlasted(course: Course, start: float, end: float) -> bool:
     window of a day or more one job alone is no such part: it is one that never ends, not a list of what stands."""
     begins, ends, cores = course
     inside = np.clip(np.minimum(ends, end) - np.maximum(begins, start), 0.0, None)
-    least, longest = MAJOR * float(np.dot(inside, cores)) / (end - start), end - start
+    least, longest = MAJOR * float((inside * cores).sum()) / (end - start), end - start
     later = cores[(ends > end + longest) & (begins <= end)]
     earlier = cores[(begins <= start - longest) & (ends > start)]
     alone = longest >= DAY

@@ -89,7 +89,7 @@ def _mean_demand(jobs: Jobs) -> tuple[float, float]:
     window = window_of(jobs)
     ends = np.minimum(jobs.submit + jobs.duration, window.end)
     inside = np.clip(ends - np.maximum(jobs.submit, window.start), 0.0, None) / max(window.seconds, 1.0)
-    return float(np.dot(inside, jobs.cores)), float(np.dot(inside, jobs.memory))
+    return float((inside * jobs.cores).sum()), float((inside * jobs.memory).sum())
 
 
 def work_share(cores: Ints, seconds: NDArray[np.float64], chosen: NDArray[np.bool_]) -> float:

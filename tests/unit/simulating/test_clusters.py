@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -268,3 +271,23 @@ def test_residents_are_there_from_the_start_to_the_end_and_tasks_come_by_twenty(
     assert (np.diff(found.jobs.submit[~service].reshape(-1, 20)) == 0).all()
     with pytest.raises(UsageError, match=r"held by residents alone"):
         made(book, name, load=0.4)
+
+
+@pytest.mark.slow
+def test_jobs_are_the_same_to_the_byte_however_many_processors_there_are() -> None:
+    """Products of long columns that a library shares among its threads are rounded by how many these are."""
+    words = (
+        "import hashlib; from hcloud.readers.clouds import CLUSTERS, load_cloud\n"
+        "from hcloud.readers.clusters import load_clusters\n"
+        "from hcloud.sim.setup.clustered.clusters import cluster_scenario\n"
+        "cluster = load_clusters().clusters['tarcil-110']\n"
+        "jobs = cluster_scenario('tarcil-110', cluster, load_cloud(CLUSTERS)).jobs\n"
+        "print(len(jobs), hashlib.sha256(jobs.duration.tobytes()).hexdigest())"
+    )
+    told = []
+    for threads in ("1", "2"):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads}
+        command = [sys.executable, "-c", words]
+        told.append(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+    assert told[0] == told[1]
+    assert int(told[0].split()[0]) > 10_000, "so many that threads would share them"

@@ -175,7 +175,7 @@ class _Level:
     def of(self, seconds: Floats) -> float:
         """The vCPUs needed over those there are."""
         if self.recipe.steady:
-            return float(seconds @ self.cores) / self.span / self.cluster.vcpus
+            return float((seconds * self.cores).sum()) / self.span / self.cluster.vcpus
         return peak(self.submit, seconds, self.cores) / self.cluster.vcpus
 
     def fitted(self, lengths: Floats, load: float) -> Floats:
