@@ -238,8 +238,7 @@ def test_nobody_lacks_anything_unless_that_was_relaxed_and_recorded(seed: int, f
         left = spare[at // N][int(desk.resource[at])]
         assert left >= -int(desk.relaxed[at]), (at, left, desk.relaxed[at])
     if min(*spare[0], *spare[1]) >= 0 and looks > 1:
-        passing = (p for p in made.with_room(job) if min(map(min, made.spare(p, job))) >= 0)
-        assert any(passing)
+        assert any(min(map(min, made.spare(p, job))) >= 0 for p in made.with_room(job))
         assert not any(desk.relaxed)
 
 
