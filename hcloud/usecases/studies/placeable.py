@@ -55,7 +55,7 @@ def _elsewhere(told: str, wanted: str, setting: Setting, count: int) -> Evidence
     """What to say of jobs that require servers that the reserve does not have, or that are too small."""
     more = f", like {counted(count - 1, 'other job')}" if count > 1 else ""
     return EvidenceError(
-        f"{told} requires {wanted}, and none of these holds it{more}: reserved are the servers 0 to"
+        f"{told} requires {wanted}, and no such server is there and large enough{more}: the reserve has servers 0 to"
         f" {setting.servers - 1}",
         hint="reserve more (--pool), require others, or use --drop-unplaceable",
     )

@@ -333,6 +333,8 @@ def _faults(faults: RunFaults) -> str:
 def _of_window(comparison: StrategyComparison) -> Iterator[str]:
     if comparison.window is not None:
         yield f"dollars and use are of the window: {window_line(comparison.window)}"
+        if any(c.runs[0].workflows for c in comparison.strategies):
+            yield "workflows are those submitted in the window"
         yield from [_TOO_SHORT] * _is_short(comparison)
 
 

@@ -95,7 +95,11 @@ def test_jobs_run_on_the_servers_that_they_name(
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        ("--strategy SR --pool 2", 9, "trace.csv: job a requires server=2, and none of these holds it: reserved are"),
+        (
+            "--strategy SR --pool 2",
+            9,
+            "trace.csv: job a requires server=2, and no such server is there and large enough: the",
+        ),
         ("--strategy SR --pool 4 --size-for 0.9", 64, "trace.csv require certain reserved servers"),
         ("--strategy HM --pool 4", 64, "HM rents servers, and some jobs require certain reserved ones"),
     ],
