@@ -59,7 +59,7 @@ JobCompType=jobcomp/filetxt
 JobCompLoc={home}/jobcomp.log
 SchedulerParameters=sched_min_interval=100000,bf_interval=1
 SlurmdTimeout=10
-MessageTimeout=5
+MessageTimeout=30
 KillWait=1
 MinJobAge={keep}
 MpiDefault=none
@@ -171,9 +171,10 @@ class Cluster:
 
 
 def wait_for(what: Callable[[], object], why: str, seconds: float = PATIENCE) -> None:
-    """Ask gently until it is so; fails with ``why``. A busy slurmctld may not answer for a moment, which the loop of a
-    controller bears, too."""
-    until = time.monotonic() + seconds
+    """Ask gently until it is so, and the more gently the longer it takes: to ask starts some of Slurm's commands. Fails
+    with ``why``. A busy slurmctld may not answer for a moment, which the loop of a controller bears, too."""
+    begun = time.monotonic()
+    until = begun + seconds
     while True:
         told = ""
         try:
@@ -182,7 +183,7 @@ def wait_for(what: Callable[[], object], why: str, seconds: float = PATIENCE) ->
         except UnavailableError as error:
             told = f": {error}"
         assert time.monotonic() < until, why + told
-        time.sleep(0.05)
+        time.sleep(min(0.05 + (time.monotonic() - begun) / 8, 0.5))
 
 
 @contextmanager

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from slurm_cluster import Cluster, cluster, wait_for
+from slurm_cluster import PATIENCE, SEARCHED, Cluster, cluster, wait_for
 
-from hcloud.errors import NoCapacityError
+from hcloud.errors import NoCapacityError, UnknownOutcomeError
+from hcloud.live.clock import SystemClock
 from hcloud.model.running.job import JobPhase, MachineRole, NewJobs, NodePhase
 from hcloud.model.workload import JobKind
 from hcloud.providers.slurm import config
+from hcloud.providers.slurm.client import SlurmCommands
+from hcloud.providers.slurm.engine import SlurmEngine
 from slurm.machines import engine_of, launch, orders, phases, place, sighting, terminate, wait_phase
 
 
@@ -92,11 +97,38 @@ def test_a_begin_is_begun_once_however_often_it_is_said(slurm: Cluster) -> None:
     job = slurm.submit(f"echo begun >> {slurm.home}/count; sleep 1", "--mem=100")
     (order,) = orders(engine, 1)
     for _ in range(3):
-        engine.begin(order, place(1))
-        engine_of(slurm).begin(order, place(1))
+        for one in (engine, engine_of(slurm)):
+            with suppress(UnknownOutcomeError):  # it has just begun
+                one.begin(order, place(1))
     wait_phase(engine, job, JobPhase.ENDED)
     engine_of(slurm).begin(order, place(1))
     assert (slurm.home / "count").read_text().split() == ["begun"]
+
+
+class Overtaken(SlurmCommands):
+    """Of an engine that is busy between its look at the queue and what it says of a job."""
+
+    def update_job(self, job: str, **values: str) -> None:
+        wait_for((self.conf or Path()).with_name("begun").exists, "the job does not begin")
+        super().update_job(job, **values)
+
+
+@pytest.mark.parametrize("more", ["", BY_SIZE], ids=["held", "parked"])
+def test_a_begin_that_is_said_again_of_a_job_that_has_just_begun_does_not_lose_it(home: Path, more: str) -> None:
+    """slurmctld refuses it, or has no answer for five seconds and asks to be asked again."""
+    with cluster(home, more=more) as slurm:
+        engine = engine_of(slurm)
+        launch(slurm, engine, 1)
+        job = slurm.submit(f"touch {slurm.home}/begun; sleep 8", "--mem=100")
+        busy = SlurmEngine(slurm.site, Overtaken(slurm.conf, SEARCHED, seconds=PATIENCE), SystemClock())
+        (order,) = orders(busy, 1)
+        with ThreadPoolExecutor(1) as pool:
+            said = pool.submit(busy.begin, order, place(1))
+            wait_for((slurm.site.tickets / job).exists, "it is not permitted")
+            engine.begin(order, place(1))
+            assert said.exception() is None or isinstance(said.exception(), UnknownOutcomeError)
+        assert sighting(busy, job).phase is JobPhase.RUNNING
+        assert slurm.job(job).admin_comment == "hcloud"
 
 
 def test_a_task_of_an_array_runs_alone(slurm: Cluster) -> None:

@@ -22,7 +22,7 @@ _Told = TypeVar("_Told")
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 _NO_ANSWER = (
     "Unable to contact slurm controller",
-    "Unexpected message received",
+    "Unexpected message received",  # of a change: so scontrol says, too, that no answer came within MessageTimeout
     "Socket timed out",
     "Zero Bytes were transmitted",
     "Connection refused",
@@ -30,6 +30,8 @@ _NO_ANSWER = (
     "Protocol authentication error",
     "Communication connection failure",
 )
+_NOT_NOW = "Job update not available right now"
+"""Five seconds after it was asked to change a job that runs; where slurmctld has no database, again and again."""
 _GONE = ("Invalid job id", "Invalid node name", "Job/step already completing or completed", "Node not found")
 
 
@@ -160,6 +162,8 @@ def _meaning(said: str, operation: str, silent: type[CloudError]) -> CloudError:
     words = " ".join(said.split()) or "no words"
     if any(part in words for part in _NO_ANSWER):
         return silent(words, _call(operation), hint=HOW_TO_REACH)
+    if _NOT_NOW in words:
+        return silent(words, _call(operation))
     if any(part in words for part in _GONE):
         return NotFoundError(words, _call(operation))
     return RefusedError(words, _call(operation))

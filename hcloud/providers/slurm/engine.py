@@ -318,7 +318,9 @@ class SlurmEngine:
             if not job.parked:
                 self._commands.release(job.id)
         except RefusedError:
-            self._give_back(job.id)
+            now = self._fresh(0.0).get(job.id)
+            if now is not None and now.state == orders.PENDING:  # else it was said before, and the job has begun
+                self._give_back(job.id)
 
     def _known(self, job: str) -> SlurmJob | None:
         return self._fresh(float("inf")).get(job) or self._fresh(0.0).get(job)
