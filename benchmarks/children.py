@@ -88,6 +88,11 @@ class Child:
             self.send_to(self.number, number)
 
     @property
+    def ended(self) -> bool:
+        """Whether it is over."""
+        return self.over.is_set()
+
+    @property
     def stdout(self) -> str:
         """What it printed."""
         return self.out.read_text(errors="replace") if self.out.exists() else ""

@@ -33,7 +33,7 @@ SDKS = {
         "hcloud.providers.azure.provider",
     ),
 }
-ROOMS = ("cli", "live", "store", "views", "usecases.deciding", "usecases.live")
+ROOMS = ("cli", "live", "sim", "store", "views", "usecases.deciding", "usecases.live", "usecases.studies")
 _numbers: dict[int, int] = {}  # of the children that live, by process id
 LOOPBACK = ("127.", "::1", "localhost")
 NOBODY = ("169.254.",)
@@ -57,6 +57,8 @@ def main(clouds: list[str]) -> None:
     read_once()
     for name in [n for cloud in clouds for n in SDKS[cloud]] + rooms():
         importlib.import_module(name)
+    if "gcp" in clouds:
+        importlib.import_module("hcloud.providers.gcp.sdk").messages()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)  # no child lives long enough to gain by looking more often

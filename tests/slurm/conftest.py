@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from slurm_cluster import Cluster, cluster, missing
 
+from benchmarks.children import Forker
+from slurm.controllers import Controllers
+
 
 def needed() -> None:
     """Skip where Slurm is absent; CI installs it, so that there it fails."""
@@ -33,3 +36,11 @@ def slurm(home: Path) -> Iterator[Cluster]:
     """A cluster of its own."""
     with cluster(home) as found:
         yield found
+
+
+@pytest.fixture
+def controllers(forker: Forker) -> Iterator[Controllers]:
+    """Starts controllers, and ends them."""
+    found = Controllers(forker)
+    yield found
+    found.close()

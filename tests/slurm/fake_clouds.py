@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from slurm_cluster import SEARCHED, Cluster, cluster
 
+from benchmarks.children import Child
 from hcloud.fake.boxes import Box
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.ledger import Rented
@@ -25,6 +25,7 @@ from hcloud.usecases.live.decide import StreamMarket, make_setup
 from hcloud.usecases.live.operating.asking import ask
 from hcloud.usecases.live.slurm import groups_of
 from hcloud.usecases.tools.fake import environment, executing, made
+from slurm.controllers import Controllers
 
 STORES = {"aws": "aws:hcloud-slurm", "gcp": "gcp:hcloud-slurm", "azure": "azure:vault"}
 NAMES = {"aws": "hcloud-slurm/{}", "gcp": "hcloud-slurm-{}", "azure": "vault/slurm-{}"}
@@ -43,6 +44,7 @@ class Ground:
     box: Box
     host: ProcessHost
     shared: Path
+    controllers: Controllers
 
     @property
     def secret(self) -> str:
@@ -55,21 +57,16 @@ class Ground:
         self.box.put(name.format("munge-key"), self.secret)
         self.box.put(name.format("controller"), f"localhost:{self.slurm.port}")
 
-    def controller(self, *words: str) -> subprocess.Popen[str]:
+    def controller(self, *words: str) -> Child:
         """A verb of 'hcloud operate' in a process of its own."""
         ours = {"SLURM_CONF": str(self.slurm.conf), "PATH": f"{SEARCHED}:{Path(sys.executable).parent}"}
-        return subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "hcloud", "operate", *words],
-            cwd=self.shared, env={**os.environ, **environment(self.cloud.name, self.url), **ours},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+        return self.controllers.start(words, os.environ | environment(self.cloud.name, self.url) | ours, self.shared)
 
-    def drain(self, running: subprocess.Popen[str]) -> str:
+    def drain(self, running: Child) -> str:
         """Ask a controller to end when the jobs have ended; what it printed."""
         ask(str(self.shared / ".hcloud"), "drain")
-        said, _ = running.communicate(timeout=60)
-        assert running.returncode == 0, said
-        return said
+        assert running.wait(60) == 0, running.said
+        return running.said
 
     def submit(self, seconds: float, *options: str, until: str = "") -> str:
         """A job that notes in a ledger of its own that it begins and ends; it waits for a file besides."""
@@ -118,7 +115,9 @@ class Ground:
 
 
 @contextmanager
-def ground(home: Path, name: str, join: int = 15, *, probe: bool = False, **plan: object) -> Iterator[Ground]:
+def ground(
+    home: Path, controllers: Controllers, name: str, join: int = 15, *, probe: bool = False, **plan: object
+) -> Iterator[Ground]:
     """All of it; nothing outlasts the context."""
     shared, ctl = home / "shared", home / "ctl"
     shared.mkdir()
@@ -134,4 +133,5 @@ def ground(home: Path, name: str, join: int = 15, *, probe: bool = False, **plan
         box.install()
         cloud = made(name, FaultPlan.model_validate(plan))
         with executing(cloud, box) as host, FakeServer(cloud) as running:
-            yield Ground(slurm, cloud, running.url, box, host, shared)
+            yield Ground(slurm, cloud, running.url, box, host, shared, controllers)
+            controllers.close()

@@ -15,6 +15,7 @@ from hcloud.fake.execute import name_of
 from hcloud.fake.faults import FaultPlan, Faults
 from hcloud.fake.world import SPOT_NOTICE_SECONDS
 from hcloud.readers.bundle import bundled
+from slurm.controllers import Controllers
 from slurm.fake_clouds import STRATEGY, Ground, ground
 
 pytestmark = [
@@ -44,18 +45,20 @@ def _check_end(here: Ground, said: str) -> None:
     assert here.slurm.home.joinpath("munge.key").read_bytes()[:20] not in kept
 
 
-def test_a_refused_launch_and_user_data_that_fails_keep_no_job_from_its_end(home: Path) -> None:
+def test_a_refused_launch_and_user_data_that_fails_keep_no_job_from_its_end(
+    home: Path, controllers: Controllers
+) -> None:
     """The first launch is refused. The store is empty at first: the first machine waits for the key, never registers,
     and is given up; another takes its place, and tells what it gives."""
     refused = {"on": "RunInstances", "answer": "no-capacity", "first": 1}
-    with ground(home, "aws", join=7, probe=True, rules=[refused]) as here:
+    with ground(home, controllers, "aws", join=7, probe=True, rules=[refused]) as here:
         jobs = [here.submit(0.5)]
         running = here.controller(*RUN[:-1], "--cloud", "aws")
-        wait_for(lambda: here.machines() or running.poll(), "no machine is launched", PATIENCE)
+        wait_for(lambda: here.machines() or running.ended, "no machine is launched", PATIENCE)
         first = here.machines()[0]
         wait_for(lambda: first.asked_to_end is not None, "a machine that never registers is not given up", PATIENCE)
         here.fill_store()
-        wait_for(lambda: here.ledger() == _once(jobs) or running.poll(), "the job does not end", PATIENCE)
+        wait_for(lambda: here.ledger() == _once(jobs) or running.ended, "the job does not end", PATIENCE)
         said = here.drain(running)
         assert here.ledger() == _once(jobs), said
         assert here.slurm.job(jobs[0]).state == "COMPLETED"
@@ -64,19 +67,19 @@ def test_a_refused_launch_and_user_data_that_fails_keep_no_job_from_its_end(home
         _check_end(here, said)
 
 
-def test_a_machine_that_hears_of_its_end_drains_its_own_node(home: Path) -> None:
+def test_a_machine_that_hears_of_its_end_drains_its_own_node(home: Path, controllers: Controllers) -> None:
     """Google tells the machine alone: its start-up script asks the metadata server. What comes next runs elsewhere."""
-    with ground(home, "gcp") as here:
+    with ground(home, controllers, "gcp") as here:
         here.fill_store()
         first = here.submit(0, until="heard")
         running = here.controller(*RUN, "--cloud", "gcp")
-        wait_for(lambda: here.ledger()[f"begin {first}"] or running.poll(), "it does not begin", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {first}"] or running.ended, "it does not begin", PATIENCE)
         (machine,) = here.live()
         here.box.warn(name_of(machine))
         wait_for(lambda: "DRAIN" in here.flags_of(first), "the node does not drain", PATIENCE)
         wait_for(lambda: '"event":"closing"' in here.journal(), "hcloud does not see it", PATIENCE)
         second = here.submit(0)
-        wait_for(lambda: here.ledger()[f"end {second}"] or running.poll(), "the next one does not end", PATIENCE)
+        wait_for(lambda: here.ledger()[f"end {second}"] or running.ended, "the next one does not end", PATIENCE)
         assert here.slurm.job(second).nodes != here.slurm.job(first).nodes
         (here.shared / "heard").touch()
         said = here.drain(running)
@@ -84,17 +87,17 @@ def test_a_machine_that_hears_of_its_end_drains_its_own_node(home: Path) -> None
         _check_end(here, said)
 
 
-def test_a_machine_that_is_lost_loses_one_attempt_and_no_job(home: Path) -> None:
+def test_a_machine_that_is_lost_loses_one_attempt_and_no_job(home: Path, controllers: Controllers) -> None:
     """Somebody deletes the machine of a restartable job while it runs; another one is let alone."""
-    with ground(home, "gcp") as here:
+    with ground(home, controllers, "gcp") as here:
         here.fill_store()
         restartable, other = here.submit(2, "--requeue"), here.submit(0.5)
         running = here.controller(*RUN, "--cloud", "gcp")
-        wait_for(lambda: here.ledger()[f"begin {restartable}"] or running.poll(), "it does not begin", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {restartable}"] or running.ended, "it does not begin", PATIENCE)
         node = here.slurm.job(restartable).nodes
         (lost,) = (m for m in here.machines() if node in str(m.detail["start_up"]))
         here.cloud.edit({"terminate": lost.id})
-        wait_for(lambda: here.ledger()[f"end {restartable}"] or running.poll(), "it does not begin anew", PATIENCE)
+        wait_for(lambda: here.ledger()[f"end {restartable}"] or running.ended, "it does not begin anew", PATIENCE)
         wait_for(lambda: here.ledger()[f"end {other}"], "the other one does not end", PATIENCE)
         said = here.drain(running)
         assert here.ledger() == _once([restartable, other]) + Counter([f"begin {restartable}"]), said
@@ -102,9 +105,9 @@ def test_a_machine_that_is_lost_loses_one_attempt_and_no_job(home: Path) -> None
         _check_end(here, said)
 
 
-def test_a_job_on_a_spot_machine_begins_anew_elsewhere_at_its_notice(home: Path) -> None:
+def test_a_job_on_a_spot_machine_begins_anew_elsewhere_at_its_notice(home: Path, controllers: Controllers) -> None:
     """AWS marks the spot machine for termination: its restartable job is requeued before the machine is taken."""
-    with ground(home, "aws") as here:
+    with ground(home, controllers, "aws") as here:
         here.fill_store()
         below = "{below_quality: {value: 1.0, unit: quality, origin: C, source: ours, why: a test}}"
         spot = f"  spot:\n    rule: tolerant-batch\n    parameters: {below}"
@@ -113,14 +116,14 @@ def test_a_job_on_a_spot_machine_begins_anew_elsewhere_at_its_notice(home: Path)
         job = here.submit(0, "--requeue", until="noticed")
         words = [str(here.shared / "spot.yaml") if word == STRATEGY else word for word in RUN]
         running = here.controller(*words, "--cloud", "aws")
-        wait_for(lambda: here.ledger()[f"begin {job}"] or running.poll(), "it does not begin", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {job}"] or running.ended, "it does not begin", PATIENCE)
         (first,) = here.live()
         with here.cloud.ledger.held():
             here.cloud.faults = Faults(FaultPlan(spot_notices=(0.0,)), here.cloud.clock.now())
         noticed = here.cloud.clock.now()
-        wait_for(lambda: here.ledger()[f"begin {job}"] == 2 or running.poll(), "it does not begin anew", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {job}"] == 2 or running.ended, "it does not begin anew", PATIENCE)
         (here.shared / "noticed").touch()
-        wait_for(lambda: here.ledger()[f"end {job}"] or running.poll(), "it does not end", PATIENCE)
+        wait_for(lambda: here.ledger()[f"end {job}"] or running.ended, "it does not end", PATIENCE)
         said = here.drain(running)
         assert here.ledger() == Counter({f"begin {job}": 2, f"end {job}": 1}), said
         machines = here.machines()
@@ -131,21 +134,21 @@ def test_a_job_on_a_spot_machine_begins_anew_elsewhere_at_its_notice(home: Path)
         _check_end(here, said)
 
 
-def test_jobs_leave_a_machine_whose_host_is_maintained(home: Path) -> None:
+def test_jobs_leave_a_machine_whose_host_is_maintained(home: Path, controllers: Controllers) -> None:
     """One may not begin anew: it ends where it is. One may: it begins anew elsewhere, long before the machine ends."""
-    with ground(home, "azure") as here:
+    with ground(home, controllers, "azure") as here:
         here.fill_store()
         stays, leaves = here.submit(0, until="drained"), here.submit(5, "--requeue")
         running = here.controller(*RUN, "--cloud", "azure")
-        wait_for(lambda: _count(here, "begin") == 2 or running.poll(), "not both begin", PATIENCE)
+        wait_for(lambda: _count(here, "begin") == 2 or running.ended, "not both begin", PATIENCE)
         before = {m.id for m in here.live()}
         with here.cloud.ledger.held():
             here.cloud.faults = Faults(FaultPlan(maintenance=(0.0,)), here.cloud.clock.now())
         wait_for(lambda: "DRAIN" in here.flags_of(stays), "the node does not drain", PATIENCE)
         assert here.ledger()[f"end {stays}"] == 0, "what runs goes on"
         (here.shared / "drained").touch()
-        wait_for(lambda: here.ledger()[f"begin {leaves}"] == 2 or running.poll(), "it does not leave", PATIENCE)
-        wait_for(lambda: _count(here, "end") == 2 or running.poll(), "not both end", PATIENCE)
+        wait_for(lambda: here.ledger()[f"begin {leaves}"] == 2 or running.ended, "it does not leave", PATIENCE)
+        wait_for(lambda: _count(here, "end") == 2 or running.ended, "not both end", PATIENCE)
         said = here.drain(running)
         assert here.ledger() == _once([stays, leaves]) + Counter([f"begin {leaves}"]), said
         assert "its cloud takes it away: Azure maintains its host" in here.journal()

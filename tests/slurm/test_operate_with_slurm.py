@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 from slurm_cluster import SEARCHED, Cluster, cluster, wait_for
 
+from benchmarks.children import Child
 from hcloud.profiling.local.machines import ProcessHost
 from hcloud.providers.slurm.site import NodeGroup
+from hcloud.usecases.live.operating.asking import ask
+from slurm.controllers import Controllers
 
 GROUPS = (NodeGroup("small", 1, 1024, 2, 3), NodeGroup("medium", 2, 2048, 1, 2), NodeGroup("large", 4, 4096, 1, 1))
 BY_SIZE = "PriorityType=priority/multifactor\nPriorityWeightJobSize=10000\n"
@@ -30,13 +33,22 @@ def grid(home: Path) -> Iterator[Cluster]:
         host.end(host.alive())
 
 
-def controller(grid: Cluster, *words: str) -> subprocess.Popen[str]:
-    """A controller in a process of its own, with this slurmctld."""
-    environment = {**os.environ, "SLURM_CONF": str(grid.conf), "PATH": f"{SEARCHED}:{Path(sys.executable).parent}"}
+def environment(grid: Cluster) -> dict[str, str]:
+    """Of a process with this slurmctld."""
+    return {**os.environ, "SLURM_CONF": str(grid.conf), "PATH": f"{SEARCHED}:{Path(sys.executable).parent}"}
+
+
+def whole(grid: Cluster, *words: str) -> subprocess.Popen[str]:
+    """A verb in a process that begins from its start."""
     return subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "hcloud", "operate", *words],
-        cwd=grid.home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        cwd=grid.home, env=environment(grid), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
+
+
+def controller(controllers: Controllers, grid: Cluster, *words: str) -> Child:
+    """One that is forked."""
+    return controllers.start(words, environment(grid), grid.home)
 
 
 def submit(grid: Cluster, count: int, seconds: float) -> list[str]:
@@ -62,28 +74,28 @@ def is_clean(grid: Cluster) -> bool:
     return not alive and not up
 
 
-def end(running: subprocess.Popen[str], grid: Cluster, code: int = 0) -> str:
+def end(running: Child, grid: Cluster) -> str:
     """Ask for the end; what the controller printed."""
-    done = controller(grid, "drain", "--no-wait")
-    said, _ = done.communicate(timeout=60)
-    assert done.returncode == 0, said
-    printed, _ = running.communicate(timeout=60)
-    assert running.returncode == code, printed
-    return printed
+    ask(str(grid.home / ".hcloud"), "drain")
+    assert running.wait(60) == 0, running.said
+    return running.said
 
 
 @pytest.mark.long
 def test_six_jobs_come_by_sbatch_all_end_and_nothing_is_left(grid: Cluster) -> None:
-    """A seventh, which no type holds, keeps none of them from running."""
+    """A seventh, which no type holds, keeps none of them from running. All processes begin from their start."""
     large = grid.submit("true", "--mem=100000", "-t", "1")
     jobs = submit(grid, 3, 0.3)
-    running = controller(grid, *RUN)
+    running = whole(grid, *RUN)
     grid.start_node("other-0")
     foreign = grid.submit("true", partition="")
     jobs += submit(grid, 3, 0.3)
     wait_for(lambda: ledger(grid) == all_once(jobs) or running.poll(), "not all jobs ended", 90)
     wait_for(lambda: grid.job(foreign).state == "COMPLETED", "a foreign job does not run")
-    printed = end(running, grid, code=1)
+    drained, _ = (asked := whole(grid, "drain", "--no-wait")).communicate(timeout=60)
+    assert asked.returncode == 0, drained
+    printed, _ = running.communicate(timeout=60)
+    assert running.returncode == 1, printed
     assert f"job {large} refused: it asks for 1 vCPU and 97.7 GiB; no type has that" in printed
     assert ledger(grid) == all_once(jobs), printed
     wait_for(lambda: is_clean(grid), "something is left", 20)
@@ -91,41 +103,43 @@ def test_six_jobs_come_by_sbatch_all_end_and_nothing_is_left(grid: Cluster) -> N
     assert {grid.job(job).state for job in jobs} == {"COMPLETED"}
 
 
-def killed_after(grid: Cluster, lines: int) -> None:
+def killed_after(controllers: Controllers, grid: Cluster, lines: int) -> None:
     """A controller works until the ledger has so many lines, and is killed."""
-    running = controller(grid, *RUN)
-    wait_for(lambda: sum(ledger(grid).values()) >= lines or running.poll(), "nothing begins", 60)
-    running.send_signal(signal.SIGKILL)
-    running.communicate(timeout=10)
+    running = controller(controllers, grid, *RUN)
+    wait_for(lambda: sum(ledger(grid).values()) >= lines or running.ended, "nothing begins", 60)
+    running.send(signal.SIGKILL)
+    running.wait()
 
 
 @pytest.mark.long
-def test_a_controller_that_is_killed_goes_on_and_slurmctld_may_be_restarted(grid: Cluster) -> None:
+def test_a_controller_that_is_killed_goes_on_and_slurmctld_may_be_restarted(
+    grid: Cluster, controllers: Controllers
+) -> None:
     jobs = submit(grid, 5, 1.0)
     for after in (1, 4):
-        killed_after(grid, after)
+        killed_after(controllers, grid, after)
     grid.stop_controller()
     grid.start_controller()
-    running = controller(grid, *RUN)
-    wait_for(lambda: ledger(grid) == all_once(jobs) or running.poll(), "not all jobs ended", 90)
+    running = controller(controllers, grid, *RUN)
+    wait_for(lambda: ledger(grid) == all_once(jobs) or running.ended, "not all jobs ended", 90)
     printed = end(running, grid)
     assert ledger(grid) == all_once(jobs), printed
     wait_for(lambda: is_clean(grid), "something is left", 20)
 
 
 @pytest.mark.long
-def test_machines_can_be_ended_by_force_while_slurmctld_is_gone(grid: Cluster) -> None:
+def test_machines_can_be_ended_by_force_while_slurmctld_is_gone(grid: Cluster, controllers: Controllers) -> None:
     submit(grid, 1, 60.0)
-    killed_after(grid, 1)
+    killed_after(controllers, grid, 1)
     grid.kill_controller()
-    forced = controller(grid, "stop", "--force")
-    said, _ = forced.communicate(timeout=90)
-    assert "none left standing" in said
+    forced = controller(controllers, grid, "stop", "--force")
+    forced.wait(90)
+    assert "none left standing" in forced.said
     assert not ProcessHost(grid.home / ".hcloud" / "local" / "running").alive()
 
 
 @pytest.mark.long
-def test_jobs_leave_hclouds_own_queue_in_slurms_order(home: Path) -> None:
+def test_jobs_leave_hclouds_own_queue_in_slurms_order(home: Path, controllers: Controllers) -> None:
     """One reserved machine, with a job on it; two wait in hcloud's queue when a third comes that slurmctld ranks above
     them, and it begins before them."""
     with cluster(home, GROUPS[:1], more=BY_SIZE) as grid:
@@ -135,24 +149,23 @@ def test_jobs_leave_hclouds_own_queue_in_slurms_order(home: Path) -> None:
             command = f"echo begin $SLURM_JOB_ID >> {ledger}; until [ -e {go} ]; do sleep 0.1; done"
             return grid.submit(command, "--mem=64", "-t", "1", f"--nice={nice}")
 
-        running = controller(grid, *RUN, "--strategy", "SR")
+        running = controller(controllers, grid, *RUN, "--strategy", "SR")
         jobs = [submitted(0)]
-        wait_for(lambda: ledger.exists() or running.poll(), "the first does not begin", 60)
+        wait_for(lambda: ledger.exists() or running.ended, "the first does not begin", 60)
         jobs += [submitted(nice) for nice in (300, 200)]
         journal = home / ".hcloud" / "operate" / "journal.jsonl"
-        wait_for(lambda: journal.read_text().count('"decision":"queue"') == 2 or running.poll(), "they do not wait", 60)
+        wait_for(lambda: journal.read_text().count('"decision":"queue"') == 2 or running.ended, "they do not wait", 60)
         jobs += [submitted(100)]
         ranked = [grid.job(job).priority for job in jobs[1:]]
         assert ranked == sorted(ranked)
         assert ranked[0] < ranked[-1]
-        wait_for(lambda: journal.read_text().count('"decision":"queue"') == 3 or running.poll(), "it does not wait", 60)
+        wait_for(lambda: journal.read_text().count('"decision":"queue"') == 3 or running.ended, "it does not wait", 60)
         go.touch()
-        wait_for(lambda: len(ledger.read_text().splitlines()) == 4 or running.poll(), "not all begin", 60)
+        wait_for(lambda: len(ledger.read_text().splitlines()) == 4 or running.ended, "not all begin", 60)
         assert ledger.read_text().split()[1::2] == [jobs[0], jobs[3], jobs[2], jobs[1]]
         end(running, grid)
 
 
-def test_a_job_file_and_a_cluster_of_another_kind_are_refused(grid: Cluster) -> None:
-    refused = controller(grid, "jobs.csv", *RUN[1:])
-    said, _ = refused.communicate(timeout=30)
-    assert (refused.returncode, "sbatch" in said) == (64, True)
+def test_a_job_file_and_a_cluster_of_another_kind_are_refused(grid: Cluster, controllers: Controllers) -> None:
+    refused = controller(controllers, grid, "jobs.csv", *RUN[1:])
+    assert (refused.wait(30), "sbatch" in refused.said) == (64, True)

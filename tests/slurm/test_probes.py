@@ -15,6 +15,7 @@ from hcloud.profiling.local.machines import ProcessHost
 from hcloud.providers.slurm.engine import SlurmEngine
 from hcloud.providers.slurm.probing import telling
 from hcloud.store.journals.journal import read_journal
+from slurm.controllers import Controllers
 from slurm.machines import engine_of, launch, terminate
 from slurm.test_operate_with_slurm import GROUPS, controller, end
 
@@ -56,13 +57,13 @@ def test_it_is_told_although_slurmctld_was_away(slurm: Cluster) -> None:
 
 
 @pytest.mark.long
-def test_what_a_machine_told_is_its_quality_in_live_work(home: Path) -> None:
+def test_what_a_machine_told_is_its_quality_in_live_work(home: Path, controllers: Controllers) -> None:
     with cluster(home, GROUPS, probe=True) as grid:
         try:
             job = grid.submit("true", "--mem=64", "-t", "1")
             words = ("run", "--engine", "slurm", "--cloud", "local", "--plain", "--strategy", "OdM")
-            running = controller(grid, *words)
-            wait_for(lambda: grid.job(job).state == "COMPLETED" or running.poll(), "the job does not end", 60)
+            running = controller(controllers, grid, *words)
+            wait_for(lambda: grid.job(job).state == "COMPLETED" or running.ended, "the job does not end", 60)
             printed = end(running, grid)
         finally:
             host = ProcessHost(home / ".hcloud" / "local" / "running")

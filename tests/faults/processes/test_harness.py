@@ -27,7 +27,9 @@ def job(tmp_path: Path, *argv: str) -> Job:
     return Job(argv, {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}, tmp_path)
 
 
-def test_a_process_that_comes_after_a_time_out_is_its_own(tmp_path: Path) -> None:
+def test_a_process_that_comes_after_a_time_out_is_its_own_and_none_is_waited_for_without_its_parent(
+    tmp_path: Path,
+) -> None:
     with Forker(()) as forker:
         forker.warm(job(tmp_path, "--version"))
         parent = forker.start(job(tmp_path, "--version")).made_by
@@ -42,14 +44,9 @@ def test_a_process_that_comes_after_a_time_out_is_its_own(tmp_path: Path) -> Non
         assert late.wait() == -signal.SIGKILL
         assert "no-such-verb" in next_one.stderr
         assert len({late.pid, next_one.pid, last.pid}) == 3
-
-
-def test_children_of_a_process_that_is_gone_are_not_waited_for(tmp_path: Path) -> None:
-    with Forker(()) as forker:
-        forker.warm(job(tmp_path, "--version"))
-        os.kill(forker.start(job(tmp_path, "--version")).made_by, signal.SIGSTOP)
+        os.kill(parent, signal.SIGSTOP)
         child = forker.start(job(tmp_path, "demo"))
-        os.kill(child.made_by, signal.SIGKILL)
+        os.kill(parent, signal.SIGKILL)
         with pytest.raises(ChildProcessError, match="ended before"):
             child.wait()
 
