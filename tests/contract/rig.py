@@ -71,6 +71,7 @@ class Rig(ABC):
     unknown_id: ClassVar[str]  # well formed, of no machine
     quota_name: ClassVar[str] = ""  # what a launch of ``type_name`` counts against, as the fault plan calls it
     most_calls_for_100: ClassVar[int] = 5
+    many: ClassVar[int] = 1000
     most_calls_to_list_1000: ClassVar[int] = 5
 
     @property

@@ -9,6 +9,7 @@ so that an attempt costs milliseconds.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -248,7 +249,6 @@ def unwritable() -> None:
     """Work as somebody who may read a directory and not write to it."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name) / "state"
-        undisturbed(str(Path(name) / "before"))(lambda what, value: None)  # who changes its user can import no more
         code, _ = told(*forked(undisturbed(str(place))))
         Path(name).chmod(0o755)
         for path in (*place.iterdir(), place):
@@ -276,7 +276,15 @@ def unwritable() -> None:
         tell_out({"made": code, "exit": ended, "told": lines})
 
 
+def warm() -> None:
+    """Import once what is imported late: each child would, and who changes its user can import no more."""
+    with tempfile.TemporaryDirectory() as name:
+        undisturbed(f"{name}/state")(lambda what, value: None)
+    gc.freeze()
+
+
 if __name__ == "__main__":
+    warm()
     verb, words = sys.argv[1], sys.argv[2:]
     if verb == "sweep":
         sweep(words[0])

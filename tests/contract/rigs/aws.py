@@ -46,6 +46,7 @@ class AwsRig(Rig):
 
     def open(self) -> None:
         self._fake = FakeAws()
+        self._clients: dict[str, dict[str, Any]] = {}
         self._running = FakeServer(self._fake)
         self._running.__enter__()
 
@@ -58,7 +59,10 @@ class AwsRig(Rig):
         self._running.exchange(self._fake)
 
     def cloud(self, principal: str = "") -> Cloud:
-        return AwsCloud(AwsSettings(REGION, self._running.url, access_key=(principal or "anybody", "secret")))
+        """With clients of the SDK that others of the principal have used: to make one takes as long as many calls."""
+        made = AwsCloud(AwsSettings(REGION, self._running.url, access_key=(principal or "anybody", "secret")))
+        made._caller._clients = self._clients.setdefault(principal, {})
+        return made
 
     @property
     def fake_url(self) -> str:

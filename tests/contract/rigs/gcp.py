@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from contract.rig import EVERYTHING, Ability, Rig, Words
 from hcloud.control.ports import Cloud
 from hcloud.fake.faults import ClockPlan, FaultPlan
@@ -43,6 +45,7 @@ class GoogleRig(Rig):
 
     def open(self) -> None:
         self._fake = FakeGoogle()
+        self._clients: dict[str, dict[str, Any]] = {}
         self._running = FakeServer(self._fake)
         self._running.__enter__()
 
@@ -59,8 +62,11 @@ class GoogleRig(Rig):
         return self._running.url
 
     def cloud(self, principal: str = "") -> Cloud:
+        """With clients of the SDK that others of the principal have used, as on AWS."""
         settings = GoogleSettings(self._fake.place.project, REGION, endpoint=self.url, principal=principal)
-        return GoogleCloud(settings, self.price, self._fake.clock.sleep)
+        made = GoogleCloud(settings, self.price, self._fake.clock.sleep)
+        made._wire._clients = self._clients.setdefault(principal, {})
+        return made
 
     def price(self, order: CommitmentOrder) -> CommitmentPrice | None:
         """What the fake asks now: Google itself does not say."""

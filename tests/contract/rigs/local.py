@@ -62,6 +62,7 @@ class LocalRig(Rig):
     type_name = "small"
     zones = ("local-a", "local-b")
     unknown_id = "hc-nobody-0"
+    many = 60  # each is a process
 
     _judge: Judge
 

@@ -32,7 +32,7 @@ from hcloud.planning.purchases.unknown import GRACE
 MOST_CALLS = 400
 """Of one process: twenty calls where all goes well, polls of ten minutes, and three times that."""
 QUIET = settings(
-    max_examples=40,
+    max_examples=25,
     stateful_step_count=25,
     deadline=None,
     print_blob=True,

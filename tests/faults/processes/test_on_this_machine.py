@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.usecases.measuring.profile_run import file_name
 
 ROOT = Path(__file__).resolve().parents[3]
 WATCH = """
@@ -57,15 +59,19 @@ def ended(command: list[str], **more: str) -> subprocess.CompletedProcess[str]:
 
 
 IN_TURN = """
-import json, os, sys
+import importlib, json, os, pkgutil, sys
+import hcloud
 from hcloud.cli.main import run
 for words in json.loads(sys.argv[1]):
     assert run(words) == 0, words
     assert not os.path.exists(os.environ["WATCHED"]), (words, open(os.environ["WATCHED"]).read())
+found = [m.name for m in pkgutil.walk_packages(hcloud.__path__, "hcloud.")]
+[importlib.import_module(n) for n in found if not n.endswith("__main__")]
+print(len(found))
 """
 
 
-def test_L10_verbs_that_think_open_no_socket(here: Path, tmp_path: Path) -> None:
+def test_L10_verbs_that_think_and_importing_every_module_open_no_socket(here: Path, tmp_path: Path) -> None:
     """In the process that runs them and in every one that it starts, by the interpreter's own audit of what is
     called."""
     (tmp_path / "watch").mkdir()
@@ -73,23 +79,10 @@ def test_L10_verbs_that_think_open_no_socket(here: Path, tmp_path: Path) -> None
     seen = tmp_path / "seen"
     watched = {"PYTHONPATH": f"{tmp_path / 'watch'}{os.pathsep}{ROOT}", "WATCHED": str(seen)}
     probe = "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('127.0.0.1', 9))"
-    ended([sys.executable, "-c", probe], **watched)
+    ended([sys.executable, "-S", "-c", WATCH + probe], **watched)
     assert "socket.connect" in seen.read_text(), "the watch sees what it is to see"
     seen.unlink()
-    done = ended([sys.executable, "-c", IN_TURN, json.dumps(QUIET_VERBS)], **watched)
-    assert done.returncode == 0, done.stderr
-    assert not seen.exists(), seen.read_text()
-
-
-def test_L10_importing_every_module_opens_no_socket(tmp_path: Path) -> None:
-    seen = tmp_path / "seen"
-    code = WATCH + (
-        "import importlib, pkgutil, hcloud\n"
-        "found = [m.name for m in pkgutil.walk_packages(hcloud.__path__, 'hcloud.')]\n"
-        "[importlib.import_module(n) for n in found if not n.endswith('__main__')]\n"
-        "print(len(found))\n"
-    )
-    done = ended([sys.executable, "-W", "ignore", "-c", code], PYTHONPATH=str(ROOT), WATCHED=str(seen))
+    done = ended([sys.executable, "-W", "ignore", "-c", IN_TURN, json.dumps(QUIET_VERBS)], **watched)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.splitlines()[-1]) > 300
     assert not seen.exists(), seen.read_text()
@@ -105,7 +98,7 @@ def test_L9_the_command_runs_no_module_of_the_directory_it_is_called_in(here: Pa
     script = Path(sys.executable).with_name("hcloud")
     for name in LYING_ABOUT:
         Path(f"{name}.py").write_text(f"open({str(here / 'ran')!r}, 'a').write({name!r}); raise SystemExit(99)\n")
-    for words in (("--version",), ("--help",), ("plan", "trace.csv"), ("validate",)):
+    for words in (("--version",), ("simulate", "trace.csv", "--strategy", "HF"), ("validate",)):
         done = ended([sys.executable, str(script), *words], PYTHONPATH=str(ROOT))
         assert done.returncode == 0, (words, done.stderr)
     assert not Path("ran").exists()
@@ -131,7 +124,8 @@ def test_L9_files_on_their_way_have_names_that_nobody_can_know(here: Path, tmp_p
 # ---- L4: names of files
 
 
-HOSTILE = ("../../etc/x", "/etc/passwd", "..", ".", "a/../../b", "x" * 300, "a\x00b", "~root", "C:\\x", "a\nb", "-rf")
+HOSTILE = ("../../etc/x", "..", "x" * 300, "a\x00b", "a\nb", "-rf")
+ALIKE = (*HOSTILE, "/etc/passwd", ".", "a/../../b", "~root", "C:\\x", "a\u2044b", "\u202egnp")
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=lambda n: repr(n[:12]))
@@ -143,6 +137,11 @@ def test_L4_a_profile_is_written_into_the_directory_or_not_at_all(here: Path, tm
     made = {p.name for p in here.iterdir()} - {"trace.csv", "hcloud.yaml"}
     assert len(made) == (code == 0)
     assert all(m.endswith(".profile.yaml") for m in made)
+
+
+@pytest.mark.parametrize("name", ALIKE, ids=lambda n: repr(n[:12]))
+def test_L4_the_name_of_a_profiles_file_is_one_plain_word(name: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9._-]+\.profile\.yaml", file_name(name))
 
 
 @pytest.mark.parametrize("names", [("Web", "web"), ("a b", "a-b"), ("a/b", "a b")])

@@ -14,11 +14,13 @@ from benchmarks.processes import CLOUDS, LAUNCH, TYPES
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 ZONE = {"aws": "us-east-1a", "gcp": "us-central1-a", "azure": "eastus-1"}
 TRACE = "submit,duration,cores\n0,600,2\n60,600,1\n120,1200,4\n"
+THINKING = (
+    ("simulate", "trace.csv"),
+    ("sweep", "trace.csv", "--vary", "limits.hard=0.8,0.9", "--strategy", "HF", "--workers", "1"),
+)
 LOOKING = (
     ("plan",),
     ("plan", "--json"),
-    ("simulate", "trace.csv"),
-    ("sweep", "trace.csv", "--vary", "limits.hard=0.8,0.9", "--strategy", "HF", "--workers", "1"),
     ("status",),
     ("drift",),
     ("gc",),
@@ -37,32 +39,31 @@ def test_I6_verbs_that_look_make_no_call_that_changes_anything(cloud: str, stage
     stage.want({"web": 5, "batch": 0})
     stage.front.edit({"terminate": stage.live()[0].id})
     before = len(stage.requests(mutating=True))
-    said = {}
-    for verb in LOOKING:
+    thinking = THINKING if cloud == "aws" else ()  # they do the same on every cloud
+    for verb in (*LOOKING, *thinking):
         child = stage.run(*verb)
-        said[verb] = child.said
         assert child.code is not None
         assert child.code >= 0
+        assert child.code == 0 or verb not in (*LOOKING[:2], *thinking), child.said
         assert "Traceback" not in child.said
         assert "a bug in hcloud" not in child.said
     assert [r.operation for r in stage.requests(mutating=True)[before:]] == []
-    for verb in LOOKING[:4]:
-        assert stage.run(*verb).code == 0, said[verb]
 
 
 @every_cloud
-@pytest.mark.parametrize("typed", [(), ("--ends", "4"), ("--ends", "6"), ("--ends", "0")])
-def test_I7_the_end_of_everything_needs_its_number(cloud: str, typed: tuple[str, ...], staged: Staging) -> None:
+def test_I7_the_end_of_everything_needs_its_number(cloud: str, staged: Staging) -> None:
     stage = staged(cloud)
     assert stage.run("apply", "-y").code == 0
     before = len(stage.requests(mutating=True))
-    child = stage.run("destroy", "-y", *typed)
-    assert child.code == 3, child.said
-    assert "5" in child.stderr
-    stage.want({"web": 0, "batch": 0})
-    emptied = stage.run("apply", "-y", *typed)
-    assert emptied.code == 3, emptied.said
-    assert len(stage.requests(mutating=True)) == before
+    for typed in ((), ("--ends", "4"), ("--ends", "6"), ("--ends", "0")):
+        stage.want(FLEET)
+        child = stage.run("destroy", "-y", *typed)
+        assert child.code == 3, child.said
+        assert "5" in child.stderr
+        stage.want({"web": 0, "batch": 0})
+        emptied = stage.run("apply", "-y", *typed)
+        assert emptied.code == 3, emptied.said
+        assert len(stage.requests(mutating=True)) == before
     stage.want(FLEET)
     exact(stage, FLEET)
 

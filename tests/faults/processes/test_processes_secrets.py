@@ -40,7 +40,12 @@ aws_secret_access_key = {CANARY}-profile-secret
 GOOGLE = {"type": "service_account", "private_key": f"{CANARY}-google-key", "client_email": f"{CANARY}@x"}
 ENDPOINTS = [f"http://user:{CANARY}@127.0.0.1:9", f"https://user:{CANARY}@127.0.0.1:9", f"http://{CANARY}.example.org"]
 OURS, AMAZONS = "HYC_LIVE__ENDPOINT", ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_EC2")
-VARIABLES = [*((cloud, OURS) for cloud in CLOUDS), *(("aws", variable) for variable in AMAZONS)]
+ANYWHERE = [
+    *(("aws", variable, url) for variable in (OURS, AMAZONS[0]) for url in ENDPOINTS),
+    ("aws", AMAZONS[1], ENDPOINTS[0]),
+    ("gcp", OURS, ENDPOINTS[1]),
+    ("azure", OURS, ENDPOINTS[2]),
+]
 
 
 class Blabbing(Front):
@@ -149,8 +154,7 @@ def test_L6_no_secret_of_a_strangers_tag_is_told(cloud: str, staged: Staging) ->
     assert hits(stage, children) == []
 
 
-@pytest.mark.parametrize("url", ENDPOINTS)
-@pytest.mark.parametrize(("cloud", "variable"), VARIABLES)
+@pytest.mark.parametrize(("cloud", "variable", "url"), ANYWHERE)
 def test_L6_an_endpoint_with_a_password_or_elsewhere_in_the_clear_is_refused_and_nowhere_repeated(
     cloud: str, variable: str, url: str, staged: Staging
 ) -> None:
@@ -159,7 +163,7 @@ def test_L6_an_endpoint_with_a_password_or_elsewhere_in_the_clear_is_refused_and
     if variable != OURS:
         stage.extra["HYC_LIVE__ENDPOINT"] = "null"
     stage.extra[variable] = url
-    verbs = (["plan", "--out", "plan.json"], ["apply", "-y"], ["status"], ["plan", "--json"], ["drift"])
+    verbs = (["plan", "--out", "plan.json"], ["apply", "-y"], ["status"], ["plan", "--json"])
     children = [stage.run("--debug", "-v", *verb) for verb in verbs]
     children += [stage.run(*verb) for verb in verbs[:2]]
     assert 0 not in [c.code for c in children]

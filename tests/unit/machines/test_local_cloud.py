@@ -166,7 +166,7 @@ def test_a_machine_whose_one_process_goes_from_program_to_program_is_seen_all_th
     launcher = min(ground.host.processes()[machine.id])
     os.kill(launcher, signal.SIGKILL)  # from here on its one process is the one that starts programs
     until(lambda: orphans.is_dead(launcher))
-    assert all(ground.states() == [MachineState.RUNNING] for _ in range(150))
+    assert all(ground.states() == [MachineState.RUNNING] for _ in range(75))
 
 
 @pytest.mark.slow
