@@ -34,6 +34,10 @@ gc.set_threshold(50_000, 20, 100)
 """A process of tests holds millions of objects that live as long as it: to walk them for each few hundred that are new
 took an eighth of its time."""
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""The threads of a matrix product wait for the next one by turning, which took a tenth of the tests' time: workers are
+as many as there are processors. NumPy reads this when it is loaded; processes that tests start inherit it."""
+
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Bytes that must be free there; a run leaves what failed, and while it lasts takes some hundred MiB."""
