@@ -94,7 +94,7 @@ def test_M1_both_write_the_same_bytes(name: str) -> None:
     strategy, pool = STRATEGIES[name]
     setting = setting_of(strategy, pool)
     setting = crashing(setting, 120.0, 0.2) if name.endswith("late") else setting
-    tasks = tasks_in(setting, several(60) if "several servers" in name else excerpt(140))
+    tasks = tasks_in(setting, several(90) if "several servers" in name else excerpt(240))
     check_both(setting, tasks)
 
 
@@ -176,4 +176,4 @@ def test_both_write_the_same_bytes_where_jobs_wait_for_each_other(name: str) -> 
     strategy, pool = STRATEGIES[name]
     setting = setting_of(strategy, pool)
     setting = crashing(setting, 120.0, 0.2, 0.1) if name.endswith("late") else setting
-    check_both(setting, tasks_in(setting, waiting(several(60) if "several servers" in name else excerpt(140))))
+    check_both(setting, tasks_in(setting, waiting(several(90) if "several servers" in name else excerpt(240))))

@@ -37,7 +37,7 @@ from hcloud.usecases.studies.journal import journal_entries, setup_of_run, write
 FAILED, LOSSES, CANCELS = "failed_launches=0.5", "lost_per_hour=1", "cancelled=0.3"
 ALL = (FAILED, LOSSES, CANCELS)
 POOLS = {"SR": 15, "OdF": 0, "OdM": 0, "HF": 6, "HM": 6, "spot": 3}
-JOBS = 160
+JOBS = 240
 
 
 def faulty(name: str, *faults: str) -> Setting:
@@ -90,7 +90,7 @@ def test_every_job_ends_once(name: str) -> None:
 @pytest.mark.parametrize("name", ["SR", "HM", "OdF", "spot"])
 def test_compiled_and_plain_write_the_same_with_faults(name: str) -> None:
     setting = faulty(name, *ALL)
-    tasks = tasks_in(setting, excerpt(90))
+    tasks = tasks_in(setting, excerpt(120))
     worlds = [world_of(setting, tasks) for _ in range(2)]
     assert compiled()[SIMULATE](worlds[0], len(tasks) + 1)
     objects = refusing(as_objects(worlds[1]))
