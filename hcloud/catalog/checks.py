@@ -106,11 +106,11 @@ def _hundredfold(sound: Mapping[OfferKey, Offer], book: PriceBook, known: PriceB
     """
     bad: dict[OfferKey, str] = {}
     sizes, regions = _Groups(), _Groups()
-    compared = [_compared(offer, book, known) for offer in sound.values()]
-    for one in chain(compared, (_compared(o, book, known) for o in _strangers(sound, known)) if known.offers else ()):
+    peers = [_peer(offer, book, known) for offer in sound.values()]
+    for one in chain(peers, (_peer(o, book, known) for o in _strangers(sound, known)) if known.offers else ()):
         sizes.add(one.size, one.unit)
         regions.add(one.region, one.price)
-    for key, one in zip(sound, compared, strict=True):
+    for key, one in zip(sound, peers, strict=True):
         trusted = known.offers.get(key)
         checks = (
             ("it cost before", one.price, trusted.effective_hourly if trusted else None),
@@ -124,7 +124,7 @@ def _hundredfold(sound: Mapping[OfferKey, Offer], book: PriceBook, known: PriceB
     return bad
 
 
-class _Compared(NamedTuple):
+class _Peer(NamedTuple):
     """An offer's dollars an hour, alone and per size-flexibility unit, and the two groups that it is compared in."""
 
     price: Decimal
@@ -133,15 +133,15 @@ class _Compared(NamedTuple):
     region: Group
 
 
-def _compared(offer: Offer, book: PriceBook, known: PriceBook) -> _Compared:
+def _peer(offer: Offer, book: PriceBook, known: PriceBook) -> _Peer:
     key, price = offer.key, offer.effective_hourly
     name, terms = (key.provider, key.instance_type), (key.option, key.term_years, key.payment)
     region = (*name, key.os, key.tenancy, *terms)
     machine = book.types.get(name) or known.types.get(name)
     if machine is None:
-        return _Compared(price, None, None, region)
+        return _Peer(price, None, None, region)
     size = None if machine.gpus else (key.provider, key.region, machine.family, key.os, key.tenancy, *terms)
-    return _Compared(price, price / machine.units if machine.units > 0 else None, size, region)
+    return _Peer(price, price / machine.units if machine.units > 0 else None, size, region)
 
 
 class _Groups:
