@@ -90,6 +90,8 @@ class Loaded:
         elif not said:
             if fork:
                 os.kill(fork, signal.SIGKILL)
+                os.waitpid(fork, 0)  # gone before anybody who saw its client die can ask for another
+                del self._asking[fork]
             self._part(client)
 
     def _fork(self, client: socket.socket, asked: tuple[Any, ...], streams: list[int]) -> None:

@@ -18,6 +18,8 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.store.plan_file import load_plan, plan_schema
 
+pytestmark = pytest.mark.usefixtures("quick_starts")
+
 EXAMPLE = str(Path(__file__).parents[3] / "examples" / "high-variability" / "hcloud.yaml")
 NOW = ("--now", "2026-11-20T12:00:00Z")
 
