@@ -103,6 +103,17 @@ def test_an_on_demand_strategy_buys_nothing(trace: Path, capsys: pytest.CaptureF
     assert run(planned(trace, "-s", "OdF", "--detailed-exitcode")) == 0
 
 
+def test_a_reserve_dearer_than_no_reserve_says_so_first(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HYC_PLANNING__STEP", "1h")
+    trace.write_text("submit,duration,cores,kind\n0,600,16,batch\n60,7200,1,batch\n", encoding="utf-8")
+    assert run(planned(trace, "-s", "SR")) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"all on demand \$\S+/month +→ +this plan \$\S+/month +costs more: \$", out)
+    assert re.search(r"within [\d.]+% of the optimum .* chosen by simulation", " ".join(out.split()))
+
+
 def test_a_target_nothing_keeps_is_the_first_line_and_the_exit_code(
     trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
