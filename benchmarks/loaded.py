@@ -81,7 +81,10 @@ class Loaded:
         self._waiting.register(client, selectors.EVENT_READ)
 
     def _hear(self, client: socket.socket) -> None:
-        said, streams, _, _ = socket.recv_fds(client, MOST_BYTES, 3)
+        try:
+            said, streams, _, _ = socket.recv_fds(client, MOST_BYTES, 3)
+        except ConnectionResetError:
+            said, streams = b"", []
         fork = next((pid for pid, asking in self._asking.items() if asking is client), None)
         if streams:
             self._fork(client, marshal.loads(said), streams)
@@ -112,7 +115,7 @@ class Loaded:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if not pid:
                     return
-                client = self._asking.pop(pid)
+                client = self._asking.pop(pid, None)  # none: a compiler that warming began
                 if client in self._there:
                     with suppress(OSError):
                         client.send(marshal.dumps(os.waitstatus_to_exitcode(status)))

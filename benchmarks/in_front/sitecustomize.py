@@ -29,8 +29,15 @@ def hand_over() -> None:
     except (KeyError, OSError):
         return
     heard = [n for n in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP) if _signal.getsignal(n) != _signal.SIG_IGN]
+
+    def pass_on(number: int, _: object) -> None:
+        try:
+            door.send(marshal.dumps(int(number)))
+        except OSError:  # it ended just now
+            return
+
     for number in heard:
-        _signal.signal(number, lambda number, _: door.send(marshal.dumps(int(number))) and None)
+        _signal.signal(number, pass_on)
     asked = (words(), os.getcwd(), dict(os.environ), [int(n) for n in heard], os.umask(0o077))  # noqa: PTH109
     streams = b"".join(n.to_bytes(4, sys.byteorder) for n in (0, 1, 2))
     door.sendmsg([marshal.dumps(asked)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])

@@ -48,7 +48,8 @@ def loaded(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
 def _started(place: Path) -> subprocess.Popen[bytes]:
     with suppress(FileNotFoundError):
         place.unlink()
-    environment = {**os.environ, **FROM_NOWHERE, "PYTHONPATH": str(ROOT)}
+    usual = {name: value for name, value in os.environ.items() if not name.startswith("HYC_")}
+    environment = {**usual, **FROM_NOWHERE, "PYTHONPATH": str(ROOT)}
     words = [sys.executable, "-m", "benchmarks.loaded", str(place)]
     process = subprocess.Popen(words, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert process.stdout is not None
