@@ -19,7 +19,11 @@ from benchmarks.shipped_once import read_once
 settings.register_profile("shared machine", deadline=None, max_examples=50)
 settings.load_profile("shared machine")
 
-pytest_plugins = ["building", "staging"]  # what all workers share; real processes on fakes that listen
+pytest_plugins = [
+    "building",
+    "quick_starts",
+    "staging",
+]  # what all workers share; processes, and those on fakes that listen
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
