@@ -18,7 +18,7 @@ ASKED = ("providers", "regions", "families", "systems")
 _read = bundled.load_bundled
 _check = checks.check_prices
 _NONE = PriceBook({}, {})
-_SHIPPED = str(Path(stated.__file__).parents[1])
+_SHIPPED = str(Path(stated.__file__).parents[2])
 
 
 @lru_cache(maxsize=32)

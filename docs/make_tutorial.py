@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +44,9 @@ def steps(text: str) -> list[Step]:
     return [Step(command, tuple(shown)) for command, shown in found]
 
 
-def screens(commands: Sequence[str], folder: Path) -> Iterator[str]:
-    """What each command prints, in a folder that looks like a clone to its reader; RuntimeError where one fails."""
+def screens(commands: Sequence[str], folder: Path, added: Mapping[str, str]) -> Iterator[str]:
+    """What each command prints, in a folder that looks like a clone to its reader, with something added to the
+    environment; RuntimeError where one fails."""
     tools, work = folder / "bin", folder / "work"
     tools.mkdir()
     work.mkdir()
@@ -53,7 +54,7 @@ def screens(commands: Sequence[str], folder: Path) -> Iterator[str]:
     (tools / "hcloud").chmod(0o755)
     (work / "examples").symlink_to(ROOT / "examples")
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "100", **added}
     for command in commands:
         words = ["sh", "-c", f"exec 2>&1; {command}"]
         done = subprocess.run(words, cwd=work, env=environment, capture_output=True, text=True, check=False)
@@ -86,7 +87,7 @@ def main() -> None:
     text = TUTORIAL.read_text(encoding="utf-8")
     found = steps(text)
     with tempfile.TemporaryDirectory() as folder:
-        told = screens([step.command for step in found], Path(folder))
+        told = screens([step.command for step in found], Path(folder), {})
         for step, screen in zip(found, told, strict=True):
             for before, after in renewed(step.shown, screen):
                 text = text.replace(f"\n{before}\n", f"\n{after}\n", 1) if before != after else text

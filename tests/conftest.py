@@ -19,7 +19,11 @@ from benchmarks.shipped_once import read_once
 settings.register_profile("shared machine", deadline=None, max_examples=50)
 settings.load_profile("shared machine")
 
-pytest_plugins = ["building", "staging"]  # what all workers share; real processes on fakes that listen
+pytest_plugins = [
+    "building",
+    "quick_starts",
+    "staging",
+]  # what all workers share; processes, and those on fakes that listen
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -33,6 +37,10 @@ if threading.current_thread() is threading.main_thread() and signal.getsignal(si
 gc.set_threshold(50_000, 20, 100)
 """A process of tests holds millions of objects that live as long as it: to walk them for each few hundred that are new
 took an eighth of its time."""
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""The threads of a matrix product wait for the next one by turning, which took a tenth of the tests' time: workers are
+as many as there are processors. NumPy reads this when it is loaded; processes that tests start inherit it."""
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
+from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import refusal
@@ -105,26 +106,42 @@ def _hundredfold(sound: Mapping[OfferKey, Offer], book: PriceBook, known: PriceB
     """
     bad: dict[OfferKey, str] = {}
     sizes, regions = _Groups(), _Groups()
-    for offer in chain(sound.values(), () if not known.offers else _strangers(sound, known)):
-        sizes.add(_size_group(offer.key, book, known), _per_unit(offer, book, known))
-        regions.add(_region_group(offer.key), offer.effective_hourly)
-    for key, offer in sound.items():
+    peers = [_peer(offer, book, known) for offer in sound.values()]
+    for one in chain(peers, (_peer(o, book, known) for o in _strangers(sound, known)) if known.offers else ()):
+        sizes.add(one.size, one.unit)
+        regions.add(one.region, one.price)
+    for key, one in zip(sound, peers, strict=True):
         trusted = known.offers.get(key)
-        price = offer.effective_hourly
         checks = (
-            ("it cost before", price, trusted.effective_hourly if trusted else None),
-            (
-                "the other sizes of its family cost per unit",
-                _per_unit(offer, book, known),
-                sizes.middle(_size_group(key, book, known)),
-            ),
-            ("the same type costs in other regions", price, regions.middle(_region_group(key))),
+            ("it cost before", one.price, trusted.effective_hourly if trusted else None),
+            ("the other sizes of its family cost per unit", one.unit, sizes.middle(one.size)),
+            ("the same type costs in other regions", one.price, regions.middle(one.region)),
         )
         for than, value, usual in checks:
             if value is not None and usual and CENTS_FROM <= value / usual <= CENTS_TO:
-                bad[key] = f"${price:.6g} is {value / usual:.0f} times what {than}: cents instead of dollars?"
+                bad[key] = f"${one.price:.6g} is {value / usual:.0f} times what {than}: cents instead of dollars?"
                 break
     return bad
+
+
+class _Peer(NamedTuple):
+    """An offer's dollars an hour, alone and per size-flexibility unit, and the two groups that it is compared in."""
+
+    price: Decimal
+    unit: Decimal | None
+    size: Group | None
+    region: Group
+
+
+def _peer(offer: Offer, book: PriceBook, known: PriceBook) -> _Peer:
+    key, price = offer.key, offer.effective_hourly
+    name, terms = (key.provider, key.instance_type), (key.option, key.term_years, key.payment)
+    region = (*name, key.os, key.tenancy, *terms)
+    machine = book.types.get(name) or known.types.get(name)
+    if machine is None:
+        return _Peer(price, None, None, region)
+    size = None if machine.gpus else (key.provider, key.region, machine.family, key.os, key.tenancy, *terms)
+    return _Peer(price, price / machine.units if machine.units > 0 else None, size, region)
 
 
 class _Groups:
@@ -155,22 +172,3 @@ def _strangers(sound: Mapping[OfferKey, Offer], known: PriceBook) -> Iterator[Of
     for key, offer in known.offers.items():
         if key not in sound and (key.provider, key.instance_type.partition(".")[0].partition("-")[0]) in families:
             yield offer
-
-
-def _per_unit(offer: Offer, book: PriceBook, known: PriceBook) -> Decimal | None:
-    name = offer.key.provider, offer.key.instance_type
-    machine = book.types.get(name) or known.types.get(name)
-    return offer.effective_hourly / machine.units if machine is not None and machine.units > 0 else None
-
-
-def _size_group(key: OfferKey, book: PriceBook, known: PriceBook) -> Group | None:
-    name = key.provider, key.instance_type
-    machine = book.types.get(name) or known.types.get(name)
-    if machine is None or machine.gpus:
-        return None
-    terms = (key.option, key.term_years, key.payment)
-    return (key.provider, key.region, machine.family, key.os, key.tenancy, *terms)
-
-
-def _region_group(key: OfferKey) -> Group:
-    return (key.provider, key.instance_type, key.os, key.tenancy, key.option, key.term_years, key.payment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import get_type_hints
 
 from hcloud.model.running.strategy import Strategy
@@ -79,5 +80,11 @@ def compose(strategy: Strategy, large: int, qualities: Sequence[int] = ()) -> Ru
         numbers |= rule_of(strategy, part.name).numbers(known)
     if not getattr(rule_of(strategy, "monitoring"), "sizes_next", False):
         numbers.pop("by_rows", None)  # what a job was measured to need is its own alone
-    kinds = get_type_hints(Rules)
+    kinds = _kinds()
     return Rules(**{name: kinds[name](value) for name, value in numbers.items()})
+
+
+@cache
+def _kinds() -> dict[str, type]:
+    """What each number of the rules is."""
+    return get_type_hints(Rules)

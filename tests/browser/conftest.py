@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from building import Built
 
 from browser.fetch_axe import TARGET as AXE
 from hcloud.cli.main import run
@@ -53,39 +54,38 @@ def axe() -> str:
 
 
 @pytest.fixture(scope="package")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pages(built: Built) -> dict[str, Path]:
     """Files of pages by name."""
-    folder = tmp_path_factory.mktemp("pages")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HYC_PRICES", str(folder / "prices"))
-        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-        return _made(folder)
+
+    def made(directory: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HYC_PRICES", str(directory / "prices"))
+            patch.setenv("XDG_CONFIG_HOME", str(directory / "config"))
+            _make(directory)
+
+    return {path.stem: path for path in built("pages", made).glob("*.html")}
 
 
-def _made(folder: Path) -> dict[str, Path]:
+def _make(folder: Path) -> None:
     plans = {"plain": _plain(folder), "simulated": _simulated(folder)}
     plans["hostile"] = _hostile(plans["simulated"])
-    made = {name: folder / f"{name}.html" for name in plans}
-    for name, path in made.items():
-        path.write_text(render(plan_page(plans[name])), encoding="utf-8")
-    trace, plan = str(folder / "trace.csv"), str(folder / "simulated.json")
-    made["report"] = _printed(folder, "report", "cost", plan, *NOW, "-o", "html")
-    made["compared"] = _printed(folder, "compare", trace, "-s", "SR,HM", "--seeds", "2", *NOW, "-o", "html")
-    made["panels"], made["swept"], made["demand"] = (folder / f"{name}.html" for name in ("panels", "swept", "demand"))
-    picture = ["compare", trace, "-s", "SR,HF,HM", "--seeds", "2", *NOW, "--picture", str(made["panels"])]
+    for name, plan in plans.items():
+        (folder / f"{name}.html").write_text(render(plan_page(plan)), encoding="utf-8")
+    trace = str(folder / "trace.csv")
+    _print(folder / "report.html", "report", "cost", str(folder / "simulated.json"), *NOW, "-o", "html")
+    _print(folder / "compared.html", "compare", trace, "-s", "SR,HM", "--seeds", "2", *NOW, "-o", "html")
+    panels, swept, demand = (str(folder / f"{name}.html") for name in ("panels", "swept", "demand"))
+    picture = ["compare", trace, "-s", "SR,HF,HM", "--seeds", "2", *NOW, "--picture", panels]
     sweep = ["sweep", trace, "--strategy", "SR,HM", "--seeds", "2", "--workers", "1", "--vary", "pool=4,8", "--vary"]
-    sweep += ["price_ratio=0.5,1,2", "--picture", str(made["swept"])]
-    for words in (picture, sweep, ["workload", "show", trace, "--out", str(made["demand"])]):
+    sweep += ["price_ratio=0.5,1,2", "--picture", swept]
+    for words in (picture, sweep, ["workload", "show", trace, "--out", demand]):
         assert run(["-q", *words]) == 0
-    return made
 
 
-def _printed(folder: Path, *words: str) -> Path:
+def _print(target: Path, *words: str) -> None:
     """What a command prints, in a file."""
-    target = folder / f"{words[0]}.html"
     with target.open("w", encoding="utf-8") as file, redirect_stdout(file):
         assert run(["-q", *words]) == 0
-    return target
 
 
 def _plain(folder: Path) -> Plan:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
 PHONE, TABLET, DESKTOP = (360, 740), (700, 900), (1280, 900)
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 NAMED = pytest.mark.parametrize("name", ["plain", "simulated", "hostile", "report", "compared"])
 SMALLEST_LETTERS = 10.5  # ours: pixels
 
@@ -73,8 +72,7 @@ def shown(browser: Browser, path: Path, size: tuple[int, int] = DESKTOP, **more:
 
 
 @NAMED
-@SCHEMES
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+@pytest.mark.parametrize(("scheme", "scripts"), [("light", True), ("dark", False)], ids=["scripts", "no-scripts"])
 def test_L2_a_page_asks_for_nothing_complains_of_nothing_and_fits(
     browser: Browser, pages: dict[str, Path], name: str, scheme: str, scripts: bool
 ) -> None:

@@ -13,6 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from building import Built
+from quick_starts import by_way_of
 
 from hcloud.cli.main import run
 from hcloud.model.rehearsal import DemoStep
@@ -24,15 +26,20 @@ from hcloud.usecases.tools.demo_ledger import DemoError
 KILLED = 137
 
 
-@pytest.fixture(scope="module")
-def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A kept demo without a measurement, and what it printed."""
-    folder = tmp_path_factory.mktemp("demo") / "kept"
-    words = [sys.executable, "-m", "hcloud", "demo", "--no-measure", "--no-input", "--keep", str(folder)]
-    hostile = {"HYC_LIVE__CLOUD": "aws", "HYC_PLANNING__HORIZON": "3y", "COLUMNS": "80"}
-    done = subprocess.run(words, env={**os.environ, **hostile}, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return folder, done.stdout
+@pytest.fixture(scope="session")
+def walked(loaded: Path | None, built: Built) -> tuple[Path, str]:
+    """A kept demo without a measurement, and what it printed; its steps are forks."""
+
+    def walk_once(directory: Path) -> None:
+        words = [sys.executable, "-m", "hcloud", "demo", "--no-measure", "--no-input", "--keep", str(directory / "kept")]
+        hostile = {"HYC_LIVE__CLOUD": "aws", "HYC_PLANNING__HORIZON": "3y", "COLUMNS": "80"}
+        environment = {**os.environ, **by_way_of(loaded), **hostile}
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        (directory / "told").write_text(done.stdout, encoding="utf-8")
+
+    made = built("demo", walk_once)
+    return made / "kept", (made / "told").read_text(encoding="utf-8")
 
 
 def test_the_demo_leaves_nothing_and_its_ledger_says_so(walked: tuple[Path, str]) -> None:

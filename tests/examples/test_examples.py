@@ -24,6 +24,7 @@ def command(tmp_path: Path) -> str:
     return str(script)
 
 
+@pytest.mark.usefixtures("quick_starts")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.name)
 def test_the_run_of_an_example(example: Path, command: str, tmp_path: Path) -> None:
     assert (example / "README.md").is_file()

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+pytestmark = pytest.mark.usefixtures("quick_starts")
 FOLDER = Path(__file__).parents[2] / "examples" / "ci"
 FILES = ("hcloud.yaml", "rules.yaml", "comment.py")
 INSTALL = "python -m pip install"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from heapq import heappop, heappush
 
 from from_the_front import refusing
@@ -124,14 +125,15 @@ class Crowd:
         self.obey()
 
     def check(self) -> None:
-        control = self.control
+        control, used = self.control, Counter[int]()
+        for job in self.of(STARTED):
+            used[control.jobs[job].server] += control.jobs[job].cores
         for place in self.servers:
-            tenants = [j for j in self.of(STARTED) if control.jobs[j].server == place]
-            used = sum(control.jobs[j].cores for j in tenants)
-            assert used == control.servers[place].used <= CORES
-        assert control.desk.used == sum(control.servers[p].used for p in self.servers)
-        assert control.desk.queued == len(self.of(QUEUED))
-        for job in self.of(QUEUED):
+            assert used[place] == control.servers[place].used <= CORES
+        waiting = self.of(QUEUED)
+        assert control.desk.used == sum(used[place] for place in self.servers)
+        assert control.desk.queued == len(waiting)
+        for job in waiting:
             assert control.jobs[job].held == 0 or control.jobs[job].until > self.now, "held back beyond the bound"
         if control.rules.buckets:
             counted = [bucket.free for bucket in (control.buckets[at] for at in range(len(control.buckets)))]

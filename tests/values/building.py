@@ -29,3 +29,9 @@ def built(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
         return directory
 
     return build
+
+
+@pytest.fixture
+def coarse_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans are made by the hour: a trace of some hours stands for a year, which by default has 105,120 steps."""
+    monkeypatch.setenv("HYC_PLANNING__STEP", "1h")

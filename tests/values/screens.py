@@ -15,7 +15,7 @@ from hcloud.fake.in_memory.file import go_on_from, keep
 from hcloud.fake.in_memory.memory import MemoryCloud
 
 AT = ("--now", NOW)
-AS_PLANNED = ("-s", "HF", "--provider", "aws", "--vcpus", "16", "--pool", "3")
+AS_PLANNED = ("-s", "HF", "--provider", "aws", "--vcpus", "16", "--pool", "1")
 OLD = ("--max-price-age", "9y")
 FAKE = ("--cloud", "fake:faults.yaml", "--state", "commitments")
 

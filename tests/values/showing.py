@@ -37,6 +37,7 @@ fleet:
 """
 SMALL = """\
 workload: {path: small.csv}
+planning: {step: 1h}
 """
 JOBS = """\
 id,submit,duration,cores,memory,kind,app

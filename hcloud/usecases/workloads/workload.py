@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +32,8 @@ from hcloud.whole_files import whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from hcloud.model.workload import Codes, Kinds
 
 DAY = 86_400
 _MOST_STEPS = 20_000
@@ -159,7 +161,6 @@ def workload_table(workload: Workload) -> pa.Table:
 def _jobs_table(jobs: Jobs) -> pa.Table:
     import pyarrow as pa
 
-    kinds = pa.DictionaryArray.from_arrays(pa.array(jobs.kind, pa.int8()), pa.array(["batch", "service"]))
     columns = {
         **_waits(jobs),
         "submit": pa.array(jobs.submit),
@@ -167,31 +168,57 @@ def _jobs_table(jobs: Jobs) -> pa.Table:
         "duration": pa.array(jobs.duration),
         "cores": pa.array(jobs.cores),
         "memory": pa.array(jobs.memory),
-        "kind": kinds.cast(pa.string()),
+        "kind": _labels(jobs.kind, ("batch", "service")),
         "gpus": pa.array(jobs.gpus),
     }
     named = [("app", jobs.app, jobs.apps), ("qos", jobs.qos, jobs.qos_classes)]
     if jobs.target is not None:
         columns |= {name: pa.array(getattr(jobs, name), mask=jobs.target >= 0) for name in ("cores", "memory")}
         named.append(("target", jobs.target, tuple(str(one.target) for one in jobs.targets)))
-    for name, codes, labels in named:
-        if labels:
-            places = pa.array(codes, pa.int32(), mask=codes < 0)
-            columns[name] = pa.DictionaryArray.from_arrays(places, pa.array(labels, pa.string())).cast(pa.string())
-    return pa.table(columns)
+    columns |= {name: _labels(codes, labels) for name, codes, labels in named if labels}
+    return pa.table(columns | _stated(jobs))
+
+
+def _labels(codes: Codes | Kinds, labels: Sequence[str]) -> pa.Array:
+    """The label of each row; null below zero."""
+    import pyarrow as pa
+
+    places = pa.array(codes, pa.int32(), mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(places, pa.array(labels, pa.string())).cast(pa.string())
+
+
+def _stated(jobs: Jobs) -> dict[str, pa.Array]:
+    """What jobs say of the servers that they run on, where some do."""
+    import pyarrow as pa
+
+    found = {} if jobs.divisible is None else {"divisible": _labels(jobs.divisible, ("no", "yes"))}
+    for name, points in (("causes", jobs.causes), ("tolerates", jobs.bears)):
+        if points is not None:
+            known = [" ".join(map(str, row)) if row[0] >= 0 else None for row in points.tolist()]
+            found[name] = pa.array(known, pa.string())
+    if jobs.requires is not None:
+        found["requires"] = _labels(jobs.requires, jobs.requirements)
+    if jobs.servers is not None:
+        found["servers"] = pa.array(jobs.servers)
+    if jobs.urgent is not None:
+        found["urgent"] = _labels(jobs.urgent, ("no", "yes"))
+    return found
 
 
 def _waits(jobs: Jobs) -> dict[str, pa.Array]:
-    """The names of jobs and those whose end each waits for, where some do."""
-    if jobs.after is None or jobs.ids is None:
+    """The names of jobs, where they have such, and those whose end each waits for, where some do."""
+    if jobs.ids is None:
         return {}
     import pyarrow as pa
 
     names = [name.decode() for name in jobs.ids.tolist()]
+    found = {"id": pa.array(names, pa.string())}
+    if jobs.after is None:
+        return found
     before: list[list[str]] = [[] for _ in names]
     for job, one in waits_of(jobs).tolist():
         before[job].append(names[one])
-    return {"id": pa.array(names), "after": pa.array([" ".join(others) or None for others in before])}
+    return found | {"after": pa.array([" ".join(others) or None for others in before], pa.string())}
 
 
 def _series_table(series: Demand) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from building import Built
 from markdown_it import MarkdownIt
 
 from hcloud.cli.main import run
@@ -22,13 +24,23 @@ NAMES = ("<script>alert(1)</script>", "| x | @everyone", "[a](javascript:alert(1
 Shown = Callable[..., str]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Plans of one workload: base, head (another family and three years), and one that simulates a strategy."""
-    made = tmp_path_factory.mktemp("plans")
-    for name, more in (("base", ()), ("head", ("--family", "m6i", "--horizon", "3y")), ("same", ())):
-        assert run(["plan", "-f", EXAMPLE, *NOW, "--out", str(made / f"{name}.json"), *more]) == 0
-    return made
+@pytest.fixture(scope="session")
+def plans(built: Built) -> Path:
+    """Plans of one workload: base, head (another family and three years), and base again."""
+
+    def made(directory: Path) -> None:
+        for name, more in (("base", ()), ("head", ("--family", "m6i", "--horizon", "3y")), ("same", ())):
+            assert run(["plan", "-f", EXAMPLE, *NOW, "--out", str(directory / f"{name}.json"), *more]) == 0
+
+    return built("plans-to-compare", made)
+
+
+@pytest.fixture
+def folder(plans: Path, tmp_path: Path) -> Path:
+    """Copies of them, which a test may change."""
+    for path in plans.glob("*.json"):
+        shutil.copy(path, tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.store.plan_file import load_plan, plan_schema
 
+pytestmark = pytest.mark.usefixtures("coarse_steps")
+
 NOW = ("--now", "2026-11-20T12:00:00Z")
 
 
@@ -37,7 +39,10 @@ def planned(trace: Path, *more: str) -> list[str]:
     return ["plan", str(trace), "--family", "m6i", "--vcpus", "16", *NOW, "--seeds", "2", *more]
 
 
-def test_every_strategy_is_told_in_dollars_and_quality(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_strategy_is_told_in_dollars_and_quality(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("HYC_PLANNING__STEP")
     assert run(planned(trace, "--strategy", "auto")) == 0
     out = capsys.readouterr().out
     for words in ("SR ", "OdF ", "OdM ", "HF ", "HM ", "kept %", "chosen", "operate it as", "±", "measured-aws"):
@@ -103,10 +108,19 @@ def test_an_on_demand_strategy_buys_nothing(trace: Path, capsys: pytest.CaptureF
     assert run(planned(trace, "-s", "OdF", "--detailed-exitcode")) == 0
 
 
+def test_a_reserve_dearer_than_no_reserve_says_so_first(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace.write_text("submit,duration,cores,kind\n0,600,16,batch\n60,7200,1,batch\n", encoding="utf-8")
+    assert run(planned(trace, "-s", "SR")) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"all on demand \$\S+/month +→ +this plan \$\S+/month +costs more: \$", out)
+    assert re.search(r"within [\d.]+% of the optimum .* chosen by simulation", " ".join(out.split()))
+
+
 def test_a_target_nothing_keeps_is_the_first_line_and_the_exit_code(
     trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("HYC_PLANNING__STEP")
     target = tmp_path / "plan.json"
     assert run(planned(trace, "-s", "OdM,HM", "--qos", "1", "--out", str(target))) == 3
     out, err = capsys.readouterr()

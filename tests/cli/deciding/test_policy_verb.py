@@ -23,6 +23,8 @@ from hcloud.store.diff_codec import verdict_schema
 from hcloud.units import harmless
 from hcloud.views.deciding.gate import junit_report, markdown_verdict
 
+pytestmark = pytest.mark.usefixtures("coarse_steps")
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 NOW = ("--now", "2026-11-20T12:00:00Z")
 Checked = Callable[..., tuple[int, str]]

@@ -15,6 +15,8 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.prices.shipped import names
 from hcloud.readers.prices.shipped.bundled import load_bundled
 
+pytestmark = pytest.mark.usefixtures("quick_starts")
+
 ROOT = Path(__file__).parents[3]
 
 

@@ -21,6 +21,7 @@ from hcloud.usecases.tools.fake import Up, exports
 
 ROOT = Path(__file__).resolve().parents[3]
 TRACE = ROOT / "examples" / "own-trace" / "trace.csv"
+pytestmark = pytest.mark.usefixtures("quick_starts")
 HCLOUD = [sys.executable, "-m", "hcloud"]
 NOW = ("--now", "2026-11-20T12:00:00Z")
 FLEET = [{"address": "web", "instance_type": "m5.large", "count": 2}]

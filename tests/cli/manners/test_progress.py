@@ -18,6 +18,8 @@ from hcloud.live.patience import Patience, RetryLimits
 from hcloud.live.site import ProgressStep
 from hcloud.views.console import SOON_SECONDS, Terminal
 
+pytestmark = pytest.mark.usefixtures("quick_starts")
+
 ROOT = Path(__file__).resolve().parents[3]
 SIGN = "looking"
 

@@ -14,6 +14,7 @@ import pytest
 from hcloud import __version__
 from hcloud.cli.main import VERBS, called_as, run, split_flags
 
+pytestmark = pytest.mark.usefixtures("quick_starts")
 HCLOUD = [sys.executable, "-m", "hcloud"]
 
 

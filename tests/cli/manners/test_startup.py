@@ -57,7 +57,10 @@ def test_a_plan_of_a_trace_loads_nothing_that_reads_bills(tmp_path: Path) -> Non
     trace.write_text("submit,duration,cores\n" + "".join(f"{n * 900},1800,4\n" for n in range(200)))
     words = "import sys; from hcloud.cli.main import run; code = run(sys.argv[1:]); print('loaded:', *sys.modules)"
     plan = ["plan", str(trace), "--now", "2026-11-20T00:00:00Z"]
-    done = subprocess.run([sys.executable, "-c", words, *plan], check=True, capture_output=True, text=True)
+    by_the_hour = {**os.environ, "HYC_PLANNING__STEP": "1h"}
+    done = subprocess.run(
+        [sys.executable, "-c", words, *plan], check=True, capture_output=True, text=True, env=by_the_hour
+    )
     loaded = done.stdout.rpartition("loaded:")[2].split()
     assert "hcloud.usecases.deciding.plan" in loaded
     assert [

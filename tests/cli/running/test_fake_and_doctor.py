@@ -21,6 +21,8 @@ import pytest
 
 from hcloud.cli.main import run
 
+pytestmark = pytest.mark.usefixtures("quick_starts")
+
 CONFIG = "live: {project: demo}\nfleet: [{address: web, instance_type: m5.large, count: 2}]\n"
 
 

@@ -25,6 +25,8 @@ from hcloud.readers.configuration.config import load_config
 from hcloud.units import cents
 from hcloud.usecases.live.ground import CloudSelection, opened
 
+pytestmark = pytest.mark.usefixtures("quick_starts")
+
 KEPT = Path(".hcloud") / "fake-aws.json"
 FLEET = [
     {"address": "batch", "instance_type": "m5.xlarge", "count": 2},

@@ -18,6 +18,8 @@ from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.live.ground import FAKE_FILE
 from hcloud.usecases.live.ground import place_of as usual_place
 
+pytestmark = pytest.mark.usefixtures("coarse_steps")
+
 FLEET = [
     {"address": "web", "instance_type": "m5.large", "count": 4},
     {"address": "batch", "instance_type": "m5.xlarge", "count": 2, "fallbacks": ["m6i.large"]},

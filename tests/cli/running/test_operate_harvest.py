@@ -22,7 +22,10 @@ from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operating.operate import fold_of
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux"),
+    pytest.mark.usefixtures("quick_starts"),
+]
 TICK = 1.0
 SLACK = 6.0  # of a machine that does other work: seconds until a pass of the loop, and until a kill is done
 BEAT = 0.25

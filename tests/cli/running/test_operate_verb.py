@@ -27,7 +27,10 @@ from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operate_requests import Requests, lock_of_work
 from hcloud.usecases.live.operating import asking as operate_asking
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux"),
+    pytest.mark.usefixtures("quick_starts"),
+]
 
 
 @pytest.fixture

@@ -195,10 +195,10 @@ def test_a_job_is_explained_with_the_servers_that_were_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = tmp_path / "run.jsonl"
-    words = ("simulate", "scenario:static", "-s", "SR+power-of-two", "--journal", str(journal))
+    words = ("simulate", *LOCAL, "--placement", "power-of-two", "--journal", str(journal))
     assert run([*words]) == 0
     capsys.readouterr()
-    assert run(["explain", "--job", "300", str(journal)]) == 0
+    assert run(["explain", "--job", "100", str(journal)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "search 2 looks at servers, 2 candidates with room" in told or "search 3 looks" in told
     assert "in use (taken)" in told

@@ -10,6 +10,8 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.model.requirement import Requirement, requirement_of
 
+pytestmark = pytest.mark.usefixtures("coarse_steps")
+
 HEAD = "id,submit,duration,cores,memory,requires\n"
 ROWS = "".join(f"{at},{at},500,1,1,{'vcpus>=16' if at % 2 else ''}\n" for at in range(20))
 

@@ -32,7 +32,7 @@ from hcloud.sim.kernels.objects import as_objects
 @given(seed=st.integers(0, 10**6))
 def test_nothing_is_given_twice_and_nobody_is_forgotten(placement: str, seed: int) -> None:
     crowd = Crowd(placement, 6, seed)
-    for _ in range(250):
+    for _ in range(160):
         crowd.step()
         crowd.check()
     for _ in range(5_000):  # all that is left runs out: whoever waited has begun
@@ -93,7 +93,7 @@ def test_agents_that_crash_forget_nobody(seed: int, placement: str) -> None:
     """Decisions that nobody heard of are made by others, whatever is refused, lost, cancelled and taken over
     meanwhile; each job comes once, and no server holds more than it has."""
     setting = crashing(setting_of(hasty(load_strategy(f"SR+{placement}")), 6, seed), 600.0, 1.0, 0.1)
-    tasks = tasks_in(setting, excerpt(80))
+    tasks = tasks_in(setting, excerpt(50))
     world = refusing(as_objects(world_of(setting, tasks)))
     for until in range(1, len(tasks) + 2):
         simulate(world, until)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from simulating import changed, excerpt, setting_of, tasks_in
 from hcloud.model.measured.profile import UNKNOWN_SCORE
 from hcloud.model.running.event import Arrival
 from hcloud.model.running.strategy import Strategy
+from hcloud.model.workload import Jobs
 from hcloud.policy.records import Ints
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.run import RunOutcome, run
@@ -20,7 +22,10 @@ from hcloud.store.journals.events import event_document, parse_event
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 from hcloud.usecases.studies.simulation import Study, strategy_for
 
-JOBS = excerpt(60)
+
+@cache
+def sixty() -> Jobs:
+    return excerpt(60)
 
 
 def errors_of(**values: float) -> Ints:
@@ -39,14 +44,14 @@ def test_all_but_the_entries_that_were_measured_err_as_much_as_the_strategy_says
 
 
 def test_nothing_is_known_of_what_was_not_profiled() -> None:
-    study = Study(JOBS, setting_of("HM", 4).cloud, setting_of("HM", 4).shop, False, 7)
-    tasks = tasks_in(setting_of(strategy_for(study, load_strategy("HM")), 4), JOBS)
+    study = Study(sixty(), setting_of("HM", 4).cloud, setting_of("HM", 4).shop, False, 7)
+    tasks = tasks_in(setting_of(strategy_for(study, load_strategy("HM")), 4), sixty())
     assert (tasks.vector == UNKNOWN_SCORE).all()
     assert (tasks.truth != UNKNOWN_SCORE).any()
 
 
 def test_the_truth_of_a_profiled_application_lies_around_its_profile_as_far_as_that_is_unsure() -> None:
-    jobs = replace(JOBS, app=np.zeros(len(JOBS), np.int32), apps=("web",), vectors={"web": (40,) * 10})
+    jobs = replace(sixty(), app=np.zeros(len(sixty()), np.int32), apps=("web",), vectors={"web": (40,) * 10})
     sure, unsure = setting_of("HM", 4), (0.0,) * 5 + (8.0,) * 5
     tasks = tasks_in(sure, jobs)
     assert (tasks.vector == 40).all()
@@ -60,13 +65,13 @@ def test_the_truth_of_a_profiled_application_lies_around_its_profile_as_far_as_t
 
 def first_mapping(strategy: Strategy, change: Tasks | None = None) -> RunOutcome:
     setting: Setting = setting_of(strategy, 2)
-    return run(setting, change or tasks_in(setting, JOBS), journal=True)
+    return run(setting, change or tasks_in(setting, sixty()), journal=True)
 
 
 @pytest.mark.slow
 def test_a_decision_looks_at_estimates_and_interference_at_the_truth() -> None:
     greedy = load_strategy("SR")
-    tasks = tasks_in(setting_of(greedy, 2), JOBS)
+    tasks = tasks_in(setting_of(greedy, 2), sixty())
     gentle, harsh = (replace(tasks, truth=np.full_like(tasks.truth, level)) for level in (0, 90))
     calm, loud = (first_mapping(greedy, t) for t in (gentle, harsh))
     at_once = tasks.submit == 0.0
@@ -90,7 +95,7 @@ def test_both_vectors_are_in_the_journal_and_come_back_from_it() -> None:
 
 @pytest.mark.slow
 def test_what_jobs_tolerate_is_told_apart_from_what_they_cause() -> None:
-    jobs = replace(JOBS, app=np.zeros(len(JOBS), np.int32), apps=("web",), vectors={"web": (40,) * 10})
+    jobs = replace(sixty(), app=np.zeros(len(sixty()), np.int32), apps=("web",), vectors={"web": (40,) * 10})
     assumed = tasks_in(setting_of("HM", 4), jobs)
     assert (assumed.tolerates == 59).all()
     apart = tasks_in(setting_of("HM", 4), replace(jobs, tolerates={"web": (90,) * 10}))
@@ -100,10 +105,10 @@ def test_what_jobs_tolerate_is_told_apart_from_what_they_cause() -> None:
 
 
 def test_jobs_that_state_their_vectors_have_those() -> None:
-    stated = np.full((len(JOBS), 10), -1, np.int8)
+    stated = np.full((len(sixty()), 10), -1, np.int8)
     stated[5] = 7
-    tasks = tasks_in(setting_of("HM", 4), replace(JOBS, causes=stated, bears=stated + 1))
-    plain = tasks_in(setting_of("HM", 4), JOBS)
+    tasks = tasks_in(setting_of("HM", 4), replace(sixty(), causes=stated, bears=stated + 1))
+    plain = tasks_in(setting_of("HM", 4), sixty())
     mine = tasks.job == 5
     assert (tasks.truth[mine] == 7).all()
     assert (tasks.vector[mine] == 7).all()
@@ -115,7 +120,7 @@ def test_jobs_that_state_their_vectors_have_those() -> None:
 @pytest.mark.slow
 def test_who_tolerates_more_suffers_less_whatever_it_causes() -> None:
     setting = setting_of("SR", 2)
-    tasks = tasks_in(setting, JOBS)
+    tasks = tasks_in(setting, sixty())
     loud = replace(tasks, truth=np.full_like(tasks.truth, 60), vector=np.zeros_like(tasks.vector))
     tough, frail = (
         run(setting, replace(loud, borne=(np.full_like(tasks.truth, 99), np.full_like(tasks.truth, points))))
@@ -128,7 +133,7 @@ def test_who_tolerates_more_suffers_less_whatever_it_causes() -> None:
 @pytest.mark.slow
 def test_a_journal_carries_what_jobs_tolerate() -> None:
     setting = setting_of("HM", 2)
-    tasks = tasks_in(setting, JOBS)
+    tasks = tasks_in(setting, sixty())
     tasks = replace(tasks, borne=(np.full_like(tasks.truth, 90), np.full_like(tasks.truth, 80)))
     outcome = run(setting, tasks, journal=True)
     entries = [e for e in journal_entries(outcome, setup_of_run(outcome)) if isinstance(e, Arrival)]

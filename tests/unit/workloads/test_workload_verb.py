@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hcloud.cli.main import run
 from hcloud.model.workload import Demand, Jobs
+from hcloud.planning.forecasting.following import waits_of
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions
 
@@ -100,6 +103,27 @@ def test_converted_jobs_are_the_same_jobs(tmp_path: Path, source: str, suffix: s
     assert isinstance(jobs, Jobs)
     assert not jobs.provenance.modelled
     assert not jobs.provenance.repaired
+
+
+STATED = """id,submit,duration,cores,memory,divisible,causes,tolerates,requires,servers,urgent,after
+a,0,60,8,16,no,1 2 3 4 5 6 7 8 9 10,,"type=m5.xlarge|c5* memory>=60",,yes,
+b,5,60,8,16,,,90 90 90 90 90 90 90 90 90 99,,4,,a
+"c,d",9,60,2,4,yes,,,vcpus>=8,1,no,
+"""
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_all_that_jobs_state_is_converted(tmp_path: Path, suffix: str) -> None:
+    source, target = tmp_path / "stated.csv", tmp_path / f"out{suffix}"
+    source.write_text(STATED)
+    assert run(["-q", "workload", "convert", str(source), "--to", str(target)]) == 0
+    first, again = read_workload(source), read_workload(target)
+    assert isinstance(first, Jobs)
+    assert isinstance(again, Jobs)
+    for name in {column.name for column in fields(Jobs)} - {"provenance", "serial", "after"}:
+        mine, theirs = (getattr(jobs, name) for jobs in (first, again))
+        assert np.array_equal(np.asarray(mine), np.asarray(theirs)), name
+    assert waits_of(first).tolist() == waits_of(again).tolist()
 
 
 def test_converted_series_keep_every_column(tmp_path: Path) -> None:
