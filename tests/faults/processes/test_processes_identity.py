@@ -23,7 +23,7 @@ OTHER = {"aws": "999999999999", "gcp": "somebody-else", "azure": "00000000-0000-
 
 
 @every_cloud
-@pytest.mark.parametrize("call", [1, 4, 6])
+@pytest.mark.parametrize("call", [1, 3, 4, 5, 6, 7])
 def test_F1_credentials_that_end_at_any_call_stop_it_in_five_seconds_and_fresh_ones_finish(
     cloud: str, call: int, staged: Staging
 ) -> None:

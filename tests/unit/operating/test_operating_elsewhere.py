@@ -158,7 +158,7 @@ def test_machines_are_kept_for_jobs_that_somebody_else_runs(tmp_path: Path, stra
 @pytest.mark.slow
 def test_a_controller_that_is_killed_anywhere_orders_nothing_twice(tmp_path: Path) -> None:
     points = 0
-    for kill in range(0, 400, 6):
+    for kill in range(0, 400, 3):
         folder = tmp_path / str(kill)
         folder.mkdir()
         told = (arrival(f"j{n}", 2, restartable=n % 2 == 0) for n in range(4))

@@ -54,13 +54,13 @@ def test_a_controller_killed_at_a_point_is_taken_up(tmp_path: Path, point: str, 
     world.check(completed=12)
 
 
-KILLS = 52
+KILLS = 100
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_a_controller_killed_at_random_loses_nothing(tmp_path: Path, part: int) -> None:
-    """Killed once at every fourth of 52 moments of a run in which a machine is lost, too."""
+    """Killed once at every fourth of 100 moments of a run in which a machine is lost, too."""
     whole = World.of(tmp_path / "whole", TWELVE, "HM", 1)
     whole.run()
     for kill in range(1 + part, KILLS + 1, 4):
