@@ -195,7 +195,7 @@ def _proven(units: Ints, price: float, kinds: Sequence[CommitmentKind], plan: _P
     on_demand = np.maximum(units - reserved, 0)
     cost = math.fsum([*fees, price * int(on_demand.sum())])
     prices = _feasible(plan.prices, price, kinds)
-    bound = min(float(prices @ units), cost)
+    bound = min(float((prices * units).sum()), cost)  # threads of a vector product wait by turning
     if not cost - bound <= PROOF_TOLERANCE * cost:
         raise ProofError(
             f"the plan costs {cost} but the proof only reaches {bound} ({plan.method}, {hours} h)",
