@@ -99,12 +99,14 @@ class Loaded:
 
     def _fork(self, client: socket.socket, asked: tuple[Any, ...], streams: list[int]) -> None:
         assert threading.active_count() == 1
+        signal.pthread_sigmask(signal.SIG_BLOCK, USUALLY)  # until it listens to them: here, some are ignored
         pid = os.fork()
         if not pid:
             self._waiting.close()
             for other in (self._listening, *self._there):
                 other.close()
             live_on(asked, streams)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, USUALLY)
         for stream in streams:
             os.close(stream)
         self._asking[pid] = client
@@ -163,6 +165,7 @@ def settle(asked: tuple[Any, ...], streams: list[int]) -> None:
     sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
     sys.stdout = _writing(1, "strict", lines=os.isatty(1), at_once=at_once)
     sys.stderr = _writing(2, "backslashreplace", lines=True, at_once=at_once)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, USUALLY)
 
 
 def _writing(number: int, errors: str, *, lines: bool, at_once: bool) -> io.TextIOWrapper:
