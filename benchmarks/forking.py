@@ -63,12 +63,7 @@ def main(clouds: list[str]) -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)  # no child lives long enough to gain by looking more often
     sys.addaudithook(stay_at_home)
-    woken, waking = os.pipe()
-    os.set_blocking(waking, False)
-    os.set_blocking(woken, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(waking)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    woken = woken_by_children()
     tell({"ready": os.getpid()})
     waiting = selectors.DefaultSelector()
     waiting.register(0, selectors.EVENT_READ)
@@ -88,6 +83,17 @@ def main(clouds: list[str]) -> None:
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             begin(json.loads(line))
+
+
+def woken_by_children() -> int:
+    """What can be read as soon as a child is over; Ctrl-C is for them alone."""
+    woken, waking = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(waking, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waking)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return woken
 
 
 def rooms() -> list[str]:

@@ -29,7 +29,7 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from benchmarks.forking import stay_at_home
+from benchmarks.forking import stay_at_home, woken_by_children
 from benchmarks.shipped_once import read_once
 
 IN_FRONT = Path(__file__).parent / "in_front"
@@ -55,12 +55,7 @@ class Loaded:
 
     def serve(self) -> None:
         """Answer until the last one has gone."""
-        woken, waking = os.pipe()
-        os.set_blocking(woken, False)
-        os.set_blocking(waking, False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(waking)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        woken = woken_by_children()
         self._waiting.register(woken, selectors.EVENT_READ)
         self._waiting.register(self._listening, selectors.EVENT_READ)
         self._greet()
