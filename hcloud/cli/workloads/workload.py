@@ -174,12 +174,15 @@ def convert(
 ) -> None:
     """Write a workload in our own schema, with every modelled column filled in."""
     from hcloud.usecases.workloads.workload import convert as write
+    from hcloud.usecases.workloads.workload import not_in_a_file
 
     terminal = session(ctx).terminal
     workload = _opened(_request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), terminal)
     with terminal.busy(f"writing {to}"):
         rows = write(workload, to, force=force)
     terminal.note(f"{counted(rows, 'row')} written to {to}")
+    if lost := not_in_a_file(workload):
+        terminal.warn(lost)
 
 
 @app.command(epilog=FETCHED)

@@ -153,6 +153,13 @@ def convert(workload: Workload, target: Path, *, force: bool = False) -> int:
     return int(table.num_rows)
 
 
+def not_in_a_file(workload: Workload) -> str:
+    """What a file in our own schema has no column for, said to who converts; "" where nothing is lost."""
+    if isinstance(workload, Demand) or not (workload.vectors or workload.performance or workload.courses):
+        return ""
+    return "what is known of applications is not in the file: a simulation of it draws their interference by chance"
+
+
 def workload_table(workload: Workload) -> pa.Table:
     """The workload in our own schema."""
     return _series_table(workload) if isinstance(workload, Demand) else _jobs_table(workload)

@@ -126,6 +126,14 @@ def test_all_that_jobs_state_is_converted(tmp_path: Path, suffix: str) -> None:
     assert waits_of(first).tolist() == waits_of(again).tolist()
 
 
+@pytest.mark.parametrize(("scenario", "is_said"), [("local-40", True), ("static", False)])
+def test_who_converts_is_told_what_has_no_column(
+    tmp_path: Path, scenario: str, is_said: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["workload", "convert", f"scenario:{scenario}", "--to", str(tmp_path / "out.csv")]) == 0
+    assert ("what is known of applications is not in the file" in capsys.readouterr().err) == is_said
+
+
 def test_converted_series_keep_every_column(tmp_path: Path) -> None:
     eight = ("--set", "series_cores=8")
     target = tmp_path / "out.csv"
