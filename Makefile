@@ -70,16 +70,23 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b26_watching
 	$(BIN)/python -m benchmarks.b27_falls
 
+# uv takes a tenth of pip's time; pip does it where uv is not had or does not reach the index that pip is set up for.
+define INSTALL
+$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) || \
+$(PIP) install --require-hashes -r $(1)
+endef
+
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --require-hashes -r requirements.lock
+	-$(PIP) install --require-hashes -r requirements-installer.lock
+	$(call INSTALL,requirements.lock)
 	$(PIP) install --no-deps --no-build-isolation -e .
 	touch $@
 
 # Kernels are compiled beside what follows, which takes one core: the tests need them.
 $(VENV)/.test: requirements-dev.lock $(VENV)/.run
 	$(BIN)/python -c "from hcloud.sim.kernels.compiled import CLASSED, is_made, make_all; make_all(); is_made(CLASSED)"
-	$(PIP) install --no-compile --require-hashes -r requirements-dev.lock
+	$(call INSTALL,requirements-dev.lock)
 	$(BIN)/python -m compileall -q -j 2 hcloud benchmarks
 	$(COMPILE_TESTS)
 	touch $@
@@ -91,13 +98,15 @@ $(BIN)/pytest -q --collect-only --ignore tests/cli --ignore tests/unit tests >/d
 endef
 
 $(VENV)/.bench: requirements-bench.lock $(VENV)/.test
-	$(PIP) install --require-hashes -r requirements-bench.lock
+	$(call INSTALL,requirements-bench.lock)
 	touch $@
 
 LOCK = uv pip compile pyproject.toml --universal --generate-hashes --no-header --no-annotate \
 	--python-version 3.11 --quiet --group build
 EXTRAS = --extra aws --extra gcp --extra azure --extra fake --extra notebook
 lock:  ## resolve the dependencies anew (needs uv)
+	uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --quiet \
+		--group installer --output-file requirements-installer.lock
 	$(LOCK) --output-file requirements.lock
 	$(LOCK) $(EXTRAS) --group dev --output-file requirements-dev.lock
 	$(LOCK) $(EXTRAS) --group dev --group bench --output-file requirements-bench.lock
