@@ -82,7 +82,7 @@ class PriceBook:
             OfferKey(like.provider, like.region, like.instance_type, *term, like.os, like.tenancy, like.zone)
             for term in _TERMS
         ]
-        return tuple(tier for k in keys if k in self.offers for tier in self.offers[k].tiers)
+        return tuple(tier for k in keys if (offer := self.offers.get(k)) is not None for tier in offer.tiers)
 
     def select(self, provider: Provider, option: PurchaseOption) -> tuple[Offer, ...]:
         """All offers of one provider and purchase option, by key."""

@@ -79,6 +79,7 @@ def find_options(
     Raises EvidenceError where a job fits no machine that is allowed.
     """
     plain = asked.stretched(asked.demand)
+    plainly = divide(plain, asked.settings, asked.owned)
     options: list[Option] = []
     refused: list[Refusal] = []
     too_large = 0
@@ -87,7 +88,7 @@ def find_options(
         row = None if asked.running is None else misfit(asked.running, machines)
         if row is None:
             machines = machines if asked.running is None else machines.for_jobs(asked.running)
-            options.append(_option(unit, machines, asked, plain))
+            options.append(_option(unit, machines, asked, (plain, plainly)))
         else:
             too_large = row
             refused.append(Refusal(unit.candidate.address, f"no size of it holds {_named(asked, row)}"))
@@ -105,15 +106,16 @@ def _machines(unit: Unit) -> MachineSizes:
     return MachineSizes(sizes, gib / vcpus, LARGEST * sizes[0] / float(unit.candidate.shape.vcpus))
 
 
-def _option(unit: Unit, machines: MachineSizes, asked: FleetProblem, plain: Forecast) -> Option:
-    demanded, largest = plain, machines.enough
+def _option(unit: Unit, machines: MachineSizes, asked: FleetProblem, plain: tuple[Forecast, DemandParts]) -> Option:
+    (demanded, parts), largest = plain, machines.enough
     if asked.running is not None:
         gaps = packed(asked.running, asked.demand, machines)
         largest = gaps.largest
         if gaps.extra.any():
             demanded = asked.stretched(with_gaps(asked.demand, gaps, machines.gib_per_vcpu))
+            parts = divide(demanded, asked.settings, asked.owned)
     ladder = (unit.candidate, *(c for c in unit.ladder[1:] if float(c.capacity[0]) <= largest))
-    return Option(replace(unit, ladder=ladder), demanded, divide(demanded, asked.settings, asked.owned))
+    return Option(replace(unit, ladder=ladder), demanded, parts)
 
 
 def _named(asked: FleetProblem, row: int) -> str:

@@ -46,6 +46,9 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
 
 def without_spot(forecast: Forecast, share_of_batch: float) -> tuple[Forecast, Forecast]:
     """(the demand without the part of the batch jobs that spot capacity serves, that part itself)."""
+    if not share_of_batch:
+        nothing = np.zeros(len(forecast))
+        return forecast, replace(forecast, cores=nothing, memory=nothing, idle=None)
     cores = forecast.batch_cores * share_of_batch
     memory = forecast.memory * np.divide(cores, forecast.cores, out=np.zeros_like(cores), where=forecast.cores > 0)
     idle = forecast.idle

@@ -16,7 +16,7 @@ from hcloud.planning.fleets.evaluate import (
     static_hybrid,
 )
 from hcloud.planning.fleets.fleet import Fleet, serve
-from hcloud.planning.fleets.options import DemandParts, FleetProblem, Option, divide
+from hcloud.planning.fleets.options import FleetProblem, Option, divide
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.risks.risk import changed, unused_share
 from hcloud.planning.settings import PlanSettings
@@ -114,12 +114,11 @@ def fall(
     """The plan's commitments under changed demand, beside the cheapest all on demand then and the best in hindsight
     (of the plan's types and the ``NEAREST`` that come next)."""
 
-    def less(option: Option) -> DemandParts:
-        return divide(changed(option.demanded, change), asked.settings, asked.owned)
-
-    own = less(chosen.option)
+    seen = {id(o.demanded): o.demanded for o in (chosen.option, *options)}  # most types see the same demand
+    less = {key: divide(changed(demanded, change), asked.settings, asked.owned) for key, demanded in seen.items()}
+    own = less[id(chosen.option.demanded)]
     planned = serve(own.planned, chosen.types, chosen.fleet.holdings)
-    parts = {o.candidate.address: less(o) for o in options}
+    parts = {o.candidate.address: less[id(o.demanded)] for o in options}
     rented = cheapest_on_demand([(o.candidate, parts[o.candidate.address].whole) for o in options])
     near = dict.fromkeys((*chosen.types, *(e.candidate for e in evaluations[:NEAREST])))
     best = [evaluate(c, parts[c.address].planned).fleet for c in near]
