@@ -80,8 +80,9 @@ def optimal_reserve(demand: npt.ArrayLike, on_demand_price: float, kinds: Sequen
     """The cheapest way to serve ``demand`` (units per hour) at ``on_demand_price`` per unit-hour.
 
     Terms that run past the last hour are charged in full (no salvage). Of equally cheap plans the one with fewer
-    commitments is taken, and every purchase starts as early as it can for the same money. Raises ValueError for
-    demand that is not whole and nonnegative or a price that is not, ProofError when optimality cannot be shown.
+    commitments is taken. A steady reserve is renewed at expiry; where no such reserve is optimal every purchase starts
+    as early as it can for the same money. Raises ValueError for demand that is not whole and nonnegative or a price
+    that is not, ProofError when optimality cannot be shown.
 
     The covering matrix has consecutive ones, so the linear program has whole-number optima (Veinott and Wagner 1962).
     """
@@ -91,12 +92,11 @@ def optimal_reserve(demand: npt.ArrayLike, on_demand_price: float, kinds: Sequen
         raise ValueError(f"an on-demand price of {on_demand_price} is not a finite amount of at least 0")
     offers = _worthwhile(kinds, price, len(units))
     if not offers or not units.any():
-        plan = _Plan((), np.where(units > 0, price, 0.0), ALL_ON_DEMAND)
-    elif len(offers) == 1 and offers[0].term == len(units):
-        plan = _static_plan(units, price, offers[0])
-    else:
-        plan = _flow_plan(units, price, offers)
-    return _proven(units, price, kinds, plan)
+        return _proven(_costed(units, price, kinds, _Plan((), np.where(units > 0, price, 0.0), ALL_ON_DEMAND)))
+    steady = _costed(units, price, kinds, _steady_plan(units, price, offers))
+    if _is_proven(steady) or (len(offers) == 1 and offers[0].term == len(units)):
+        return _proven(steady)
+    return _proven(_costed(units, price, kinds, _flow_plan(units, price, offers)))
 
 
 def _whole_units(demand: npt.ArrayLike) -> Ints:
@@ -134,23 +134,29 @@ def _worthwhile(kinds: Sequence[CommitmentKind], price: float, hours: int) -> li
     return kept[::-1]
 
 
-def _static_plan(units: Ints, price: float, offer: _Offer) -> _Plan:
-    """One purchase at hour 0 of a term that covers the horizon: level k pays off iff #{t: d_t >= k} p > F.
+def _steady_plan(units: Ints, price: float, offers: Sequence[_Offer]) -> _Plan:
+    """The same units of one kind throughout, renewed at expiry: level k pays off iff #{t: d_t >= k} p > F, where F
+    covers the horizon.
 
-    The price p of the ``paid`` busiest hours, and the rest of F on the next busiest, prove it.
+    The price p of the ``paid`` busiest hours, and the rest of F on the next busiest, prove it where one term covers the
+    horizon, and nearly always where demand repeats itself within each term: a flow of so many hours takes minutes.
     """
     hours = len(units)
-    paid = min(int(offer.cost // price), hours - 1)
-    while paid * price > offer.cost:  # the quotient of floats may round up
+    once, terms, offer = min((o.cost * (n := -(-hours // o.term)), n, o) for o in offers)
+    if once >= price * hours:  # the last term would be for a few hours
+        return _Plan((), np.where(units > 0, price, 0.0), CLOSED_FORM)
+    paid = min(int(once // price), hours - 1)
+    while paid * price > once:  # the quotient of floats may round up
         paid -= 1
-    while (paid + 1) * price <= offer.cost and paid + 1 < hours:
+    while (paid + 1) * price <= once and paid + 1 < hours:
         paid += 1
     level = _exceeded_at_most(units, paid)
     prices = np.where(units > level, price, 0.0)
-    rest = max(0.0, offer.cost - price * np.count_nonzero(prices))
+    rest = max(0.0, once - price * np.count_nonzero(prices))
     at_level = np.flatnonzero(units == level)
     prices[at_level] = min(price, rest / len(at_level))
-    return _Plan(((offer.kind, 0, level),) if level else (), prices, CLOSED_FORM)
+    bought = tuple((offer.kind, term * offer.term, level) for term in range(terms)) if level else ()
+    return _Plan(bought, prices, CLOSED_FORM)
 
 
 def _exceeded_at_most(units: Ints, hours: int) -> int:
@@ -182,8 +188,8 @@ def _flow_plan(units: Ints, price: float, offers: list[_Offer]) -> _Plan:
     return _Plan(purchases, np.diff(potential) * (price / scale), FLOW)
 
 
-def _proven(units: Ints, price: float, kinds: Sequence[CommitmentKind], plan: _Plan) -> ReserveSolution:
-    """The plan with its cost and bound, both computed anew from the input; ProofError unless they meet."""
+def _costed(units: Ints, price: float, kinds: Sequence[CommitmentKind], plan: _Plan) -> ReserveSolution:
+    """The plan with its cost and bound, both computed anew from the input."""
     hours = len(units)
     change = np.zeros(hours + 1, np.int64)
     fees = []
@@ -196,12 +202,22 @@ def _proven(units: Ints, price: float, kinds: Sequence[CommitmentKind], plan: _P
     cost = math.fsum([*fees, price * int(on_demand.sum())])
     prices = _feasible(plan.prices, price, kinds)
     bound = min(float((prices * units).sum()), cost)  # threads of a vector product wait by turning
-    if not cost - bound <= PROOF_TOLERANCE * cost:
+    return ReserveSolution(cost, on_demand, plan.purchases, reserved, bound, cost - bound, plan.method, prices)
+
+
+def _is_proven(solution: ReserveSolution) -> bool:
+    return solution.gap <= PROOF_TOLERANCE * solution.cost
+
+
+def _proven(solution: ReserveSolution) -> ReserveSolution:
+    """The solution; ProofError unless its cost and bound meet."""
+    if not _is_proven(solution):
         raise ProofError(
-            f"the plan costs {cost} but the proof only reaches {bound} ({plan.method}, {hours} h)",
+            f"the plan costs {solution.cost} but the proof only reaches {solution.dual_bound} "
+            f"({solution.method}, {len(solution.prices)} h)",
             hint="report this with the demand and the offers; no plan was shown",
         )
-    return ReserveSolution(cost, on_demand, plan.purchases, reserved, bound, cost - bound, plan.method, prices)
+    return solution
 
 
 def _feasible(prices: Floats, price: float, kinds: Sequence[CommitmentKind]) -> Floats:

@@ -7,6 +7,7 @@ import math
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -103,13 +104,19 @@ class WorkloadOptions:
 
     def __post_init__(self) -> None:
         """Refuse values no rule can work with, naming the key."""
-        for name, kind in typing.get_type_hints(type(self)).items():
+        for name, kind in _kinds().items():
             _check(name, getattr(self, name), kind)
+
+
+@cache
+def _kinds() -> Mapping[str, object]:
+    """The type of each key."""
+    return typing.get_type_hints(WorkloadOptions)
 
 
 def with_keys(options: WorkloadOptions, keys: Mapping[str, str]) -> WorkloadOptions:
     """The options with ``key=value`` texts applied; an unknown key or a value of the wrong type is a UsageError."""
-    kinds = typing.get_type_hints(WorkloadOptions)
+    kinds = _kinds()
     changes: dict[str, object] = {}
     for key, text in keys.items():
         name = key.removeprefix("workload.options.").replace("-", "_")

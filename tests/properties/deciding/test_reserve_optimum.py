@@ -15,7 +15,13 @@ from benchmarks.b6_cost_gap import STEP, online_rule
 from hcloud.planning.reserving.bands import BandDemand, settle, solve_pool
 from hcloud.planning.reserving.compiled import compiled, plain
 from hcloud.planning.reserving.flow import FlowGrid
-from hcloud.planning.reserving.reserve import CommitmentKind, ReserveSolution, optimal_reserve
+from hcloud.planning.reserving.reserve import (
+    ALL_ON_DEMAND,
+    CLOSED_FORM,
+    CommitmentKind,
+    ReserveSolution,
+    optimal_reserve,
+)
 from hcloud.units import SECONDS_PER_HOUR
 
 Ints = npt.NDArray[np.int64]
@@ -105,6 +111,29 @@ def test_M4_narrowing_the_problem_loses_nothing(seed: int, hours: int, offers: l
     found = optimal_reserve(demand, 1.0, kinds)
     check_plan(demand.tolist(), 1.0, kinds, found)
     assert found.cost == pytest.approx(differenced_program(demand, kinds), rel=1e-7)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 12),
+    st.integers(1, 6),
+    st.lists(st.tuples(st.sampled_from([1, 2, 3, 6]), st.floats(0.05, 1.1)), min_size=1, max_size=3),
+)
+def test_M4_a_reserve_that_is_renewed_is_optimal_where_demand_repeats_itself(
+    seed: int, period: int, periods: int, offers: list[tuple[int, float]]
+) -> None:
+    """Horizons of six terms, or three, two or one: the same units throughout; two kinds may have to share them."""
+    once = wavy_demand(seed, period)
+    demand = np.tile(once, 6 * periods)
+    kinds = kinds_of([(length * periods * period, share) for length, share in offers], 1.0)
+    found = optimal_reserve(demand, 1.0, kinds)
+    check_plan(demand.tolist(), 1.0, kinds, found)
+    assert found.cost == pytest.approx(differenced_program(demand, kinds), rel=1e-7)
+    if len(kinds) == 1:
+        assert found.method in (ALL_ON_DEMAND, CLOSED_FORM)
+        assert len({count for _, _, count in found.purchases}) <= 1
+        assert [start for _, start, _ in found.purchases] in ([], list(range(0, len(demand), kinds[0].term_hours)))
 
 
 def differenced_program(demand: Ints, kinds: list[CommitmentKind]) -> float:

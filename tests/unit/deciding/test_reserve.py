@@ -93,7 +93,7 @@ def test_a_plan_without_a_closed_proof_is_withheld(monkeypatch: pytest.MonkeyPat
     def lazy(units: npt.NDArray[np.int64], *_: object) -> reserve._Plan:
         return reserve._Plan((), np.zeros(len(units)), "guess")
 
-    monkeypatch.setattr(reserve, "_static_plan", lazy)
+    monkeypatch.setattr(reserve, "_steady_plan", lazy)
     with pytest.raises(ProofError, match="proof only reaches"):
         optimal_reserve([1, 1, 1], 1.0, [CommitmentKind("long", 10, 1.0)])
 
