@@ -126,14 +126,16 @@ class Job:
 
 
 class Forker:
-    """A process with SDKs loaded that forks itself for every job; use as a context."""
+    """A process with SDKs loaded that forks itself for every job; use as a context. ``more`` of its environment may
+    make it a fork itself (:mod:`benchmarks.loaded`)."""
 
-    def __init__(self, clouds: Sequence[str]) -> None:
+    def __init__(self, clouds: Sequence[str], more: Mapping[str, str] | None = None) -> None:
         self._scratch = tempfile.TemporaryDirectory(prefix="hcloud-forks-")
         self._writing = threading.Lock()
         self._number = 0
         self._children: dict[int, Child] = {}
-        env = {n: os.environ[n] for n in KEPT if n in os.environ} | FROM_NOWHERE | {"PYTHONPATH": str(ROOT)}
+        env = {n: os.environ[n] for n in KEPT if n in os.environ} | FROM_NOWHERE | dict(more or {})
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, (env.get("PYTHONPATH"), str(ROOT))))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.forking", *clouds],
             cwd=ROOT,

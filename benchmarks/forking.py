@@ -19,50 +19,23 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+from benchmarks.before_forks import load_sdks, stay_at_home, woken_by_children
 from benchmarks.shipped_once import read_once
 
-GUARD = "socket guard: "
-SDKS = {
-    "aws": ("boto3", "botocore.config", "hcloud.providers.aws.provider", "benchmarks.naive_loop"),
-    "gcp": ("google.auth", "hcloud.providers.gcp.sdk", "hcloud.providers.gcp.provider"),
-    "azure": (
-        "azure.identity",
-        "azure.mgmt.compute",
-        "azure.mgmt.network",
-        "azure.mgmt.reservations",
-        "hcloud.providers.azure.provider",
-    ),
-}
 ROOMS = ("cli", "live", "sim", "store", "views", "usecases.deciding", "usecases.live", "usecases.studies")
 _numbers: dict[int, int] = {}  # of the children that live, by process id
-LOOPBACK = ("127.", "::1", "localhost")
-NOBODY = ("169.254.",)
-"""Where clouds tell machines of theirs who they are: nobody answers there, and to ask is no offence."""
-
-
-def stay_at_home(event: str, details: tuple[Any, ...]) -> None:
-    """Refuse every connection that leaves this machine, and say so."""
-    if event != "socket.connect" or not isinstance(details[1], tuple):
-        return
-    host = str(details[1][0])
-    if host.startswith(NOBODY):
-        raise ConnectionRefusedError(f"nobody at {host}")
-    if not host.startswith(LOOPBACK):
-        os.write(2, f"{GUARD}{host}\n".encode())
-        raise ConnectionRefusedError(f"{GUARD}{host}")
 
 
 def main(clouds: list[str]) -> None:
     """Load, then fork for every line until stdin ends."""
     read_once()
-    for name in [n for cloud in clouds for n in SDKS[cloud]] + rooms():
+    load_sdks(tuple(clouds))
+    for name in rooms():
         importlib.import_module(name)
-    if "gcp" in clouds:
-        importlib.import_module("hcloud.providers.gcp.sdk").messages()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)  # no child lives long enough to gain by looking more often
-    sys.addaudithook(stay_at_home)
+    stay_at_home()
     woken = woken_by_children()
     tell({"ready": os.getpid()})
     waiting = selectors.DefaultSelector()
@@ -83,17 +56,6 @@ def main(clouds: list[str]) -> None:
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             begin(json.loads(line))
-
-
-def woken_by_children() -> int:
-    """What can be read as soon as a child is over; Ctrl-C is for them alone."""
-    woken, waking = os.pipe()
-    os.set_blocking(woken, False)
-    os.set_blocking(waking, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(waking)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return woken
 
 
 def rooms() -> list[str]:

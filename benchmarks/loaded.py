@@ -29,11 +29,12 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from benchmarks.forking import stay_at_home, woken_by_children
+from benchmarks.before_forks import SDKS, load_sdks, stay_at_home, woken_by_children
 from benchmarks.shipped_once import read_once
 
 IN_FRONT = Path(__file__).parent / "in_front"
 LEFT_OUT = ("hcloud.research", "hcloud.notebook", "hcloud.__main__")
+FORKING = "benchmarks.forking"
 MOST_BYTES = 200_000
 USUALLY: dict[int, Callable[..., Any] | int] = {
     signal.SIGINT: signal.default_int_handler,
@@ -93,6 +94,9 @@ class Loaded:
             self._part(client)
 
     def _fork(self, client: socket.socket, asked: tuple[Any, ...], streams: list[int]) -> None:
+        if asked[0][0] == FORKING:  # as every worker has one
+            load_sdks(tuple(SDKS))
+            gc.freeze()
         assert threading.active_count() == 1
         signal.pthread_sigmask(signal.SIG_BLOCK, USUALLY)  # until it listens to them: here, some are ignored
         pid = os.fork()
@@ -206,7 +210,7 @@ def main(place: str) -> None:
         load()
         gc.collect()
         gc.freeze()
-        sys.addaudithook(stay_at_home)
+        stay_at_home()
         Loaded(listening).serve()
 
 

@@ -6,7 +6,7 @@ import sys
 
 ASKING = "HCLOUD_LOADED"
 """The variable that names the socket."""
-OURS = ("hcloud", "hcloud.usecases.live.operating.agents")
+OURS = ("hcloud", "hcloud.usecases.live.operating.agents", "benchmarks.forking")
 
 USUAL = ("PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")
 """Whatever else is said to Python is heard only as it starts."""

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from quick_starts import by_way_of
 
 from benchmarks.children import Forker, Job
 from benchmarks.processes import CLOUDS, Stage, fresh
@@ -20,9 +21,9 @@ _warm: set[str] = set()
 
 
 @pytest.fixture(scope="session")
-def forker() -> Iterator[Forker]:
-    """The process that every child is forked from."""
-    with Forker(CLOUDS) as found:
+def forker(loaded: Path | None) -> Iterator[Forker]:
+    """The process that every child is forked from, a fork of the loaded one."""
+    with Forker(CLOUDS, by_way_of(loaded)) as found:
         yield found
     _warm.clear()
 

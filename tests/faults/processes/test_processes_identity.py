@@ -9,7 +9,7 @@ import pytest
 from staging import FLEET, Staging
 from verdict import converges, judge
 
-from benchmarks.forking import GUARD
+from benchmarks.before_forks import GUARD
 from benchmarks.processes import CLOUDS, Front, Stage, fresh
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.faults import FaultPlan
