@@ -26,7 +26,7 @@ from hcloud.policy.records import Reals, column
 from hcloud.policy.waiting.queueing import SUFFERING
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import ENGINE, SET, SIMULATE, compiled
+from hcloud.sim.machine_code.compiled import ENGINE, SET, SIMULATE, compiled
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.sim.setup.scenarios import scenario
 from hcloud.sim.setup.shop import ShopChoice, open_shop

@@ -39,7 +39,7 @@ from hcloud.model.running.note import AttemptOver, Beginning, PassNoted
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import FOLLOW, REPLAY, SESSION, compiled
+from hcloud.sim.machine_code.compiled import FOLLOW, REPLAY, SESSION, compiled
 from hcloud.store.journals.events import coin_of
 from hcloud.store.journals.journal import Before, LiveOrigin, entry_line, header_line, read_journal
 from hcloud.store.journals.live import LiveJournalFile

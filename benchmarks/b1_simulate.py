@@ -21,7 +21,7 @@ from benchmarks.queueing import Queue, hcloud_run, w1, w2, with_c, with_python, 
 from hcloud.model.workload import Jobs
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import compiled
+from hcloud.sim.machine_code.compiled import compiled
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import tasks_of

@@ -35,8 +35,8 @@ from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.records import column
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import ENGINE, SESSION, SIMULATE, compiled
 from hcloud.sim.kernels.world import SimulatedWorld
+from hcloud.sim.machine_code.compiled import ENGINE, SESSION, SIMULATE, compiled
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import tasks_of

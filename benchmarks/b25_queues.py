@@ -20,7 +20,7 @@ from benchmarks.queueing import quiet_cloud
 from hcloud.control.waiting import BUSY
 from hcloud.kept_kernels import kept_kernels
 from hcloud.policy.waiting.busy import FAMILIES
-from hcloud.sim.kernels.compiled import CLASSED, ENGINE, SET, SIMULATE, compiled
+from hcloud.sim.machine_code.compiled import CLASSED, ENGINE, SET, SIMULATE, compiled
 
 SAMPLES, SERVERS, TASKS = 40, 10_000, 100_000
 LOADS = (0.8, 0.95)

@@ -20,8 +20,8 @@ import numpy as np
 
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import CLASSED, ENGINE, SIMULATE, compiled, made, plain
-from hcloud.sim.kernels.objects import as_objects, write_back
+from hcloud.sim.machine_code.compiled import CLASSED, ENGINE, SIMULATE, compiled, made, plain
+from hcloud.sim.machine_code.objects import as_objects, write_back
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, setting_for, tasks_for
 from hcloud.usecases.workloads.sources import Flags, with_flags

@@ -17,7 +17,7 @@ from hcloud.control.servers.buckets import _PLANES
 from hcloud.policy.records import Ints, Reals, column
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import ENGINE, SIMULATE, compiled
+from hcloud.sim.machine_code.compiled import ENGINE, SIMULATE, compiled
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, setting_for, tasks_for
 from hcloud.usecases.workloads.sources import Flags, with_flags

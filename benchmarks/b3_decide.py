@@ -30,7 +30,7 @@ from hcloud.model.running.event import Arrival, Event
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import compiled
+from hcloud.sim.machine_code.compiled import compiled
 from hcloud.sim.run import run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.fitting import Room

@@ -24,7 +24,7 @@ from hcloud.model.running.strategy import Strategy, Value
 from hcloud.policy.records import Ints, Reals, column
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import compiled
+from hcloud.sim.machine_code.compiled import compiled
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Rentable, Shop

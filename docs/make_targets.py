@@ -15,9 +15,9 @@ import vl_convert
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.readers.configuration.config import load_config
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import SIMULATE, plain
-from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.watches import rows_beside
+from hcloud.sim.machine_code.compiled import SIMULATE, plain
+from hcloud.sim.machine_code.objects import as_objects, write_back
 from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.usecases.studies.journal import JournalReader, job_names, setup_of_run

@@ -14,9 +14,9 @@ from hcloud.errors import HcloudError
 from hcloud.model.catalog import Offer
 from hcloud.policy.codes import BY_OFFER
 from hcloud.policy.records import Ints, Reals, column
-from hcloud.sim.kernels import compiled
-from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import SimulatedWorld
+from hcloud.sim.machine_code import compiled
+from hcloud.sim.machine_code.objects import as_objects, write_back
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.record import Capacity

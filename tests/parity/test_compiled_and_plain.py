@@ -17,9 +17,9 @@ from hcloud.model.running.event import Failed
 from hcloud.model.running.strategy import Value
 from hcloud.policy.codes import AS_BEFORE
 from hcloud.readers.strategies import load_strategy, placement_names
-from hcloud.sim.kernels.compiled import ENTRIES, SIMULATE, compiled, is_first_use, plain
-from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import SimulatedWorld
+from hcloud.sim.machine_code.compiled import ENTRIES, SIMULATE, compiled, is_first_use, plain
+from hcloud.sim.machine_code.objects import as_objects, write_back
 from hcloud.sim.run import run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.prepare import Tasks

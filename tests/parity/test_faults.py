@@ -23,8 +23,8 @@ from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import load_cloud, parse_cloud
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import SIMULATE, compiled, plain
-from hcloud.sim.kernels.objects import as_objects, write_back
+from hcloud.sim.machine_code.compiled import SIMULATE, compiled, plain
+from hcloud.sim.machine_code.objects import as_objects, write_back
 from hcloud.sim.outcomes.measure import RunFaults, measure
 from hcloud.sim.run import RunOutcome, charges, run
 from hcloud.sim.setup.build import Setting

@@ -19,7 +19,7 @@ from hcloud.control.state import Control
 from hcloud.errors import InputError
 from hcloud.model.running.event import Completion, Event
 from hcloud.policy.facts import Setup
-from hcloud.sim.kernels.compiled import FOLLOW, REPLAY, SESSION, compiled, is_first_use, plain
+from hcloud.sim.machine_code.compiled import FOLLOW, REPLAY, SESSION, compiled, is_first_use, plain
 from hcloud.store.journals.journal import entry_line, save_journal
 from hcloud.usecases.live.replaying import Replayed, followed
 

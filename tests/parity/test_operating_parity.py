@@ -35,7 +35,7 @@ from hcloud.model.running.job import (
 )
 from hcloud.policy.facts import Setup
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.run import run
 from hcloud.store.journals.live import LiveJournalFile
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run, told

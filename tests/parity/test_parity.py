@@ -43,7 +43,7 @@ from hcloud.readers.clouds import load_cloud, parse_cloud
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy
-from hcloud.sim.kernels.compiled import compiled, plain
+from hcloud.sim.machine_code.compiled import compiled, plain
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.fitting import Room

@@ -17,9 +17,9 @@ from hcloud.control.state import DEAD
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Arrival
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import plain
 from hcloud.sim.kernels.engine import simulate
-from hcloud.sim.kernels.objects import as_objects
+from hcloud.sim.machine_code.compiled import plain
+from hcloud.sim.machine_code.objects import as_objects
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.store.journals.events import event_document, parse_event

@@ -11,7 +11,7 @@ from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival
 from hcloud.readers.strategies import load_strategy, placement_names
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.run import run
 from hcloud.sim.setup.build import Setting
 from hcloud.usecases.studies.journal import JournalReader, setup_of_run

@@ -20,7 +20,7 @@ from hcloud.policy.codes import HELD_BACK, LOST, MOVE, PLACE, WAIT, YIELDS
 from hcloud.policy.records import Table, table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.objects import as_objects
+from hcloud.sim.machine_code.objects import as_objects
 
 CORES, JOBS = 4_000, 400
 STARTED, QUEUED, GONE = range(3)

@@ -28,7 +28,7 @@ from hcloud.model.running.event import (
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 
 TYPES = (
     TypeFacts("small", 2_000, 8_192, 20.0, 9_900),

@@ -59,8 +59,8 @@ def decide(
     ] = True,
 ) -> None:
     """Decide on a live stream of events where each job runs, with the reason."""
-    from hcloud.sim.kernels.compiled import SESSION, is_first_use, plain
-    from hcloud.sim.kernels.compiled import compiled as load_compiled
+    from hcloud.sim.machine_code.compiled import SESSION, is_first_use, plain
+    from hcloud.sim.machine_code.compiled import compiled as load_compiled
     from hcloud.usecases.live.decide import StreamMarket, make_setup, open_stream
     from hcloud.views.live.decision import show_opened, tell_lines
 

@@ -169,8 +169,8 @@ def _dollars(amount: float | None) -> Decimal | None:
 
 def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
     def load() -> Any:
-        from hcloud.sim.kernels.compiled import SESSION, is_first_use, plain
-        from hcloud.sim.kernels.compiled import compiled as load_compiled
+        from hcloud.sim.machine_code.compiled import SESSION, is_first_use, plain
+        from hcloud.sim.machine_code.compiled import compiled as load_compiled
 
         if compiled and is_first_use(SESSION):
             terminal.note(
@@ -183,7 +183,7 @@ def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
 
 def is_worth_compiling(jobs: Path | None, state: str | None, file: Path | None) -> bool:
     """Whether there are or were many jobs, or nobody knows, or it was compiled before: then it starts as fast."""
-    from hcloud.sim.kernels.compiled import SESSION, is_first_use
+    from hcloud.sim.machine_code.compiled import SESSION, is_first_use
     from hcloud.usecases.live.operate_requests import directory_at
     from hcloud.usecases.live.state import state_place
 

@@ -58,8 +58,8 @@ _RUNS = (UP, CLOSED)
 
 
 class ControlSession:
-    """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.kernels.compiled``); the answers
-    agree, but only ``whole`` ones know several queues and watch jobs.
+    """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.machine_code.compiled``); the
+    answers agree, but only ``whole`` ones know several queues and watch jobs.
     ``watch`` is called with a job's row and the time when a job has come and nothing is decided about it yet.
     """
 

@@ -1,1 +1,1 @@
-"""The event engine: kernels over tables, as plain Python and compiled."""
+"""The event engine: kernels over tables, plain Python as they stand."""

@@ -298,7 +298,7 @@ def is_made(group: str) -> bool:
 
 
 def _compiling(*groups: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-P", "-m", "hcloud.sim.kernels.compiling", *map(str, map(_mark, groups))]
+    command = [sys.executable, "-P", "-m", "hcloud.sim.machine_code.compiling", *map(str, map(_mark, groups))]
     quiet = subprocess.DEVNULL  # in a session of its own: Ctrl-C shall not waste what is nearly done
     lasting = SET.folder  # numba asks where it stands, and the caller's folder may be gone before it ends
     return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, cwd=lasting)

@@ -20,7 +20,7 @@ import numpy as np
 from hcloud.kernel_compiler import from_the_front, keep_whole, parts
 from hcloud.kernel_objects import kind_of, place_of
 from hcloud.policy.records import Ints, Reals, Table, table
-from hcloud.sim.kernels.compiled import SET, entries_of, folder_of, gated
+from hcloud.sim.machine_code.compiled import SET, entries_of, folder_of, gated
 
 
 def compile_groups(marks: Sequence[Path]) -> None:

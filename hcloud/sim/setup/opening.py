@@ -9,8 +9,8 @@ from hcloud.control.controller import open_pool
 from hcloud.control.opening import rank_by_type
 from hcloud.sim.kernels.agents import first_crash
 from hcloud.sim.kernels.obeying import expect_loss, open_host
-from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import SimulatedWorld
+from hcloud.sim.machine_code.objects import as_objects, write_back
 
 _UNTOUCHED = ("windows", "waits", "drifts", "followed", "jobs", "candidates", "audits", "changes", "local", "releases",
               "commands", "watched")  # fmt: skip

@@ -24,7 +24,7 @@ from hcloud.model.running.harvest_note import HarvestMoved
 from hcloud.policy.codes import BY_OFFER, FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.placing.placement import RESOURCES
-from hcloud.sim.kernels.compiled import kernels
+from hcloud.sim.machine_code.compiled import kernels
 from hcloud.store.journals.journal import JournalContents, read_journal
 from hcloud.store.journals.live import read_whole
 from hcloud.units import counted

@@ -29,7 +29,7 @@ from hcloud.sim.harvesting.graphs import VCPU, of_single_tasks
 from hcloud.sim.harvesting.run import run_ticks
 from hcloud.sim.harvesting.setup import BESIDE, Arrivals, IdlePool, build, kept_cores
 from hcloud.sim.harvesting.world import KILLED, LONGEST, USEFUL, WASTED, IdleWorld
-from hcloud.sim.kernels.compiled import foresee
+from hcloud.sim.machine_code.compiled import foresee
 from hcloud.sim.outcomes.measure import cost_of, last_end
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.prepare import Tasks, origin

@@ -21,7 +21,7 @@ from hcloud.policy.registry import compose, rents_whole_servers, rule_of, sizing
 from hcloud.policy.repair import EMPTY_SERVER, IN_PLACE
 from hcloud.policy.rules import Rules
 from hcloud.readers.strategies import AUTOSCALED, load_strategy
-from hcloud.sim.kernels.compiled import many_at_a_time
+from hcloud.sim.machine_code.compiled import many_at_a_time
 from hcloud.store.files.lock import claim
 from hcloud.store.journals.decisions import decision_document
 from hcloud.store.journals.events import from_line, parse_event, to_line

@@ -16,7 +16,7 @@ from hcloud.planning.reports.of_plan import WHOLE
 from hcloud.planning.reports.quality import CapacityUse, GroupQuality, quality_of, span_of
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
-from hcloud.sim.kernels.compiled import kernels
+from hcloud.sim.machine_code.compiled import kernels
 from hcloud.store.journals.live import read_whole
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate

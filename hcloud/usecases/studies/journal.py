@@ -45,8 +45,8 @@ from hcloud.policy.records import Ints, Table, column
 from hcloud.policy.registry import rents_whole_servers
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
-from hcloud.sim.kernels.compiled import kernels
 from hcloud.sim.kernels.phases import HALF_ENTRIES
+from hcloud.sim.machine_code.compiled import kernels
 from hcloud.sim.outcomes.measure import tails_by_task
 from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.shop import Shop

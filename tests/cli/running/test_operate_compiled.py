@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.live.operate import FEW_JOBS_BYTES, SHORT_JOURNAL_BYTES, is_worth_compiling
-from hcloud.sim.kernels import compiled
+from hcloud.sim.machine_code import compiled
 
 
 def test_a_controller_that_goes_on_with_few_jobs_is_not_compiled_first(

@@ -17,7 +17,7 @@ from hcloud.control.operating.harvested import HarvestLedger
 from hcloud.model.running.note import JobTaken
 from hcloud.profiling.local.machines import ProcessHost
 from hcloud.readers.bundle import bundled
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operating.operate import fold_of

@@ -16,7 +16,7 @@ from hcloud.model.running.note import Sized
 from hcloud.profiling.cage import this_machine
 from hcloud.profiling.local.machines import ProcessHost
 from hcloud.readers.bundle import bundled
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.decide import replay
 

@@ -21,7 +21,7 @@ from hcloud.cli import main
 from hcloud.model.running.event import UNKNOWN, Arrival, Closing
 from hcloud.profiling.local.machines import ProcessHost
 from hcloud.readers.bundle import bundled
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operate_requests import Requests, lock_of_work

@@ -22,7 +22,7 @@ from hcloud.research.studies import judge
 from hcloud.research.studies.bench import Case, StudyBench, recipe
 from hcloud.research.studies.catalogue import STUDIES
 from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, StudyReport, WrittenInterval, written
-from hcloud.sim.kernels.compiled import ENGINE, made
+from hcloud.sim.machine_code.compiled import ENGINE, made
 from hcloud.sim.setup.scenarios import generated
 
 DOCS = Path(__file__).parents[3] / "docs" / "research"

@@ -19,7 +19,7 @@ from hcloud.errors import HcloudError
 from hcloud.live.operating.agents import Agents
 from hcloud.model.running.event import Arrival
 from hcloud.model.running.job import in_pieces
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.files.crash import CrashAt
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.operating.agents import POINTS, AgentProcess, serve

@@ -21,7 +21,7 @@ from hcloud.model.running.event import Arrival
 from hcloud.model.running.strategy import Strategy, Value
 from hcloud.policy.waiting.classes import LEVELS, class_of, find_edges, leaving_time, level_of_server
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.run import run
 from hcloud.usecases.studies.clusters import open_cluster
 from hcloud.usecases.studies.journal import JournalReader, journal_entries, setup_of_run

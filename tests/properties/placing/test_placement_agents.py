@@ -21,7 +21,7 @@ from hcloud.policy.codes import BY_PROBES
 from hcloud.policy.quality import HALF
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.engine import simulate
-from hcloud.sim.kernels.objects import as_objects
+from hcloud.sim.machine_code.objects import as_objects
 
 
 @pytest.mark.parametrize(

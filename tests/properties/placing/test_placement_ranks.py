@@ -15,7 +15,7 @@ from hcloud.control.searching.search import find
 from hcloud.control.servers.tenancy import close_server, open_server, reshelve
 from hcloud.control.state import OWN, RENTED, UP
 from hcloud.policy import codes
-from hcloud.sim.kernels.objects import as_objects
+from hcloud.sim.machine_code.objects import as_objects
 
 
 @settings(max_examples=30)

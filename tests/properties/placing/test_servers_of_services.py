@@ -13,7 +13,7 @@ from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.policy.records import column
 from hcloud.readers.strategies import AUTOSCALED
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.run import RunOutcome, run
 from hcloud.usecases.studies.journal import JournalReader, setup_of_run
 

@@ -18,7 +18,7 @@ from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival, ClockTick, Closing, Completion, Event, EventError, Failed, Ready
 from hcloud.policy.facts import Setup
-from hcloud.sim.kernels.compiled import SESSION, compiled, plain
+from hcloud.sim.machine_code.compiled import SESSION, compiled, plain
 from hcloud.store.journals.events import parse_event
 from hcloud.store.journals.journal import entry_line
 

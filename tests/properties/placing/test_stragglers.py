@@ -14,7 +14,7 @@ from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival, Cancelled, EventError
 from hcloud.policy.stragglers import HADOOP, LATE, NOBODY, RECLASSIFIED, Peers, is_confirmed, lags, time_left
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.outcomes.watched import WatchMeasures
 from hcloud.sim.run import RunOutcome, run

@@ -17,9 +17,9 @@ from test_stragglers import pressed
 from test_watching import PHASED, ground, with_phases
 from test_written_back import off, stream_of_jobs, taught
 
-from hcloud.sim.kernels.compiled import CLASSED, SIMULATE, compiled, made, plain
-from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import SimulatedWorld
+from hcloud.sim.machine_code.compiled import CLASSED, SIMULATE, compiled, made, plain
+from hcloud.sim.machine_code.objects import as_objects, write_back
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.prepare import Tasks
 

@@ -15,7 +15,7 @@ from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.strategy import Value
 from hcloud.policy.records import column
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting

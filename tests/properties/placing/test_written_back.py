@@ -16,7 +16,7 @@ from hcloud.model.running.event import Arrival
 from hcloud.model.workload import Jobs
 from hcloud.policy.records import Reals
 from hcloud.readers.clouds import load_cloud
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.variation import parse_axis, varied_cloud

@@ -28,7 +28,7 @@ from hcloud.model.running.event import (
     Ready,
     Reclassified,
 )
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 
 # --- launches that fail
 

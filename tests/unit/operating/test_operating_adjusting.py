@@ -22,7 +22,7 @@ from hcloud.model.running.event import BelowQos
 from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import Sized
 from hcloud.model.workload import JobKind
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.deciding.explain_job import explain_job
 from hcloud.usecases.live.decide import replay

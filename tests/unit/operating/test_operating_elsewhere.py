@@ -20,7 +20,7 @@ from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.running.event import Latency, Quality
 from hcloud.model.running.job import JobPhase
 from hcloud.model.running.note import Asked
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.exchange import JobExchange
 from hcloud.store.journals.journal import read_journal
 from hcloud.store.journals.line_schemas import order_schema

@@ -23,7 +23,7 @@ from hcloud.model.running.event import UNKNOWN, Arrival, Completion, Failed
 from hcloud.model.running.job import JobOrder, in_pieces
 from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.live.operating.setup import servers_that_fit
 

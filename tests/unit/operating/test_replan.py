@@ -27,7 +27,7 @@ from hcloud.model.running.note import AttemptOver, Beginning, CommitmentsAdvised
 from hcloud.model.workload import JobKind
 from hcloud.policy.facts import TypeFacts
 from hcloud.readers.configuration.config import load_config
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.journal import LiveOrigin, entry_line, header_line, read_journal
 from hcloud.store.journals.line_schemas import advice_schema
 from hcloud.usecases.deciding.replan import Replanner

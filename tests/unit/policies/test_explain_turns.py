@@ -15,7 +15,7 @@ from hcloud.model.running.event import UNKNOWN, Arrival, Event
 from hcloud.policy import codes
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import Situation, choose
-from hcloud.sim.kernels.compiled import kernels
+from hcloud.sim.machine_code.compiled import kernels
 from hcloud.store.journals.journal import save_journal
 from hcloud.usecases.deciding.explain_job import explain_job
 from hcloud.usecases.deciding.explain_turns import turns, with_servers

@@ -15,7 +15,7 @@ from hcloud.policy.records import Table, record, table
 from hcloud.policy.registry import compose
 from hcloud.policy.waiting.queueing import SUFFERING
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 
 
 def full_reserve(start: float = 15.0) -> Control:

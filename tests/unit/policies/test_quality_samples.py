@@ -15,7 +15,7 @@ from hcloud.policy.quality import leading
 from hcloud.policy.records import table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.kernels.world import QUALITY
 
 

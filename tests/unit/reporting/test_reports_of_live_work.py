@@ -16,7 +16,7 @@ from hcloud.model.running.note import Asked
 from hcloud.model.workload import JobKind
 from hcloud.planning.reports.journeys import journeys_of
 from hcloud.planning.reports.quality import GroupQuality
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.live import read_whole
 from hcloud.usecases.deciding.explain_job import explain_job
 from hcloud.usecases.reports.estimates import estimates_of

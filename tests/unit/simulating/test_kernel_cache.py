@@ -18,9 +18,9 @@ from hcloud.kept_kernels import kept_kernels
 from hcloud.kernel_objects import UnkeptError, keep, kind_of
 from hcloud.planning.reserving import compiled as planning_compiled
 from hcloud.policy.records import table
-from hcloud.sim.kernels import compiled
-from hcloud.sim.kernels.compiled import PLAIN_JOBS, PLAIN_MOST, plain
 from hcloud.sim.kernels.world import Tally
+from hcloud.sim.machine_code import compiled
+from hcloud.sim.machine_code.compiled import PLAIN_JOBS, PLAIN_MOST, plain
 
 LIMIT = 3
 
@@ -55,6 +55,13 @@ def test_the_planners_kernels_are_kept_with_the_simulators(tmp_path: Path, monke
     kernels = planning_compiled.compiled.__wrapped__()
     assert kernels["detach"].stats.cache_path.startswith(str(tmp_path))
     assert kernels.keys() == planning_compiled.plain().keys()
+
+
+def test_gates_and_what_is_called_out_of_line_are_kernels() -> None:
+    """Of a kernel with another name all of it would be compiled, for everybody, and put in line."""
+    names = compiled.SET.plain
+    assert names.keys() >= compiled.GATES
+    assert {name.rpartition(".")[2] for name in names} >= compiled.OUT_OF_LINE
 
 
 def test_words_and_lines_do_not_count_but_constants_and_code_do() -> None:
@@ -211,5 +218,5 @@ def test_kernels_are_compiled_in_a_folder_that_stays(monkeypatch: pytest.MonkeyP
         compiled._compiling(compiled.ENGINE)
     assert begun[0]["cwd"] == compiled.SET.folder
     program = "import os, tempfile, sys; d = tempfile.mkdtemp(); os.chdir(d); os.rmdir(d)\n"
-    program += "from hcloud.sim.kernels import compiled; p = compiled._compiling(); sys.exit(p.wait())"
+    program += "from hcloud.sim.machine_code import compiled; p = compiled._compiling(); sys.exit(p.wait())"
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0

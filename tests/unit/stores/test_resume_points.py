@@ -9,7 +9,7 @@ import pytest
 from operating import ORIGIN, setup_of
 
 from hcloud.errors import InputError, UsageError
-from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.journals.journal import header_line
 from hcloud.store.journals.resume_point import beside, read_point
 from hcloud.usecases.live.decide import OpenedStream, open_stream

@@ -136,7 +136,7 @@ def serve(lines: IO[bytes], answer: Callable[[bytes], object], kernels: Kernels,
 
 def main(kind: str) -> int:
     """An agent on standard input and output."""
-    from hcloud.sim.kernels.compiled import SESSION, compiled, plain
+    from hcloud.sim.machine_code.compiled import SESSION, compiled, plain
 
     def answer(line: bytes) -> None:
         sys.stdout.buffer.write(line)
