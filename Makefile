@@ -93,8 +93,8 @@ $(VENV)/.test: requirements-dev.lock $(VENV)/.run
 
 # Once, in two processes, what every worker would else do for itself: pytest rewrites the assertions of half a thousand files.
 define COMPILE_TESTS
-$(BIN)/pytest -q --collect-only tests/cli tests/unit >/dev/null & first=$$!; \
-$(BIN)/pytest -q --collect-only --ignore tests/cli --ignore tests/unit tests >/dev/null; wait $$first
+$(BIN)/pytest -q --collect-only --snapshot-disable-unused tests/cli tests/unit >/dev/null & first=$$!; \
+$(BIN)/pytest -q --collect-only --snapshot-disable-unused --ignore tests/cli --ignore tests/unit tests >/dev/null; wait $$first
 endef
 
 $(VENV)/.bench: requirements-bench.lock $(VENV)/.test
