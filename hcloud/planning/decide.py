@@ -136,7 +136,7 @@ def decide(
             hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
         )
     options, too_small = find_options(candidates, asked)
-    evaluations = _evaluated(options)
+    evaluations = _evaluated(options, settings)
     plain = plain_parts(asked)
     optimum = _choose(evaluations, options, plain.planned, asked)
     if given.otherwise is not None:
@@ -185,9 +185,9 @@ def _paced(candidate: Candidate, settings: PlanSettings) -> Candidate:
     return candidate if speed == candidate.speed else replace(candidate, speed=speed)
 
 
-def _evaluated(options: Sequence[Option]) -> tuple[Evaluation, ...]:
+def _evaluated(options: Sequence[Option], settings: PlanSettings) -> tuple[Evaluation, ...]:
     """The cheapest fleet of each type alone, the cheapest first."""
-    found = (evaluate(o.candidate, o.parts.planned) for o in options)
+    found = (evaluate(o.candidate, o.parts.planned, None, settings.spread_min_saving) for o in options)
     return tuple(sorted(found, key=lambda e: (e.cost, e.candidate.address)))
 
 
@@ -197,7 +197,8 @@ def _if_divisible(
     """What the fleet would cost if every job could be split; no more than it costs."""
     if asked.running is None:
         return None
-    again = [evaluate(e.candidate, plain.planned).fleet.cost for e in evaluations[:NEAREST]]
+    least = asked.settings.spread_min_saving
+    again = [evaluate(e.candidate, plain.planned, None, least).fleet.cost for e in evaluations[:NEAREST]]
     mixed = serve(plain.planned, optimum.types, optimum.fleet.holdings).cost
     return min(mixed, optimum.fleet.cost, *again)
 

@@ -112,11 +112,12 @@ class PlanSettings:
     """All the keys of the ``planning`` and ``markets`` sections.
 
     ``peak_overprovision`` is HCloud's 15 % for reserving the peak (section 8.5.4). ``mix_min_saving`` (ours): several
-    types are only mixed where that saves at least this fraction. ``size_waste`` (ours): a plan counts in machines so
-    large that rounding up to whole ones takes no more than this fraction of the mean demand. ``divisible`` (ours) says
-    which jobs may be split over several machines. ``spot_share_of_batch`` (ours) is the part of the batch demand that
-    may be interrupted. ``speeds`` is how much work a vCPU of a family does, by provider and family, where profiles say
-    so; 1 for the others.
+    types are only mixed where that saves at least this fraction. ``spread_min_saving`` (ours): a reserve is bought at
+    any date only where that saves at least this fraction of one that is bought anew when it expires. ``size_waste``
+    (ours): a plan counts in machines so large that rounding up to whole ones takes no more than this fraction of the
+    mean demand. ``divisible`` (ours) says which jobs may be split over several machines. ``spot_share_of_batch`` (ours)
+    is the part of the batch demand that may be interrupted. ``speeds`` is how much work a vCPU of a family does, by
+    provider and family, where profiles say so; 1 for the others.
     """
 
     markets: tuple[Market, ...] = (Market(),)
@@ -127,6 +128,7 @@ class PlanSettings:
     peak_overprovision: float = 0.15
     mix_min_saving: float = 0.03
     mix_types: bool = True
+    spread_min_saving: float = 0.01
     size_waste: float = 0.005
     divisible: Divisible = Divisible.SERVICES
     seed: int = 42

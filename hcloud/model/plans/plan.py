@@ -16,6 +16,7 @@ from hcloud.model.workload import Window
 FORMAT_VERSION = "1.0"
 OWNED = "owned/"
 """How the address of a line begins that is owned already."""
+SOON_HOURS = 24  # ours: what a plan wants within its first day is bought now
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,11 @@ class MixLine:
     starts_hour: int
     price_day: date
     derived: str
+
+    @property
+    def begins_later(self) -> bool:
+        """Whether it is not wanted within the plan's first day: it is not bought now."""
+        return self.starts_hour >= SOON_HOURS
 
 
 @dataclass(frozen=True, slots=True)

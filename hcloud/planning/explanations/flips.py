@@ -176,7 +176,8 @@ def _of_demand(decision: FleetDecision, pool: TypeDecision) -> Iterator[Flip]:
 
 def _reserved_at(decision: FleetDecision, candidate: Candidate, scale: float) -> int:
     demand = divide(changed(decision.demanded, scale - 1.0), decision.settings, decision.owned).planned
-    return sum(h.count for h in evaluate(candidate, demand).fleet.holdings if h.start_hour == 0)
+    best = evaluate(candidate, demand, None, decision.settings.spread_min_saving)
+    return sum(h.count for h in best.fleet.holdings if h.start_hour == 0)
 
 
 def _turn(holds: Callable[[float], bool], low: float, high: float) -> float:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 TELLING = 0.01  # ours: memory is named as the reason where it adds this share of the time
+WORTH_A_WORD = 0.0005  # ours: what purchases at several dates would save of a plan
 
 
 def reasons(decision: FleetDecision) -> tuple[str, ...]:
@@ -71,7 +72,11 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
         return
     held = held_instances(holdings, decision.forecast)
     if int(held.min()) != int(held.max()):
-        yield "purchases are spread over time: the reserve follows the demand"
+        if decision.evaluations[0].spread_cost is None:
+            yield "purchases are spread over time: the reserve follows the demand"
+        else:
+            yield "the reserve changes only after whole terms, each time to the number that pays off until the next"
+            yield from _why_not_spread(decision)
         return
     count, use = int(held.max()), _use_of_levels(decision, candidate)
     last = use[count - 1] if count <= len(use) else 0.0
@@ -92,9 +97,23 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
         f"{unit}instance {count} of the reserve is in use {last:.1%} of the time, the next would be in use "
         f"{following:.1%}; {_option(dearest)} has a break-even of {share:.1%}"
     )
+    yield from _why_not_spread(decision)
     by_vcpus = _share_above(decision.forecast.cores, (count - 1) * float(candidate.capacity[0]))
     if last - by_vcpus > TELLING:
         yield f"memory decides: by vCPUs alone instance {count} would be in use {by_vcpus:.1%} of the time"
+
+
+def _why_not_spread(decision: FleetDecision) -> Iterator[str]:
+    """What purchases at several dates would save, where that is worth a word."""
+    best = decision.evaluations[0]
+    if best.spread_cost is None or decision.fleet.holdings != best.fleet.holdings:
+        return
+    saved = best.cost - best.spread_cost
+    if float(saved / best.cost) >= WORTH_A_WORD:
+        yield (
+            f"purchases at any date, not only when the reserve expires, would cost {format_money(saved)} less over the"
+            f" horizon ({float(saved / best.cost):.2%}; planning.spread_min_saving)"
+        )
 
 
 def _why_this_mix(decision: FleetDecision) -> Iterator[str]:
@@ -227,7 +246,7 @@ def _other_options(decision: FleetDecision) -> Iterator[Refusal]:
 
 def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refusal:
     """The cheapest plan of the same type that buys nothing but this offer."""
-    rival = evaluate(candidate, decision.forecast, [offer])
+    rival = evaluate(candidate, decision.forecast, [offer], decision.settings.spread_min_saving)
     margin = rival.cost - decision.optimum_cost
     pays = pays_above(candidate, offer, decision.horizon_hours)
     if not rival.fleet.holdings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hcloud.planning.fleets.fleet import Counts
 
 BY_LEVEL = "level by level"
+RENEWED = "a reserve renewed at expiry"
 BY_IDLE_HOURS = "level by level, with idle hours"
 BESIDE = 4  # ours: so many whole instances to either side of the best number in fractions are tried
 WORTH_A_COMMITMENT = 1e-9  # a level must save more than rounding noise to be worth a commitment
@@ -31,17 +32,22 @@ WORTH_A_COMMITMENT = 1e-9  # a level must save more than rounding noise to be wo
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """The best fleet of one candidate. ``bound`` is what no plan of whole instances of this type can undercut; it is
-    below the cost only where ``method`` says so."""
+    below the cost only where ``method`` says so. ``spread_cost`` is what purchases at any date would cost, where they
+    save too little."""
 
     candidate: Candidate
     fleet: Fleet
     cost: Decimal
     bound: Decimal
     method: str
+    spread_cost: Decimal | None = None
 
 
-def evaluate(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] | None = None) -> Evaluation:
-    """The cheapest fleet of ``candidate`` for ``forecast`` using ``offers`` (its own commitments unless given).
+def evaluate(
+    candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] | None = None, spread_min_saving: float = 0.0
+) -> Evaluation:
+    """The cheapest fleet of ``candidate`` for ``forecast`` using ``offers`` (its own commitments unless given). It buys
+    at any date only where that saves ``spread_min_saving`` of a reserve that is bought anew when it expires.
 
     Separable by level where every term covers the horizon: then sustained-use tiers and limited offers are exact too.
     """
@@ -51,7 +57,7 @@ def evaluate(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] |
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     special = candidate.sustained is not None or any(o.remaining is not None for o in usable)
     if not special:
-        return _proven(candidate, forecast, units, usable)
+        return _worth_spreading(_proven(candidate, forecast, units, usable), forecast, usable, spread_min_saving)
     holdings = _by_level(level_costs(candidate, units, forecast), usable, forecast.hours)
     fleet = _with_holdings(candidate, forecast, holdings)
     if all(o.term_hours >= forecast.hours for o in usable):
@@ -71,6 +77,62 @@ def _proven(candidate: Candidate, forecast: Forecast, units: Counts, offers: Seq
     fleet = Fleet(holdings, _rented(candidate, solution.on_demand, forecast))
     gap = Decimal(repr(max(solution.gap, 0.0)))
     return Evaluation(candidate, fleet, fleet.cost, fleet.cost - gap, solution.method)
+
+
+def _worth_spreading(best: Evaluation, forecast: Forecast, offers: Sequence[Offer], least: float) -> Evaluation:
+    """The best fleet, or a reserve that is only bought anew at expiry where purchases at any date save less than a part
+    of it: they are more to run, and their dates are no more certain than the forecast."""
+    held = best.fleet.holdings
+    if renewed([h for h in held if h.start_hour == 0], forecast.hours) == held:
+        return best
+    fleet = _with_holdings(best.candidate, forecast, _bought_at_expiry(best.candidate, forecast, offers))
+    if best.cost < fleet.cost * (1 - Decimal(repr(least))):
+        return best
+    return Evaluation(best.candidate, fleet, fleet.cost, best.bound, RENEWED, best.cost)
+
+
+def _bought_at_expiry(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer]) -> tuple[Holding, ...]:
+    """The cheapest reserve that is bought in the first hour of the horizon and each time that a term of it ends.
+
+    Each level of demand is served, in every span of a term, by the least of its on-demand cost, one commitment of that
+    term, and shorter terms one after the other.
+    """
+    dearest_first = sorted(offers, key=lambda o: (cost_over(o, forecast.hours), preference(o)), reverse=True)
+    by_term = {o.term_hours: o for o in dearest_first}
+    shortest = min(by_term)
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    costs = _level_costs_by_span(units, shortest, float(candidate.on_demand.hourly), forecast)
+    held: list[Holding] = []
+    covered = np.zeros(len(costs), np.int64)
+    worth = [spans for term in sorted(by_term) for spans in _worth_a_term(by_term[term], shortest, costs)]
+    for offer, span, count in reversed(worth):  # the longest first: what it serves, shorter terms need not
+        if count > covered[span].max():
+            held.append(Holding(offer, count - int(covered[span].max()), span.start * shortest))
+            covered[span] = count
+    return tuple(sorted(held, key=lambda h: (-h.offer.term_hours, h.start_hour)))
+
+
+def _level_costs_by_span(units: Counts, span_hours: int, hourly: float, forecast: Forecast) -> Floats:
+    """On-demand dollars [span, level] of each concurrent level in each span of the horizon."""
+    steps = span_hours * SECONDS_PER_HOUR // forecast.step_seconds
+    costs = np.zeros((-(-len(units) // steps), int(units.max(initial=0))))
+    for at, row in enumerate(costs):
+        used = steps_at_or_above(units[at * steps : (at + 1) * steps])
+        row[: len(used)] = used * (hourly * forecast.step_hours)
+    return costs
+
+
+def _worth_a_term(offer: Offer, shortest: int, costs: Floats) -> Iterator[tuple[Offer, slice, int]]:
+    """The spans of each term and the levels that the offer serves for less than ``costs``, which become its own. A term
+    that is no multiple of the shortest is left out."""
+    if offer.term_hours % shortest:
+        return
+    length = offer.term_hours // shortest
+    for first in range(0, len(costs), length):
+        span = slice(first, min(first + length, len(costs)))
+        count = int(np.sum(costs[span].sum(axis=0) > float(offer.term_cost) + WORTH_A_COMMITMENT))
+        costs[span, :count] = float(offer.term_cost) / (span.stop - first)  # a level is used no more than the one below
+        yield offer, span, count
 
 
 def _kind(offer: Offer, forecast: Forecast) -> CommitmentKind:

@@ -16,7 +16,6 @@ from hcloud.planning.purchases.gates import checked_count, checked_dollars
 from hcloud.units import HOURS_PER_YEAR, plain, rate
 
 EXPIRING = timedelta(days=30)  # ours: what ends within a month is shown
-SOON_HOURS = 24  # ours: what a plan wants within its first day is bought now
 KEY_DIGITS = 32
 _STANDING = ("pending", "queued", "active", "unknown")
 
@@ -47,7 +46,7 @@ def _wanted(line: MixLine, begins: datetime) -> WantedCommitment:
         total=line.total,
         upfront=line.upfront,
         break_even=line.break_even,
-        starts=begins + timedelta(hours=line.starts_hour) if line.starts_hour >= SOON_HOURS else None,
+        starts=begins + timedelta(hours=line.starts_hour) if line.begins_later else None,
         derived=line.derived,
     )
 

@@ -159,6 +159,9 @@ class PlanningSection(Section):
     peak_overprovision: float = setting(0.15, "margin of the rival that reserves the peak [share]", ge=0, le=10)
     mix_types: bool = setting(True, "whether several instance types may be reserved together")
     mix_min_saving: Share = setting(0.03, "mix types only where that saves at least this [share]")
+    spread_min_saving: Share = setting(
+        0.01, "buy at any date only where that saves at least this of a reserve renewed at expiry (ours) [share]"
+    )
     size_waste: float = setting(
         0.005, "count in machines whose rounding up wastes no more of the mean demand (ours) [share]", gt=0, le=1
     )
@@ -291,6 +294,7 @@ class Config(Section):
             peak_overprovision=p.peak_overprovision,
             mix_min_saving=p.mix_min_saving,
             mix_types=p.mix_types,
+            spread_min_saving=p.spread_min_saving,
             size_waste=p.size_waste,
             divisible=p.divisible,
             seed=p.seed,

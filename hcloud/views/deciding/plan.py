@@ -189,9 +189,11 @@ def _spread_out(plan: Plan) -> list[str]:
     """Which dollars these are: commit, status and changes show others."""
     if not any(line.option.is_commitment for line in plan.mix):
         return []
-    bound = sum((line.total for line in plan.purchases), Decimal(0))
-    buys = f"; 'commit plan' buys {format_money(bound)}" if bound else ""
-    return [f"reserved $/h is amortised{buys}; apply and status show list prices"]
+    now = sum((line.total for line in plan.purchases if not line.begins_later), Decimal(0))
+    later = sum((line.total for line in plan.purchases if line.begins_later), Decimal(0))
+    buys = f"; 'commit plan' buys {format_money(now)}" if now or later else ""
+    more = f", and with --later {format_money(later)} more" if later else ""
+    return [f"reserved $/h is amortised{buys}{more}; apply and status show list prices"]
 
 
 def _risk(plan: Plan) -> list[str]:

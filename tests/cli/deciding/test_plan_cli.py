@@ -6,6 +6,7 @@ import csv
 import html
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.store.plan_file import load_plan, plan_schema
+from hcloud.units import format_money
 
 pytestmark = pytest.mark.usefixtures("quick_starts")
 
@@ -45,6 +47,37 @@ def test_the_example_plans_on_one_screen(capsys: pytest.CaptureFixture[str]) -> 
         assert words in out
     assert "proven optimal" in out
     assert "days old" in err
+
+
+def test_it_says_what_commit_buys_now_and_what_later(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(trace.parent)
+    Path("hcloud.yaml").write_text(
+        f"""format_version: "1.0"
+workload: {{path: {trace.name}}}
+prices: {{book: bundled}}
+markets: [{{families: [m6i], options: [compute-savings-plan], terms: [1], payments: [all-upfront]}}]
+planning: {{horizon: 2y}}
+live: {{cloud: fake}}
+commitments: {{enabled: true, ceiling: 1000000, max_price_age: 10y}}
+""",
+        encoding="utf-8",
+    )
+    assert run(["plan", "--out", "plan.json", *NOW]) == 0
+    said = re.search(
+        r"'commit plan' buys (\S+), and with --later (\S+) more", " ".join(capsys.readouterr().out.split())
+    )
+    assert said
+
+    def bought(*more: str) -> Decimal:
+        assert run(["commit", "plan", "plan.json", "--out", f"{len(more)}.json", "--json", *more, *NOW]) == 0
+        items = json.loads(capsys.readouterr().out)["purchase_plan"]["items"]
+        return sum((Decimal(item["quote"]["upfront"]) for item in items), Decimal(0))
+
+    now, all_of_it = bought(), bought("--later")
+    assert [format_money(now), format_money(all_of_it - now)] == list(said.groups())
+    assert 0 < now < all_of_it
 
 
 def test_it_fits_eighty_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,12 +66,35 @@ def test_nothing_is_reserved_below_break_even() -> None:
 
 
 @pytest.mark.slow
-def test_growth_spreads_the_purchases() -> None:
+def test_growth_renews_in_a_larger_number() -> None:
     outlook = Outlook(horizon_hours=2 * 8760, growth_per_year=1.0)
     one_year = replace(MARKET, terms=(1,))
     decision = decide(book(*market_of_two()), demand([160.0] * 24), PlanSettings(markets=(one_year,), outlook=outlook))
-    assert len({h.start_hour for h in decision.fleet.holdings}) > 3
+    first, second = decision.fleet.holdings
+    assert (first.start_hour, second.start_hour) == (0, 8760)
+    assert first.count < second.count
     assert decision.bound_gap <= 1e-6 * float(decision.fleet.cost)
+    assert "changes only after whole terms" in " ".join(reasons(decision))
+
+
+def test_a_reserve_is_renewed_as_a_whole_where_several_dates_save_next_to_nothing() -> None:
+    """A year is no whole number of weeks: from Monday to Monday one has 261 working days and pays, these have 260."""
+    busy, quiet = [320.0] * 24, [100.0] * 24
+    market = book(candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.7137")]))  # 260.5 days
+    settings = replace(SETTINGS, outlook=Outlook(horizon_hours=2 * 8760))
+    week = demand((quiet * 2 + busy * 5) * 2)
+    spread, whole = (
+        decide(market, week, replace(settings, spread_min_saving=least)) for least in (0.0, settings.spread_min_saving)
+    )
+    assert [h.count for h in spread.fleet.holdings if h.start_hour not in (0, 8760)] == [13]
+    assert [(h.count, h.start_hour) for h in whole.fleet.holdings] == [(7, 0), (7, 8760)]
+    saved = whole.fleet.cost - spread.fleet.cost
+    assert 0 < saved < Decimal("0.01") * whole.fleet.cost
+    assert whole.bound_gap == pytest.approx(float(saved), abs=0.01)
+    assert whole.evaluations[0].spread_cost == spread.fleet.cost
+    told = [r for r in reasons(whole) if "purchases at any date" in r]
+    assert bool(told) is (saved / whole.fleet.cost >= Decimal("0.0005"))
+    assert any("instance 7 of the reserve is in use 100.0% of the time" in r for r in reasons(whole))
 
 
 def test_what_is_owned_is_used_first() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,11 @@ def test_only_the_dollars_of_terms_that_deserve_more_are_told() -> None:
         "41.7d of history is too short for a commitment of $157,680 over 3 years (all upfront): measure at least 13w "
         "before you buy (planning.history_3y)",
     )
+
+
+def test_what_begins_in_a_year_is_not_bought_with_todays_history() -> None:
+    renewed = replace(held(1), start_hour=8760)
+    assert history_of(100, [held(1), renewed], HistorySettings()) == history_of(100, [held(1)], HistorySettings())
 
 
 def test_who_buys_nothing_needs_no_history() -> None:
