@@ -97,14 +97,13 @@ def _bought_at_expiry(candidate: Candidate, forecast: Forecast, offers: Sequence
     Each level of demand is served, in every span of a term, by the least of its on-demand cost, one commitment of that
     term, and shorter terms one after the other.
     """
-    dearest_first = sorted(offers, key=lambda o: (cost_over(o, forecast.hours), preference(o)), reverse=True)
-    by_term = {o.term_hours: o for o in dearest_first}
-    shortest = min(by_term)
+    cheapest = best_by_term(offers)
+    shortest = cheapest[0].term_hours
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     costs = _level_costs_by_span(units, shortest, float(candidate.on_demand.hourly), forecast)
     held: list[Holding] = []
     covered = np.zeros(len(costs), np.int64)
-    worth = [spans for term in sorted(by_term) for spans in _worth_a_term(by_term[term], shortest, costs)]
+    worth = [spans for offer in cheapest for spans in _worth_a_term(offer, shortest, costs)]
     for offer, span, count in reversed(worth):  # the longest first: what it serves, shorter terms need not
         if count > covered[span].max():
             held.append(Holding(offer, count - int(covered[span].max()), span.start * shortest))
@@ -235,6 +234,13 @@ def pays_above(candidate: Candidate, offer: Offer, horizon_hours: int) -> Decima
     """The share of the horizon an instance must be in use for the offer to pay, renewed and charged in full."""
     on_demand = candidate.on_demand.hourly * horizon_hours
     return break_even(cost_over(offer, horizon_hours), on_demand, candidate.sustained)
+
+
+def best_by_term(offers: Sequence[Offer]) -> tuple[Offer, ...]:
+    """Of each term the cheapest offer, of equals the one that is preferred; the shortest term first."""
+    dearest_first = sorted(offers, key=lambda o: (o.term_cost, preference(o)), reverse=True)
+    found = {o.term_hours: o for o in dearest_first}
+    return tuple(found[term] for term in sorted(found))
 
 
 def ladder(offers: Sequence[Offer], horizon_hours: int) -> tuple[Offer, ...]:

@@ -17,15 +17,15 @@ TOLD_HOURS = 1
 def history_of(hours: float, holdings: Sequence[Holding], rule: HistorySettings) -> History | None:
     """The hours of the trace beside what the longest term among the holdings deserves; None where nothing is bought.
 
-    The dollars are those of the terms that deserve more than there is.
+    The dollars are those of the terms that deserve more than there is: of those bought now, where there are any.
     """
     if not holdings:
         return None
     years = max(h.offer.term_hours for h in holdings) // HOURS_PER_YEAR
-    now = [h for h in holdings if h.start_hour < SOON_HOURS]  # what begins later is decided with more of it
-    short = [h for h in now if hours < rule.least_hours(h.offer.term_hours // HOURS_PER_YEAR)]
-    upfront = sum((h.offer.upfront * h.count for h in short), Decimal(0))
-    total = sum((h.cost for h in short), Decimal(0))
+    short = [h for h in holdings if hours < rule.least_hours(h.offer.term_hours // HOURS_PER_YEAR)]
+    bought = [h for h in short if h.start_hour < SOON_HOURS] or short
+    upfront = sum((h.offer.upfront * h.count for h in bought), Decimal(0))
+    total = sum((h.cost for h in bought), Decimal(0))
     return History(round(hours, 3), years, rule.least_hours(years), not short, cents(upfront), cents(total))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hcloud.model.catalog import Offer
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.evaluate import cost_over, fill, ladder
+from hcloud.planning.fleets.evaluate import best_by_term, cost_over, fill, ladder
 from hcloud.planning.fleets.fleet import Holding, cover
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.program import Loads, ProgramColumn, loads_of, solve
@@ -85,7 +85,7 @@ def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     Raises HcloudError where the solver fails.
     """
     horizon = forecast.hours
-    offers = [(i, o) for i, c in enumerate(candidates) for o in _best_by_term(c)]
+    offers = [(i, o) for i, c in enumerate(candidates) for o in best_by_term(c.commitments)]
     once = all(o.term_hours >= horizon for _, o in offers)
     epochs = 1 if once else max(horizon // HOURS_PER_QUARTER, 1)
     loads = loads_of(forecast, epochs, MOST_LOADS_AT_ONCE if once else MOST_LOADS)
@@ -96,15 +96,6 @@ def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     for index, (i, _) in enumerate(offers):
         reserve[i] += answer.counts[index * epochs]
     return Bound(answer.cost, reserve)
-
-
-def _best_by_term(candidate: Candidate) -> list[Offer]:
-    best: dict[int, Offer] = {}
-    for offer in candidate.commitments:
-        known = best.get(offer.term_hours)
-        if known is None or offer.term_cost < known.term_cost:
-            best[offer.term_hours] = offer
-    return [best[t] for t in sorted(best)]
 
 
 def _shape(candidate: Candidate) -> tuple[float, float]:

@@ -43,6 +43,9 @@ def test_only_the_dollars_of_terms_that_deserve_more_are_told() -> None:
 def test_what_begins_in_a_year_is_not_bought_with_todays_history() -> None:
     renewed = replace(held(1), start_hour=8760)
     assert history_of(100, [held(1), renewed], HistorySettings()) == history_of(100, [held(1)], HistorySettings())
+    later = history_of(100, [renewed], HistorySettings())
+    assert later is not None
+    assert not later.is_enough, "who queues it today has no more of it"
 
 
 def test_who_buys_nothing_needs_no_history() -> None:
