@@ -140,6 +140,8 @@ def carried_out(
     from hcloud.views.live.change import show_outcome
     from hcloud.views.live.documents import OutcomeDocument
 
+    with suppress(OSError):  # who reads it has gone: said at the end, as of any output
+        terminal.flush()  # what is about to be done is told before it is, also into a pipe of one that is killed
     with stopping(terminal) as stop, told(terminal, *titled) as progress:
         outcome = work(progress, stop)
     shown.tell(terminal, lambda: OutcomeDocument.of(outcome, shown.at), lambda: show_outcome(outcome, terminal))
