@@ -20,7 +20,7 @@ from hcloud.store.journals.journal import JournalContents
 from hcloud.units import counted
 from hcloud.usecases.live.decide import Kernels
 
-_DIGITS = 4
+_DIGITS = 9  # so many more than a screen shows that rounding again there gives what rounding once would
 _QUEUED, _LAUNCHED, _TOOK = "that were queued", "for which a machine was launched", "with expected seconds"
 
 
