@@ -8,12 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hcloud.classify.matrix import natural
-from hcloud.errors import EvidenceError
-from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate, Profile
+from hcloud.model.measured.profile import CompletedRow, Estimate, Profile
 from hcloud.model.prices import TypePrices
-
-MOST = 99
-"""The largest entry of a vector: two decimal digits, since 100 would carry over in the encoding of quality."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,35 +84,3 @@ def size_for(row: CompletedRow, target: PerformanceTarget, prices: Mapping[str, 
         if reached and (prices is None or column in prices):
             reaching.append(column)
     return min(reaching, key=lambda c: (_price(prices, c) if prices else 0.0, natural(c)), default=None)
-
-
-def tolerated(estimate: Estimate, absent: int | None = None) -> tuple[int, ...]:
-    """The ten tolerated scores in the order of ``RESOURCES``, 0..99; more is easier to place beside others."""
-    return _vector(estimate, Aspect.TOLERATED, absent)
-
-
-def caused(estimate: Estimate, absent: int | None = None) -> tuple[int, ...]:
-    """The ten caused scores in the order of ``RESOURCES``, 0..99; more disturbs neighbours more."""
-    return _vector(estimate, Aspect.CAUSED, absent)
-
-
-def sensitivity(estimate: Estimate, absent: int | None = None) -> tuple[int, ...]:
-    """100 less the tolerated scores, 0..99: the vector of the simulator and of the quality encoding, where high says
-    that a job presses on a resource and suffers from pressure."""
-    tolerance = _vector(estimate, Aspect.TOLERATED, None if absent is None else 100 - absent, most=100)
-    return tuple(min(100 - score, MOST) for score in tolerance)
-
-
-def _vector(estimate: Estimate, aspect: Aspect, absent: int | None, most: int = MOST) -> tuple[int, ...]:
-    """Whole scores, rounded; EvidenceError for resources that are neither measured nor predicted, unless ``absent``
-    says what they count as."""
-    row = estimate.rows.get(aspect)
-    columns = row.columns if row else {}
-    unknown = [name for name in RESOURCES if name not in columns]
-    if unknown and absent is None:
-        raise EvidenceError(
-            f"{aspect} of {estimate.app} is not known for {', '.join(unknown)}",
-            hint="measure the resources listed above, or set the value for unknown resources",
-        )
-    scores = [columns[name].value if name in columns else float(absent or 0) for name in RESOURCES]
-    return tuple(min(max(round(score), 0), most) for score in scores)

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.shop import YEAR_SECONDS, offering_id
+from hcloud.fake.aws.shop import offering_id
 from hcloud.fake.aws.world import Ask, moment
 from hcloud.model.catalog import InstanceType, Offer, PurchaseOption
 
@@ -141,8 +141,3 @@ def _term(ask: Ask, offer: Offer) -> Wire:
     }
     length = {"LeaseContractLength": f"{offer.key.term_years}yr"} if offer.key.term_years else {}
     return {"priceDimensions": told, "termAttributes": length}
-
-
-def years(seconds: int) -> int:
-    """A term in years."""
-    return seconds // YEAR_SECONDS

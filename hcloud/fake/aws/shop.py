@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -100,12 +100,6 @@ def sample_shop() -> AwsShop:
         for name, vcpus, gib, _ in _SAMPLE
     }
     return AwsShop(types)
-
-
-def shop_of(types: Iterable[InstanceType], offers: Iterable[Offer]) -> AwsShop:
-    """A shop that sells what a price catalogue says: of AWS, for Linux on shared machines."""
-    sold = [o for o in offers if o.key.provider is Provider.AWS and o.key.os == "linux" and o.key.tenancy == "shared"]
-    return AwsShop({t.name: t for t in types if t.provider is Provider.AWS}, tuple(sold))
 
 
 def _sample_offers(region: str, types: Mapping[str, InstanceType]) -> Iterator[Offer]:

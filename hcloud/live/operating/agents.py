@@ -66,11 +66,6 @@ class Agents:
     def __post_init__(self) -> None:
         self._agents = [self.start(self.session) for _ in range(self.count)]
 
-    @property
-    def deciding(self) -> int:
-        """Jobs about which nobody has answered."""
-        return len(self._open)
-
     def tell(self, event: Event) -> None:
         """Tell all agents what happened."""
         for agent in self._agents:

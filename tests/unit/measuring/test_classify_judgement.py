@@ -21,9 +21,8 @@ from benchmarks.held_out import (
     with_error_limit,
 )
 from hcloud.classify.classifier import EvidenceLimits, Options, train
-from hcloud.classify.judgement import PerformanceTarget, caused, ranking, sensitivity, size_for, tolerated
-from hcloud.errors import EvidenceError
-from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate, Predicted
+from hcloud.classify.judgement import PerformanceTarget, ranking, size_for
+from hcloud.model.measured.profile import Aspect, CompletedRow, Predicted
 
 ANSWER = with_error_limit(Options(), float("inf"), float("inf"))
 
@@ -51,29 +50,6 @@ def test_a_size_reaches_its_target() -> None:
     assert size_for(row, PerformanceTarget(60.0, rising=True)) is None
     assert size_for(row, PerformanceTarget(16.0, rising=False)) == "1"
     assert size_for(row, PerformanceTarget(12.0, rising=False, sure=True)) is None
-
-
-def estimate(aspect: Aspect, values: dict[str, float]) -> Estimate:
-    return Estimate("app", {aspect: row_of(aspect, values)}, ())
-
-
-def test_vectors_are_whole_numbers_in_the_order_of_resources() -> None:
-    values = {name: float(10 * at) for at, name in enumerate(RESOURCES)}
-    values["disk"] = 100.0
-    shuffled = dict(reversed(values.items()))
-    assert tolerated(estimate(Aspect.TOLERATED, shuffled)) == (0, 10, 20, 30, 40, 50, 60, 70, 80, 99)
-    assert sensitivity(estimate(Aspect.TOLERATED, shuffled)) == (99, 90, 80, 70, 60, 50, 40, 30, 20, 0)
-    assert caused(estimate(Aspect.CAUSED, values)) == (0, 10, 20, 30, 40, 50, 60, 70, 80, 99)
-
-
-def test_an_unknown_resource_needs_a_word() -> None:
-    known = {name: 50.0 for name in RESOURCES if name != "tlb"}
-    with pytest.raises(EvidenceError, match="tolerated of app is not known for tlb"):
-        tolerated(estimate(Aspect.TOLERATED, known))
-    with pytest.raises(EvidenceError, match="caused of app"):
-        caused(estimate(Aspect.TOLERATED, known))
-    assert tolerated(estimate(Aspect.TOLERATED, known), absent=99)[RESOURCES.index("tlb")] == 99
-    assert sensitivity(estimate(Aspect.TOLERATED, known), absent=7)[RESOURCES.index("tlb")] == 7
 
 
 def test_a_choice_is_judged_by_true_cost() -> None:
