@@ -9,10 +9,12 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
 
 from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OutputOption, StatePlace, ToldOption, WhichCloud
-from hcloud.cli.options import Output, ToldOutput
+from hcloud.cli.options import MarkdownOutput, Output, ToldOutput
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
@@ -109,6 +111,15 @@ class Shown(FormOfResult):
 class Printed(Shown, TimeOfResult):
     """A table, JSON or CSV, as of a time."""
 
+    now: Now = None
+
+
+@dataclass(frozen=True)
+class MarkdownPrinted(FormOfResult, TimeOfResult):
+    """A table, JSON, Markdown or CSV, as of a time."""
+
+    output: Annotated[MarkdownOutput, typer.Option("--output", "-o", help="What to print.")] = MarkdownOutput.TABLE
+    json_: AsJson = False
     now: Now = None
 
 

@@ -17,6 +17,15 @@ class Output(StrEnum):
     CSV = "csv"
 
 
+class MarkdownOutput(StrEnum):
+    """How a table is printed that is pasted into a discussion, too."""
+
+    TABLE = "table"
+    JSON = "json"
+    MD = "md"
+    CSV = "csv"
+
+
 class ToldOutput(StrEnum):
     """How what was done is printed."""
 

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Configuration, Families, Now, OneRegion
-from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
+from hcloud.cli.flags import Configuration, Families, OneRegion
+from hcloud.cli.groups import MarkdownPrinted, grouped
 from hcloud.cli.main import session
 
 UNREACHED = 8
 
 app = typer.Typer(pretty_exceptions_enable=False)
-
-
-class SizeFormat(StrEnum):
-    """How sizes are printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    MD = "md"
-    CSV = "csv"
-
-
-@dataclass(frozen=True)
-class SizePrinted(FormOfResult, TimeOfResult):
-    """How sizes are printed."""
-
-    output: Annotated[SizeFormat, typer.Option("--output", "-o", help="What to print.")] = SizeFormat.TABLE
-    json_: AsJson = False
-    now: Now = None
 
 
 @app.command()
@@ -60,7 +40,7 @@ def size(
         list[str] | None, typer.Option(help="A newer measurement, ASPECT.COLUMN=NUMBER; replaces the profile's.")
     ] = None,
     file: Configuration = None,
-    shown: SizePrinted,
+    shown: MarkdownPrinted,
 ) -> None:
     """Which servers meet a target (requests within a tail, work by a deadline, a rate), and what they cost an hour.
 

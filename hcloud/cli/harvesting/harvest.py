@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hcloud.cli.flags import (
-    AsJson,
     Configuration,
     Divisible,
     Families,
-    Now,
     OneRegion,
     TraceColumns,
     TraceDecimal,
@@ -22,7 +19,7 @@ from hcloud.cli.flags import (
     TraceKeys,
     reader_keys,
 )
-from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
+from hcloud.cli.groups import MarkdownPrinted, grouped
 from hcloud.cli.main import session
 from hcloud.harvest.scaling import Scaling
 
@@ -47,24 +44,6 @@ ServersFile = Annotated[
 ]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", help="Your own file instead of policies/harvest.yaml.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
-
-
-class HarvestFormat(StrEnum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    MD = "md"
-    CSV = "csv"
-
-
-@dataclass(frozen=True)
-class HarvestPrinted(FormOfResult, TimeOfResult):
-    """How a result is printed."""
-
-    output: Annotated[HarvestFormat, typer.Option("--output", "-o", help="What to print.")] = HarvestFormat.TABLE
-    json_: AsJson = False
-    now: Now = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +73,7 @@ def harvest() -> None:
 
 @app.command()
 @grouped
-def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: HarvestPrinted) -> None:
+def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: MarkdownPrinted) -> None:
     """Which tenants are periodic, constant or unpredictable, their classes, and the idle capacity of each.
 
     Short jobs may use the capacity free now, medium jobs that free on average, long jobs that free at the peak.
@@ -132,7 +111,7 @@ def plan(
     file: Configuration = None,
     picture: Annotated[Path | None, typer.Option(help="Draw a week of the pool to FILE.png, .svg, .html.")] = None,
     use: UseFlags,
-    shown: HarvestPrinted,
+    shown: MarkdownPrinted,
 ) -> None:
     """Idle hours by class and hour, how many of them batch can use, and the dollars saved.
 
@@ -209,7 +188,7 @@ def simulate(
     asked: TaskFlags,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Runs of each system, with other arrival times.")] = 5,
     use: UseFlags,
-    shown: HarvestPrinted,
+    shown: MarkdownPrinted,
 ) -> None:
     """Simulate batch on idle capacity by scheduler: job times, kills, lost work, broken reserves.
 
@@ -275,7 +254,7 @@ def replicas(
     policy: PolicyFile = None,
     seeds: Years = 5,
     seed: Seed = 0,
-    shown: HarvestPrinted,
+    shown: MarkdownPrinted,
 ) -> None:
     """Place the copies of each block, and show losses and failed accesses in a year, by system.
 
@@ -330,7 +309,7 @@ def audit(
     policy: PolicyFile = None,
     seeds: Years = 5,
     seed: Seed = 0,
-    shown: HarvestPrinted,
+    shown: MarkdownPrinted,
 ) -> None:
     """Check a placement: groups that copies share, and blocks expected to be lost in a year."""
     from hcloud.errors import DeniedByGuardError

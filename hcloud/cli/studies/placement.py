@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Now
-from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
+from hcloud.cli.groups import MarkdownPrinted, grouped
 from hcloud.cli.main import session
 
 app = typer.Typer(
@@ -18,24 +15,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-class PromiseFormat(StrEnum):
-    """How a promise is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    MD = "md"
-    CSV = "csv"
-
-
-@dataclass(frozen=True)
-class PromisePrinted(FormOfResult, TimeOfResult):
-    """How a promise is printed."""
-
-    output: Annotated[PromiseFormat, typer.Option("--output", "-o", help="What to print.")] = PromiseFormat.TABLE
-    json_: AsJson = False
-    now: Now = None
 
 
 @app.callback()
@@ -52,7 +31,7 @@ def size(
     miss: Annotated[float, typer.Option(help="Share of decisions that may miss it.")] = 1e-3,
     busy: Annotated[float | None, typer.Option(help="Share of servers that are busy.")] = None,
     units: Annotated[int | None, typer.Option(help="Number of servers, for exact figures.")] = None,
-    shown: PromisePrinted,
+    shown: MarkdownPrinted,
 ) -> None:
     """How many servers to sample so that the chosen one is among the best, and what fewer achieve.
 
