@@ -131,6 +131,6 @@ def _fits(words: str, address: str) -> bool:
 def _names(plan: Plan) -> set[str]:
     addresses = [*(m.address for m in plan.mix), *(r.address for r in plan.refusals)]
     types = {a.removeprefix(OWNED).split("/")[2] for a in addresses}
-    options = {a.split("/")[-1] for a in addresses if a.count("/") > 2}
+    options = {a.removeprefix(OWNED).split("/")[3] for a in addresses if a.count("/") > 2}
     strategies = {p.strategy for p in plan.operation.points} if plan.operation else set()
     return types | options | strategies | {a.name for a in plan.alternatives}

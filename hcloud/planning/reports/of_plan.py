@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from hcloud.catalog.bills.days import days, exact_dollars, exact_hours, within
 from hcloud.catalog.quote import usage_cost
-from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, Payment, PurchaseOption
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
 from hcloud.model.report import (
     Charge,
@@ -23,6 +23,7 @@ from hcloud.model.report import (
 from hcloud.planning.changes.slots import RESERVED, STANDING, slug
 from hcloud.planning.explanations.statement import BOUND_NAME, PLAN_NAME
 from hcloud.planning.reports.report import Counterfactual, ReportedCommitment
+from hcloud.planning.strategies.own_fleet import key_of
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, counted
 
 MONTH_SECONDS = HOURS_PER_MONTH * SECONDS_PER_HOUR
@@ -35,8 +36,8 @@ Offers = Callable[[OfferKey], Offer]
 
 @dataclass(frozen=True, slots=True)
 class _PlannedLine:
-    """A line of the mix in the month: from when, and its dollars for all of the month (730 h); ``end`` is when an owned
-    commitment expires, ``used`` the share of a bought one's hours that are used."""
+    """A line of the mix in the month: from when, and its dollars for all of the month (730 h); ``lasts`` is the share
+    of the horizon for which an owned commitment is held, ``used`` the share of a bought one's hours that are used."""
 
     line: MixLine
     id: str
@@ -45,7 +46,7 @@ class _PlannedLine:
     monthly: Decimal
     upfront: Decimal
     recurring: Decimal
-    end: int | None = None
+    lasts: Decimal = WHOLE
     used: Decimal = WHOLE
 
 
@@ -79,6 +80,8 @@ def planned_notes(plan: Plan, offers: Offers, period: Period) -> Iterator[str]:
     if any(line.option.is_commitment for line in plan.mix):
         share = "all month" if used == WHOLE else f"{used:.1%} of its hours, by the on-demand dollars that it saves"
         yield f"as planned: committed capacity is in use {share}; the rest runs at its mean"
+    if any(one.lasts != WHOLE for one in _lines(plan, offers, period)):
+        yield "what is owned and ends within the plan's horizon counts at its mean over the horizon, as what follows it"
     if later:
         yield f"{counted(len(later), 'purchase')} of the plan begin after this month and are not in it"
 
@@ -103,8 +106,7 @@ def used_share(plan: Plan, offers: Offers) -> Decimal:
 
 def _listed(plan: Plan, line: MixLine, offers: Offers) -> Decimal:
     """What a line's machines cost at list price over the horizon."""
-    key = OfferKey(line.provider, line.region, line.instance_type, PurchaseOption.ON_DEMAND)
-    return offers(key).hourly * line.count * (plan.horizon_hours - line.starts_hour)
+    return offers(_on_demand(line)).hourly * line.count * (plan.horizon_hours - line.starts_hour)
 
 
 def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_PlannedLine]:
@@ -112,26 +114,29 @@ def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_PlannedLine]
         start = period.start + line.starts_hour * SECONDS_PER_HOUR
         if start >= period.end:
             continue
-        place = (line.provider, line.region, line.instance_type)
-        listed = offers(OfferKey(*place, PurchaseOption.ON_DEMAND))
+        listed = offers(_on_demand(line))
         name = f"{line.address}, hour {line.starts_hour}" if line.starts_hour else line.address
         if line.address.startswith(OWNED):
-            yield _owned(line, offers(_owned_key(line)), (name, start, listed))
+            yield _owned(plan, line, offers(key_of(line)), (name, start, listed))
         else:
             yield _planned(plan, line, (name, start, listed))
 
 
-def _owned_key(line: MixLine) -> OfferKey:
-    return OfferKey(line.provider, line.region, line.instance_type, line.option, line.term_years, line.payment)
+def _on_demand(line: MixLine) -> OfferKey:
+    """The same machine on demand, of the system and tenancy of the line."""
+    return replace(key_of(line), option=PurchaseOption.ON_DEMAND, term_years=0, payment=Payment.NONE)
 
 
-def _owned(line: MixLine, offer: Offer, at: tuple[str, int, Offer]) -> _PlannedLine:
-    """Paid for before: no upfront payment falls on the month. The plan counts it until it expires, and that tells when:
-    its dollars are so many hours of its price."""
-    month, each = HOURS_PER_MONTH * line.count, offer.effective_hourly * line.count
-    hours = round(line.total / each) if each else HOURS_PER_MONTH
-    end = at[1] + hours * SECONDS_PER_HOUR if hours < HOURS_PER_MONTH else None
-    return _PlannedLine(line, *at, offer.effective_hourly * month, Decimal(0), offer.hourly * month, end)
+def _owned(plan: Plan, line: MixLine, offer: Offer, at: tuple[str, int, Offer]) -> _PlannedLine:
+    """Paid for before: no upfront payment falls on the month. The plan counts it until it expires, and that tells for
+    which share of the horizon it lasts: its dollars are so many hours of its price. A month has that share of it, as
+    it has of what is rented when it is gone: neither says on which day."""
+    each = HOURS_PER_MONTH * line.count
+    whole = offer.effective_hourly * line.count * plan.horizon_hours
+    lasts = min(line.total / whole, WHOLE) if whole else WHOLE
+    lasts = WHOLE if WHOLE - lasts < ROUNDING else lasts
+    dollars = (offer.effective_hourly * each * lasts, Decimal(0), offer.hourly * each * lasts)
+    return _PlannedLine(line, *at, *dollars, lasts=lasts)
 
 
 def _planned(plan: Plan, line: MixLine, at: tuple[str, int, Offer]) -> _PlannedLine:
@@ -152,25 +157,23 @@ def _holding(one: _PlannedLine) -> ReportedCommitment:
         instance_type=line.instance_type,
         region=line.region,
         count=line.count,
-        dollars_per_hour=one.monthly / HOURS_PER_MONTH if line.option.is_spend_based else None,
+        dollars_per_hour=one.monthly / HOURS_PER_MONTH / one.lasts if line.option.is_spend_based else None,
         starts=None if owned else starts,
         ends=None if owned else starts + timedelta(hours=line.term_years * HOURS_PER_YEAR),
     )
 
 
 def _charges(one: _PlannedLine, period: Period) -> Iterator[Charge]:
-    last = period.end if one.end is None else min(period.end, one.end)
-    for whole in days(period):
-        if not within(whole, one.start, last):
+    for day in days(period):
+        if not within(day, one.start, period.end):
             continue
-        day = Period(whole.start, min(whole.end, last))
         done, by = (exact_hours(max(at - one.start, 0)) for at in (day.start, day.end))
 
         def share(monthly: Decimal, done: Decimal = done, by: Decimal = by) -> Decimal:
             """The day's part; the parts of all days of the month are the month's amount exactly."""
             return exact_dollars(monthly * by / HOURS_PER_MONTH) - exact_dollars(monthly * done / HOURS_PER_MONTH)
 
-        hours = (by - done) * one.line.count
+        hours = _part(by - done, one.lasts) * one.line.count
         yield from _uses(one, day, hours, share(one.monthly))
         if one.line.option.is_commitment:
             if one.upfront and day.start <= one.start:
@@ -179,13 +182,18 @@ def _charges(one: _PlannedLine, period: Period) -> Iterator[Charge]:
                 yield _purchase(one, day, ChargeFrequency.RECURRING, share(one.recurring))
 
 
+def _part(hours: Decimal, share: Decimal) -> Decimal:
+    """A share of some hours, in their own steps."""
+    return hours if share == WHOLE else (hours * share).quantize(hours)
+
+
 def _uses(one: _PlannedLine, day: Period, hours: Decimal, effective: Decimal) -> Iterator[Charge]:
     """The use of a day, and of a commitment what is not used of it."""
     bought = one.line.option.is_commitment and not one.line.address.startswith(OWNED)
     if one.used == WHOLE or not bought:
         yield _use(one, day, hours, effective)
         return
-    used, dollars = (hours * one.used).quantize(hours), exact_dollars(effective * one.used)
+    used, dollars = _part(hours, one.used), exact_dollars(effective * one.used)
     if used:
         yield _use(one, day, used, dollars)
     kind = (ChargeCategory.USAGE, ChargeFrequency.USAGE_BASED, PricingCategory.COMMITTED)

@@ -79,7 +79,7 @@ def _place(plan: Plan, path: Path) -> JournalPricing:
     if len(places) != 1:
         raise UsageError(f"{path}: a plan of {len(places)} places; a journal is of one")
     provider, region = next(iter(places))
-    bought = [m.address.removeprefix(OWNED).split("/")[-1] for m in plan.mix if m.option.is_commitment]
+    bought = [m.address.removeprefix(OWNED).split("/")[3] for m in plan.mix if m.option.is_commitment]
     return JournalPricing(provider, region, bought[0] if bought else None)
 
 

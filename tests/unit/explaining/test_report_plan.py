@@ -105,12 +105,29 @@ def test_what_begins_later_is_told_and_not_charged(drawn_up: Plan) -> None:
     assert "1 purchase of the plan" in " ".join(planned_notes(with_mix(drawn_up, soon, later), BOOK.offer, PERIOD))
 
 
-def test_what_is_owned_is_charged_until_it_expires(drawn_up: Plan) -> None:
-    dollars = D("0.06") * 2 * 245
-    owned = line(PurchaseOption.RESERVED, str(dollars), 1, address=f"{OWNED}aws/x")
-    rows = planned_charges(with_mix(drawn_up, owned), BOOK.offer, PERIOD)
-    assert total(rows).effective == total(rows).billed == dollars
-    assert max(r.end for r in rows) == PERIOD.start + 245 * 3600
+def test_what_is_owned_and_ends_within_the_horizon_has_its_mean_in_a_month(drawn_up: Plan) -> None:
+    """Beside it the plan has the mean of what is rented when it is gone: both together are the plan's own dollars."""
+    owned = line(PurchaseOption.RESERVED, str(D("0.06") * 2 * YEAR / 4), 1, address=f"{OWNED}aws/x")
+    rented = line(PurchaseOption.ON_DEMAND, str(D("0.10") * D("1.5") * YEAR), count="1.5")
+    plan = with_mix(drawn_up, owned, rented)
+    found = total(planned_charges(plan, BOOK.offer, PERIOD))
+    assert found.effective == found.billed == D("0.06") * 2 * 730 / 4 + D("0.10") * D("1.5") * 730
+    assert found.list == D("0.10") * 2 * 730, "as many machines as run, at all times"
+    (holding,) = planned_holdings(plan, BOOK.offer, PERIOD)
+    assert (holding.count, holding.dollars_per_hour) == (D(2), None)
+    assert any("ends within the plan's horizon" in note for note in planned_notes(plan, BOOK.offer, PERIOD))
+
+
+def test_machines_of_another_system_are_listed_at_its_price(drawn_up: Plan) -> None:
+    asked: list[OfferKey] = []
+
+    def offers(key: OfferKey) -> Offer:
+        asked.append(key)
+        return BOOK.offer(replace(key, os="linux"))
+
+    windows = line(PurchaseOption.RESERVED, "1051.20", 1, address="aws/us-east-1/m5.large/reserved-instance/windows")
+    planned_charges(with_mix(drawn_up, windows), offers, PERIOD)
+    assert {(key.os, key.option) for key in asked} == {("windows", PurchaseOption.ON_DEMAND)}
 
 
 def test_what_is_owned_is_paid_at_its_own_price_without_an_upfront_payment(drawn_up: Plan) -> None:
