@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.plans.held import ends_of
 from hcloud.model.plans.operation import OperatingPoint
 from hcloud.model.plans.plan import WhatIf
 
@@ -46,6 +47,11 @@ class PlanPart:
     def is_owned(self) -> bool:
         """Whether it was bought before: no plan can do anything about it."""
         return self.option.is_commitment and not self.bought
+
+    @property
+    def ends_hour(self) -> int | None:
+        """The hour of the horizon at which a purchase ends; None for what is rented or owned."""
+        return ends_of(self.starts_hour, self.term_years) if self.bought else None
 
     @property
     def price(self) -> Decimal | None:

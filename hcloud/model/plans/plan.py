@@ -10,13 +10,13 @@ from enum import StrEnum
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.plans.harvest import HarvestedHours
+from hcloud.model.plans.held import ends_of, is_soon
 from hcloud.model.plans.operation import Operation
 from hcloud.model.workload import Window
 
 FORMAT_VERSION = "1.0"
 OWNED = "owned/"
 """How the address of a line begins that is owned already."""
-SOON_HOURS = 24  # ours: what a plan wants within its first day is bought now
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,18 @@ class MixLine:
     @property
     def begins_later(self) -> bool:
         """Whether it is not wanted within the plan's first day: it is not bought now."""
-        return self.starts_hour >= SOON_HOURS
+        return not is_soon(self.starts_hour)
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether it was bought before."""
+        return self.address.startswith(OWNED)
+
+    @property
+    def ends_hour(self) -> int | None:
+        """The hour of the horizon at which a purchase ends; None for what is rented, and for what is owned, whose end
+        the plan does not say."""
+        return None if self.is_owned else ends_of(self.starts_hour, self.term_years)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ def _decided(ground: LiveGround, at: datetime, progress: Progress, idle: FindIdl
 def missing_of(plan: Plan, place: CloudRegion) -> Iterator[CommitmentOrder]:
     """The commitments that the plan would buy here; what is held already it has used up before."""
     for line in plan.purchases:
-        if (line.provider, line.region) == (place.provider, place.region) and not line.starts_hour:
+        if (line.provider, line.region) == (place.provider, place.region) and not line.begins_later:
             count, spent = (0, line.hourly) if line.option.is_spend_based else (int(line.count), None)
             yield CommitmentOrder("", line.option, line.instance_type, line.term_years, line.payment, count, spent)
 

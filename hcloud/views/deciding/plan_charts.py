@@ -14,7 +14,6 @@ from hcloud.views.page.svg import NARROW, WIDE, Canvas, Point, text_width
 
 HEIGHTS = {WIDE: 300.0, NARROW: 270.0}
 HEADROOM = 1.08  # ours
-HOURS_PER_DAY = 24
 
 
 def dollars(value: float) -> str:
@@ -24,9 +23,7 @@ def dollars(value: float) -> str:
 
 def reserved_vcpus(plan: Plan) -> float:
     """vCPUs committed to from the first day on, with what is owned already."""
-    return float(
-        sum((m.vcpus for m in plan.mix if m.option.is_commitment and m.starts_hour < HOURS_PER_DAY), Decimal())
-    )
+    return float(sum((m.vcpus for m in plan.mix if m.option.is_commitment and not m.begins_later), Decimal()))
 
 
 def demand_picture(plan: Plan) -> Drawn:

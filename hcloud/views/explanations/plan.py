@@ -31,7 +31,7 @@ def explain_plan(plan: Plan) -> Explanation:
 
 
 def _decision(plan: Plan) -> str:
-    bought = [m for m in plan.purchases if not m.starts_hour]
+    bought = [m for m in plan.purchases if not m.begins_later]
     cost = f"{format_money(plan.after.monthly)} a month"
     if not bought:
         later = f", {counted(len(plan.purchases), 'purchase')} later" if plan.purchases else ""

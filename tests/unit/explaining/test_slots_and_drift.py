@@ -14,7 +14,7 @@ from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machin
 from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.planning.changes.drift import drift
-from hcloud.planning.changes.slots import CloudRegion, in_zones, left_out, slots_of, slug
+from hcloud.planning.changes.slots import CloudRegion, in_zones, left_out, left_to_others, slots_of, slug
 
 HERE = CloudRegion(Provider.AWS, "us-east-1")
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -55,6 +55,17 @@ def test_what_is_for_later_or_elsewhere_does_not_stand_here() -> None:
     plan = plan_of(later, elsewhere, line(PurchaseOption.ON_DEMAND, "0.9"))
     assert slots_of(plan, HERE) == ()
     assert left_out(plan, HERE) == (elsewhere,)
+
+
+def test_what_is_bought_within_the_first_day_stands_and_renewals_are_told_by_their_days() -> None:
+    soon = line(PurchaseOption.RESERVED, "2", starts_hour=5)
+    renewals = [line(PurchaseOption.RESERVED, "2", starts_hour=5 + 8760 * year) for year in (1, 2)]
+    plan = plan_of(soon, *renewals)
+    assert [slot.count for slot in slots_of(plan, HERE)] == [2]
+    assert list(left_to_others(plan, HERE)) == [
+        "apply keeps all 2 machines of the plan running",
+        "2 later purchases of the plan, on day 365 and 730: plan again then",
+    ]
 
 
 def test_addresses_are_as_every_cloud_takes_labels_and_zones_are_filled_in() -> None:
