@@ -13,6 +13,7 @@ from hcloud.model.plans.harvest import HarvestedHours
 from hcloud.model.plans.held import ends_of, is_soon
 from hcloud.model.plans.operation import Operation
 from hcloud.model.workload import Window
+from hcloud.units import HOURS_PER_YEAR
 
 FORMAT_VERSION = "1.0"
 OWNED = "owned/"
@@ -123,6 +124,12 @@ class MixLine:
     def is_owned(self) -> bool:
         """Whether it was bought before."""
         return self.address.startswith(OWNED)
+
+    @property
+    def hourly_held(self) -> Decimal:
+        """Effective dollars an hour while it is held, where ``hourly`` spreads a purchase over the horizon."""
+        bought = self.option.is_commitment and self.term_years and not self.is_owned
+        return self.total / (self.term_years * HOURS_PER_YEAR) if bought else self.hourly
 
     @property
     def ends_hour(self) -> int | None:

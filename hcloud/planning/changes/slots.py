@@ -11,7 +11,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import Slot
 from hcloud.model.plans.held import begun_later, held_now, said_days
 from hcloud.model.plans.plan import MixLine, Plan
-from hcloud.units import counted
+from hcloud.units import counted, rate
 
 RESERVED, STANDING = "reserved", "standing"
 _OTHERS = re.compile(r"[^a-z0-9]+")
@@ -77,7 +77,7 @@ def _reserved(plan: Plan, place: CloudRegion) -> Iterator[Slot]:
         held = sum((line.count for line in lines), Decimal(0))
         count = int(held.to_integral_value(ROUND_FLOOR))
         if count:
-            hourly = sum((line.hourly for line in lines), Decimal(0)) / held
+            hourly = rate(sum((line.hourly_held for line in lines), Decimal(0)) / held)
             yield Slot(f"{RESERVED}-{slug(instance_type)}", instance_type, (), count, hourly)
 
 

@@ -32,7 +32,7 @@ def wanted_of(plan: Plan) -> tuple[WantedCommitment, ...]:
 
 def _wanted(line: MixLine, begins: datetime) -> WantedCommitment:
     spends = line.option.is_spend_based
-    dollars = line.total / (line.term_years * HOURS_PER_YEAR) if spends and line.term_years else None
+    dollars = line.hourly_held if spends and line.term_years else None
     return WantedCommitment(
         address=line.address,
         cloud=str(line.provider),
