@@ -103,7 +103,7 @@ class PlanFigures:
 
     @property
     def upfront(self) -> Decimal:
-        """Cash due when what is to be bought is bought."""
+        """Cash due when what is to be bought is bought, on all days together."""
         return sum((p.upfront for p in self.parts), NOTHING)
 
     @property

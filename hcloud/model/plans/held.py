@@ -9,7 +9,6 @@ from typing import Protocol, TypeVar
 
 from hcloud.units import HOURS_PER_YEAR
 
-SOON_HOURS = 24  # ours: what a plan wants within its first day is bought now
 HOURS_PER_DAY = 24
 NAMED_DAYS = 3  # ours: more are counted
 
@@ -35,8 +34,8 @@ def ends_of(starts_hour: int, term_years: int) -> int | None:
 
 
 def is_soon(starts_hour: int) -> bool:
-    """Whether what is wanted from such an hour on is bought now."""
-    return starts_hour < SOON_HOURS
+    """Whether what is wanted from such an hour on is bought now: within the first day."""
+    return starts_hour < HOURS_PER_DAY
 
 
 def held_now(found: Iterable[Held]) -> tuple[Held, ...]:
@@ -49,16 +48,29 @@ def begun_later(found: Iterable[Held]) -> tuple[Held, ...]:
     return tuple(one for one in found if not is_soon(one.starts_hour))
 
 
+def by_day(found: Iterable[Held]) -> dict[int, list[Held]]:
+    """What is bought on each day, the first being now."""
+    days: dict[int, list[Held]] = {}
+    for one in found:
+        days.setdefault(one.starts_hour // HOURS_PER_DAY, []).append(one)
+    return dict(sorted(days.items()))
+
+
 def held_at(found: Iterable[Held], hour: int) -> tuple[Held, ...]:
     """What is held in an hour."""
     return tuple(one for one in found if one.starts_hour <= hour and (one.ends_hour is None or hour < one.ends_hour))
 
 
 def most_held(found: Iterable[Held], of: Callable[[Held], Decimal]) -> Decimal:
-    """The most of a figure at any moment: it only rises where something begins."""
+    """The most of a figure at any moment."""
+    return _sum(fullest(found, of), of)
+
+
+def fullest(found: Iterable[Held], of: Callable[[Held], Decimal]) -> tuple[Held, ...]:
+    """What is held in the first hour in which a figure is at its most: it only rises where something begins."""
     known = tuple(found)
-    hours = {one.starts_hour for one in known}
-    return max((_sum(held_at(known, hour), of) for hour in hours), default=Decimal(0))
+    hours = sorted({one.starts_hour for one in known})
+    return max((held_at(known, hour) for hour in hours), key=lambda held: _sum(held, of), default=())
 
 
 def mean_held(found: Iterable[Held], of: Callable[[Held], Decimal], horizon_hours: int) -> Decimal:
