@@ -67,7 +67,8 @@ class PartShift:
 
 @dataclass(frozen=True, slots=True)
 class OptionShift:
-    """All parts of one purchase option."""
+    """All parts of one purchase option; ``count`` is the most instances of it at one time, ``upfront`` the cash of all
+    days together."""
 
     option: PurchaseOption
     count: Shift

@@ -95,10 +95,12 @@ def _key(plan: Plan) -> Iterator[KeyFigure]:
     if plan.operation is not None:
         chosen = plan.operation.chosen
         yield KeyFigure("simulated, a month", format_money(chosen.monthly), f"as {chosen.strategy}")
-    upfront = sum((line.upfront for line in plan.purchases), Decimal(0))
+    upfront, later = tables.due_upfront(plan)
     terms = sorted({line.term_years for line in plan.purchases})
     years = " and ".join(counted(term, "year") for term in terms)
-    yield KeyFigure("due upfront", format_money(upfront), f"bound for {years}" if years else "nothing is bound")
+    bound = f"bound for {years}" if years else "nothing is bound"
+    due, said = ("due upfront now", f"{later}; {bound}") if later else ("due upfront", bound)
+    yield KeyFigure(due, format_money(upfront), said)
     if plan.operation is not None:
         kept, target = plan.operation.chosen.kept_qos, plan.operation.qos_target
         half = f" ± {100 * kept.half:.1f}" if kept.half else ""
