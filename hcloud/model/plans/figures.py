@@ -7,7 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.plans.held import ends_of
+from hcloud.model.plans.held import ends_of, held_now
 from hcloud.model.plans.operation import OperatingPoint
 from hcloud.model.plans.plan import WhatIf
 
@@ -105,6 +105,11 @@ class PlanFigures:
     def upfront(self) -> Decimal:
         """Cash due when what is to be bought is bought, on all days together."""
         return sum((p.upfront for p in self.parts), NOTHING)
+
+    @property
+    def upfront_now(self) -> Decimal:
+        """What of it is due now."""
+        return sum((p.upfront for p in held_now(self.parts)), NOTHING)
 
     @property
     def longest_term_years(self) -> int:

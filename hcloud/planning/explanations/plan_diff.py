@@ -66,6 +66,7 @@ def difference_of(base: PlanFigures | None, head: PlanFigures | None) -> PlanDif
         monthly=shift(before.monthly, after.monthly),
         simulated_monthly=_simulated(base, head),
         upfront=shift(before.upfront, after.upfront),
+        upfront_now=shift(before.upfront_now, after.upfront_now),
         longest_term_years=shift(Decimal(before.longest_term_years), Decimal(after.longest_term_years)),
         effects=summed([s.effects for s in shifts.values()], hourly.difference),
         rounding=rounding,

@@ -17,7 +17,7 @@ from hcloud.planning.explanations.asked import find_purchase
 from hcloud.planning.explanations.plan_diff import difference_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
-from hcloud.views.deciding.diff_rows import options
+from hcloud.views.deciding.diff_rows import options, totals
 from hcloud.views.deciding.plan_charts import demand_picture, use_picture
 from hcloud.views.deciding.plan_page import plan_page
 from hcloud.views.deciding.plan_tables import due_upfront, grouped, instances
@@ -138,3 +138,13 @@ def test_a_difference_counts_the_instances_of_an_option_that_are_held_at_one_tim
     (shown,) = (o for o in found.options if o.option is PurchaseOption.RESERVED)
     assert (str(shown.count.before), str(shown.count.after)) == ("1", "2")
     assert next(row for row in options(found).rows if row[0] == "reserved-instance")[1] == "1 → 2"
+
+
+def test_a_difference_tells_the_cash_that_is_due_now_apart() -> None:
+    """$4,380 for each of two instances on each of three dates: a third of it is due now."""
+    renewed = figures(*(committed(2, "0.5", starts_hour=YEAR * year) for year in range(3)), horizon_hours=3 * YEAR)
+    once = figures(committed(1, "0.5"))
+    rows = {row[0]: row[1:] for row in totals(difference_of(once, renewed)).rows}
+    assert rows["$ upfront, due now"] == ["4,380.00", "8,760.00", "+4,380.00"]
+    assert rows["$ upfront, later ones too"] == ["4,380.00", "26,280.00", "+21,900.00"]
+    assert "$ upfront" in {row[0] for row in totals(difference_of(once, once)).rows}
