@@ -131,11 +131,18 @@ def explain_purchases(purchases: PurchasePlan) -> Explanation:
         ExplanationLine("more", (f"{len(items) - 3} smaller ones",) if len(items) > 3 else ()),
         ExplanationLine(
             "due",
-            (f"{format_money(purchases.upfront, 2)} at once", f"valid until {purchases.expires:%Y-%m-%d %H:%M} UTC"),
+            (_due(purchases), f"valid until {purchases.expires:%Y-%m-%d %H:%M} UTC"),
         ),
         ExplanationLine("why", ("the plan explains it: hcloud explain PLAN --commitment ADDRESS",)),
     )
     return Explanation("why these purchases", answer, lines)
+
+
+def _due(purchases: PurchasePlan) -> str:
+    """The cash of what begins now, and of what is queued for a later day."""
+    later = sum((i.quote.upfront for i in purchases.items if i.quote.order.starts is not None), Decimal(0))
+    queued = f", {format_money(later, 2)} when what is queued begins" if later else ""
+    return f"{format_money(purchases.upfront - later, 2)} at once{queued}"
 
 
 def _item(item: PurchaseItem) -> str:

@@ -11,12 +11,14 @@ from plan_figures import plan as figures
 
 from hcloud.cli.main import run
 from hcloud.errors import UsageError
-from hcloud.model.catalog import PurchaseOption
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.plans.bill_plan import KindPlan
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.planning.explanations.asked import find_purchase
 from hcloud.planning.explanations.plan_diff import difference_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
+from hcloud.usecases.deciding.replan import advice_of
 from hcloud.views.deciding.diff_rows import options, totals
 from hcloud.views.deciding.plan_charts import demand_picture, use_picture
 from hcloud.views.deciding.plan_page import plan_page
@@ -148,3 +150,20 @@ def test_a_difference_tells_the_cash_that_is_due_now_apart() -> None:
     assert rows["$ upfront, due now"] == ["4,380.00", "8,760.00", "+4,380.00"]
     assert rows["$ upfront, later ones too"] == ["4,380.00", "26,280.00", "+21,900.00"]
     assert "$ upfront" in {row[0] for row in totals(difference_of(once, once)).rows}
+
+
+def test_a_kind_of_a_bill_buys_what_it_holds_at_one_time_and_pays_now_what_is_due_now(made: Plan) -> None:
+    lots = [(2, 0), (2, 365), (3, 730)]
+    kind = KindPlan("m6i", Provider.AWS, "us-east-1", Decimal(1), None, None, 8.0, 0.0, bought(made, lots))
+    assert (kind.bought_vcpus, kind.upfront) == (Decimal(4 * held_most(lots)), Decimal(200))
+
+
+def test_what_is_advised_again_and_again_is_what_is_bought_now(made: Plan) -> None:
+    """$100 for a year of each instance: 8.33 a month while it is held, a third of that over three years."""
+    plan = bought(made, [(2, 0), (2, 365), (2, 730)])
+    words, monthly, later = advice_of(plan)
+    assert (len(words), monthly) == (1, Decimal("16.67"))
+    assert f"of ${200 / 8760:.4f}/h for m6i.4xlarge for 1 year" in words[0]
+    assert ": $17 a month, $200 upfront" in words[0]
+    assert later == ["the plan has 2 later purchases, on day 365 and 730"]
+    assert advice_of(bought(made, [(2, 0)]))[2] == []
