@@ -78,10 +78,10 @@ def mean_held(found: Iterable[Held], of: Callable[[Held], Decimal], horizon_hour
     known = tuple(found)
     if not horizon_hours:
         return _sum(known, of)
-    return sum((of(one) * _hours(one, horizon_hours) for one in known), Decimal(0)) / horizon_hours
+    return sum((of(one) * hours_held(one, horizon_hours) for one in known), Decimal(0)) / horizon_hours
 
 
-def _hours(one: Lasting, horizon_hours: int) -> int:
+def hours_held(one: Lasting, horizon_hours: int) -> int:
     """How long it is held within the horizon."""
     end = horizon_hours if one.ends_hour is None else min(one.ends_hour, horizon_hours)
     return max(end - one.starts_hour, 0)
