@@ -21,7 +21,8 @@ class PlanPart:
     ``count`` is instances (the mean of those running where nothing is committed), ``peak`` the most of them at once,
     ``price`` dollars an hour of one. ``bought`` says that somebody would have to buy it; ``term_total`` is what all of
     it costs over its whole term then. ``others`` are types that may run in place of its own; ``tags`` are those its
-    machines would bear, None where the plan does not say.
+    machines would bear, None where the plan does not say. ``expires_hour`` is when what is owned ends, None where that
+    is not before the horizon does.
     """
 
     address: str
@@ -42,6 +43,7 @@ class PlanPart:
     price_day: date | None = None
     others: tuple[str, ...] = ()
     tags: tuple[str, ...] | None = None
+    expires_hour: int | None = None
 
     @property
     def is_owned(self) -> bool:
@@ -50,8 +52,8 @@ class PlanPart:
 
     @property
     def ends_hour(self) -> int | None:
-        """The hour of the horizon at which a purchase ends; None for what is rented or owned."""
-        return ends_of(self.starts_hour, self.term_years) if self.bought else None
+        """The hour of the horizon at which a purchase ends; None for what is rented."""
+        return ends_of(self.starts_hour, self.term_years) if self.bought else self.expires_hour
 
     @property
     def price(self) -> Decimal | None:

@@ -93,7 +93,8 @@ class Prediction:
 @dataclass(frozen=True, slots=True)
 class MixLine:
     """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
-    effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought."""
+    effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought.
+    ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does."""
 
     address: str
     provider: Provider
@@ -114,6 +115,7 @@ class MixLine:
     starts_hour: int
     price_day: date
     derived: str
+    expires_hour: int | None = None
 
     @property
     def begins_later(self) -> bool:
@@ -128,14 +130,14 @@ class MixLine:
     @property
     def hourly_held(self) -> Decimal:
         """Effective dollars an hour while it is held, where ``hourly`` spreads a purchase over the horizon."""
-        bought = self.option.is_commitment and self.term_years and not self.is_owned
-        return self.total / (self.term_years * HOURS_PER_YEAR) if bought else self.hourly
+        bought = self.option.is_commitment and not self.is_owned
+        hours = self.term_years * HOURS_PER_YEAR if bought else self.expires_hour
+        return self.total / hours if hours else self.hourly
 
     @property
     def ends_hour(self) -> int | None:
-        """The hour of the horizon at which a purchase ends; None for what is rented, and for what is owned, whose end
-        the plan does not say."""
-        return None if self.is_owned else ends_of(self.starts_hour, self.term_years)
+        """The hour of the horizon at which a purchase ends; None for what is rented."""
+        return self.expires_hour if self.is_owned else ends_of(self.starts_hour, self.term_years)
 
 
 @dataclass(frozen=True, slots=True)

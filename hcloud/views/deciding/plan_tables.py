@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.model.plans.held import NAMED_DAYS, begun_later, by_day, held_now, most_held, said_days
+from hcloud.model.plans.held import HOURS_PER_DAY, NAMED_DAYS, begun_later, by_day, held_now, most_held, said_days
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_MONTH, format_figure, format_money
@@ -108,8 +108,14 @@ def _label(lines: Sequence[MixLine]) -> str:
     """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``, with the days of later ones."""
     line, text = lines[0], option_name(lines[0])
     if line.is_owned:
-        return f"owned: {text}"
+        return f"owned: {text}{_until(lines)}"
     return f"{text}, {_bought_on(lines)}" if line.begins_later else text
+
+
+def _until(lines: Sequence[MixLine]) -> str:
+    """When what is owned ends within the horizon: the last of it."""
+    ends = [line.expires_hour for line in lines if line.expires_hour is not None]
+    return f", until day {max(ends) // HOURS_PER_DAY:,}" if len(ends) == len(lines) else ""
 
 
 def _bought_on(lines: Sequence[MixLine]) -> str:

@@ -153,6 +153,16 @@ def test_what_is_due_within_the_first_day_is_due_now() -> None:
     assert found({"upfront": 0}, plan(rented("4", "1.00"))).actual == "$0.00"
 
 
+def test_what_replaces_an_owned_commitment_is_not_held_beside_it() -> None:
+    """Two that are owned until the middle of the horizon and two that are bought then are two, and 32 of 96 vCPUs."""
+    owned = committed(2, "0.5", name="m9.4xlarge", bought=False, upfront=Decimal(0), expires_hour=4380)
+    owned, later = replace(owned, address=f"owned/{owned.address}"), committed(2, "0.5", starts_hour=4380)
+    checked = plan(rented("4", "1.00"), owned, later)
+    assert found({"instances": 5 + 2}, checked).status is Status.PASSED
+    assert found({"committed_share": Decimal("0.3334")}, checked).status is Status.PASSED
+    assert found({"committed_share": Decimal("0.3333")}, checked).status is Status.FAILED
+
+
 def test_a_term_that_outlasts_the_horizon_counts_within_it() -> None:
     """16 vCPUs committed for the second of two half years, with 64 rented: 8 of 72 in the mean."""
     checked = plan(rented("4", "1.00"), committed(1, "0.5", starts_hour=4380))

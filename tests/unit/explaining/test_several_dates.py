@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from plan_figures import committed, rented
@@ -16,6 +17,7 @@ from hcloud.model.plans.bill_plan import KindPlan
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.planning.explanations.asked import find_purchase
 from hcloud.planning.explanations.plan_diff import difference_of
+from hcloud.planning.explanations.plan_figures import figures_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
 from hcloud.usecases.deciding.replan import advice_of
@@ -167,3 +169,22 @@ def test_what_is_advised_again_and_again_is_what_is_bought_now(made: Plan) -> No
     assert ": $17 a month, $200 upfront" in words[0]
     assert later == ["the plan has 2 later purchases, on day 365 and 730"]
     assert advice_of(bought(made, [(2, 0)]))[2] == []
+
+
+@pytest.mark.parametrize(("expires", "ends"), [("2027-05-19", 180), ("2028-05-19", None)])
+def test_what_is_owned_says_when_it_ends_within_the_horizon(tmp_path: Path, expires: str, ends: int | None) -> None:
+    config = tmp_path / "hcloud.yaml"
+    config.write_text(
+        "markets: [{provider: aws, regions: [us-east-1], families: [m6i], vcpus: 16}]\nplanning: {horizon: 1y}\n"
+        "owned: [{provider: aws, region: us-east-1, instance_type: m6i.4xlarge, option: reserved-instance,"
+        f" term_years: 3, payment: no-upfront, count: 2, expires: {expires}}}]\n"
+    )
+    asked = ("-f", str(config), "scenario:static", "--now", "2026-11-20T00:00:00Z", "--out", str(tmp_path / "p.json"))
+    assert run(["-q", "plan", *asked]) == 0
+    stored = load_plan(tmp_path / "p.json")
+    (owned,) = (line for line in stored.mix if line.is_owned)
+    assert (owned.expires_hour, owned.ends_hour) == (ends and ends * DAY, ends and ends * DAY)
+    assert ('"expires_hour"' in (tmp_path / "p.json").read_text()) == bool(ends)
+    label = next(label for label, line in grouped(stored.mix) if line.is_owned)
+    assert label.endswith(f", until day {ends}" if ends else "no upfront")
+    assert figures_of(stored).parts[-1].expires_hour == owned.expires_hour
