@@ -22,10 +22,12 @@ from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
 from hcloud.usecases.deciding.replan import advice_of
 from hcloud.views.deciding.diff_rows import options, totals
+from hcloud.views.deciding.plan import markdown_explanation
 from hcloud.views.deciding.plan_charts import demand_picture, use_picture
 from hcloud.views.deciding.plan_page import plan_page
 from hcloud.views.deciding.plan_tables import due_upfront, grouped, instances
 from hcloud.views.explanations.commitment import explain_commitment
+from hcloud.views.explanations.plan import explain_plan
 
 DAY, YEAR = 24, 8760
 Lots = list[tuple[int, int]]
@@ -188,3 +190,15 @@ def test_what_is_owned_says_when_it_ends_within_the_horizon(tmp_path: Path, expi
     label = next(label for label, line in grouped(stored.mix) if line.is_owned)
     assert label.endswith(f", until day {ends}" if ends else "no upfront")
     assert figures_of(stored).parts[-1].expires_hour == owned.expires_hour
+
+
+def test_the_answer_tells_later_purchases(made: Plan) -> None:
+    assert ", the rest rented, 2 purchases later: $" in explain_plan(bought(made, [(2, 0), (2, 365), (2, 730)])).answer
+    assert ", the rest rented: $" in explain_plan(bought(made, [(2, 0)])).answer
+
+
+def test_every_date_of_an_offer_is_told_in_full(made: Plan) -> None:
+    plan = bought(made, [(2, 0), (2, 365)])
+    told = markdown_explanation(plan, plan.mix[0].address).splitlines()
+    assert "2, $" in told[0]
+    assert "2 from day 365, $" in told[1]
