@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import OWNED, Plan
 from hcloud.planning.fleets.history import glimpsed, said_of_history
@@ -80,13 +81,14 @@ def _lead(plan: Plan) -> Iterator[str]:
 
 
 def _decision(plan: Plan) -> str:
-    bought = tables.grouped(plan.purchases)
+    bought, after = tables.grouped(held_now(plan.purchases)), begun_later(plan.purchases)
+    later = f" ({counted(len(after), 'purchase')} later)" if after else ""
     if not bought:
-        return "Committing to nothing and renting on demand"
+        return f"Committing to nothing {'now ' if later else ''}and renting on demand{later}"
     parts = [f"{tables.instances(line.count)} × {line.instance_type} {label}" for label, line in bought[:SHOWN]]
     more = f" and {len(bought) - SHOWN} more" if len(bought) > SHOWN else ""
     rents = any(not m.option.is_commitment for m in plan.mix)
-    return f"Reserving {', '.join(parts)}{more}" + (" and renting the rest on demand" if rents else "")
+    return f"Reserving {', '.join(parts)}{more}" + (" and renting the rest on demand" if rents else "") + later
 
 
 def _key(plan: Plan) -> Iterator[KeyFigure]:

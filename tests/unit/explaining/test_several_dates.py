@@ -202,3 +202,13 @@ def test_every_date_of_an_offer_is_told_in_full(made: Plan) -> None:
     told = markdown_explanation(plan, plan.mix[0].address).splitlines()
     assert "2, $" in told[0]
     assert "2 from day 365, $" in told[1]
+
+
+def test_a_page_leads_with_what_is_bought_now(made: Plan) -> None:
+    lead = plan_page(bought(made, [(2, 0), (2, 365), (2, 730)])).lead[0]
+    assert lead.startswith("Reserving 2 × m6i.4xlarge ")
+    assert "renting the rest on demand (2 purchases later) saves " in lead
+    assert "day" not in lead
+    assert "Committing to nothing now and renting on demand (1 purchase later) " in " ".join(
+        plan_page(bought(made, [(2, 365)])).lead
+    )
