@@ -90,12 +90,16 @@ class RuleSection(Section):
     )
     tags: Patterns | None = Field(None, description="Tags that every machine to launch must have.")
     commitment: Amount | None = Field(None, description="Dollars over the terms of all there is to buy, at most.")
-    committed_share: Share | None = Field(None, description="Part of the vCPUs that may be committed, owned included.")
+    committed_share: Share | None = Field(
+        None, description="Part of the mean vCPUs over the horizon that may be committed, owned included."
+    )
     longest_term: Years | None = Field(None, description="The longest term of what there is to buy, 1y or 3y.")
-    upfront: Amount | None = Field(None, description="Dollars due when it is bought, at most.")
+    upfront: Amount | None = Field(None, description="Dollars due on one day, now or later, at most.")
     kept_qos: Share | None = Field(None, description="Part of the jobs predicted to keep performance, at least.")
     price_age: Days | None = Field(None, description="Age of the oldest price, at most, as 30d.")
-    instances: Annotated[int, Field(ge=0)] | None = Field(None, description="Instances at once, at most.")
+    instances: Annotated[int, Field(ge=0)] | None = Field(
+        None, description="Instances at one moment, the rented ones at their peak, at most."
+    )
     regret: RegretSection | None = Field(None, description="What falling demand may cost.")
     history: HistorySection | None = Field(None, description="How long a trace has to be before a term is bought.")
 

@@ -26,13 +26,17 @@ def karpenter(
 ) -> None:
     """Print Karpenter's NodePools, the reserve first, and a NodeOverlay that prices the reserve at zero.
 
-    Limits are the plan's reserve and its peak on demand. NodeOverlays need Karpenter's feature gate
-    NodeOverlay=true.
+    Limits are what the plan reserves now and its peak on demand; what it buys on later days is told and left out.
+    NodeOverlays need Karpenter's feature gate NodeOverlay=true.
     """
     from hcloud.store.plan_file import load_plan
     from hcloud.usecases.deciding.export_karpenter import karpenter as objects
+    from hcloud.usecases.deciding.export_karpenter import left_for_later
     from hcloud.views.escaped import yaml_documents
 
     terminal = session(ctx).terminal
-    terminal.write(yaml_documents(objects(load_plan(plan), node_class, region)))
+    stored = load_plan(plan)
+    terminal.write(yaml_documents(objects(stored, node_class, region)))
+    for said in left_for_later(stored, region):
+        terminal.note(said)
     terminal.note("apply it with kubectl apply -f; NodeOverlays need Karpenter's feature gate NodeOverlay=true")

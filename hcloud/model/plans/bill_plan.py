@@ -8,6 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.plans.held import begun_later, held_now, most_held
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
 
 
@@ -53,8 +54,8 @@ class KindPlan:
 
     @property
     def upfront(self) -> Decimal:
-        """Cash due when that is bought."""
-        return sum((line.upfront for line in self.purchases), Decimal(0))
+        """Cash due now."""
+        return sum((line.upfront for line in held_now(self.purchases)), Decimal(0))
 
     @property
     def held_vcpus(self) -> Decimal:
@@ -64,13 +65,13 @@ class KindPlan:
 
     @property
     def bought_vcpus(self) -> Decimal:
-        """vCPUs of the commitments to buy."""
-        return sum((line.vcpus for line in self.purchases), Decimal(0))
+        """vCPUs of the commitments to buy, the most at one time."""
+        return most_held(self.purchases, lambda line: line.vcpus)
 
 
 @dataclass(frozen=True, slots=True)
 class WayToBuy:
-    """One way to buy, over all kinds: the dollars an hour of it (amortised), and the cash due."""
+    """One way to buy, over all kinds: the dollars an hour of it (amortised), and the cash due now."""
 
     provider: Provider
     option: PurchaseOption
@@ -136,8 +137,13 @@ class BillPlan:
 
     @property
     def upfront(self) -> Decimal:
-        """Cash due when all of it is bought."""
+        """Cash due now for all of it."""
         return sum((kind.upfront for kind in self.kinds), Decimal(0))
+
+    @property
+    def later(self) -> tuple[MixLine, ...]:
+        """What is bought on later days."""
+        return tuple(line for kind in self.kinds for line in begun_later(kind.purchases))
 
     @property
     def purchases(self) -> tuple[WayToBuy, ...]:
@@ -153,7 +159,7 @@ class BillPlan:
                 *key,
                 kinds=len({name for name, _ in lines}),
                 hourly=sum((line.hourly for _, line in lines), Decimal(0)),
-                upfront=sum((line.upfront for _, line in lines), Decimal(0)),
+                upfront=sum((line.upfront for line in held_now(line for _, line in lines)), Decimal(0)),
             )
             for key, lines in found.items()
         ]

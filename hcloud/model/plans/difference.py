@@ -67,7 +67,8 @@ class PartShift:
 
 @dataclass(frozen=True, slots=True)
 class OptionShift:
-    """All parts of one purchase option."""
+    """All parts of one purchase option; ``count`` is the most instances of it at one time, ``upfront`` the cash of all
+    days together."""
 
     option: PurchaseOption
     count: Shift
@@ -120,10 +121,10 @@ class PlanDifference:
     """All that is different from ``base`` (None: there was no plan) to ``head``.
 
     ``hourly`` and ``monthly`` are what the plans come to; ``rounding`` is by how much these differ from the sum of
-    their parts. ``simulated_monthly`` is what running them would cost where all there are were simulated, else None.
-    ``mean_cores`` and ``peak_cores`` are None where a plan was made from no trace. ``inputs`` are different traces,
-    prices and settings as a whole, ``settings`` the single ones that the plans state. Nothing of this depends on when
-    the plans were made.
+    their parts. ``upfront`` is the cash of all purchases, ``upfront_now`` what of it is due now. ``simulated_monthly``
+    is what running them would cost where all there are were simulated, else None. ``mean_cores`` and ``peak_cores`` are
+    None where a plan was made from no trace. ``inputs`` are different traces, prices and settings as a whole,
+    ``settings`` the single ones that the plans state. Nothing of this depends on when the plans were made.
     """
 
     currency: str
@@ -133,6 +134,7 @@ class PlanDifference:
     monthly: Shift
     simulated_monthly: Shift | None
     upfront: Shift
+    upfront_now: Shift
     longest_term_years: Shift
     effects: Effects
     rounding: Shift
@@ -152,7 +154,7 @@ class PlanDifference:
     def is_empty(self) -> bool:
         """Whether both plans come to the same. Warnings alone are no difference, nor are digests of settings and
         prices: they change with what is left of owned terms, and with what was merely looked at."""
-        money = (self.hourly, self.monthly, self.upfront, self.longest_term_years)
+        money = (self.hourly, self.monthly, self.upfront, self.upfront_now, self.longest_term_years)
         moved = any(m.difference for m in money) or (self.base is None) != (self.head is None)
         told = [t for t in self.inputs if t.key not in (SETTINGS_DIGEST, PRICES_DIGEST)]
         return not (moved or self.parts or self.quality or told or self.settings or self.prices)

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.plans.held import ends_of, held_now
 from hcloud.model.plans.operation import OperatingPoint
 from hcloud.model.plans.plan import WhatIf
 
@@ -20,7 +21,8 @@ class PlanPart:
     ``count`` is instances (the mean of those running where nothing is committed), ``peak`` the most of them at once,
     ``price`` dollars an hour of one. ``bought`` says that somebody would have to buy it; ``term_total`` is what all of
     it costs over its whole term then. ``others`` are types that may run in place of its own; ``tags`` are those its
-    machines would bear, None where the plan does not say.
+    machines would bear, None where the plan does not say. ``expires_hour`` is when what is owned ends, None where that
+    is not before the horizon does.
     """
 
     address: str
@@ -41,11 +43,17 @@ class PlanPart:
     price_day: date | None = None
     others: tuple[str, ...] = ()
     tags: tuple[str, ...] | None = None
+    expires_hour: int | None = None
 
     @property
     def is_owned(self) -> bool:
         """Whether it was bought before: no plan can do anything about it."""
         return self.option.is_commitment and not self.bought
+
+    @property
+    def ends_hour(self) -> int | None:
+        """The hour of the horizon at which a purchase ends; None for what is rented."""
+        return ends_of(self.starts_hour, self.term_years) if self.bought else self.expires_hour
 
     @property
     def price(self) -> Decimal | None:
@@ -97,8 +105,13 @@ class PlanFigures:
 
     @property
     def upfront(self) -> Decimal:
-        """Cash due when what is to be bought is bought."""
+        """Cash due when what is to be bought is bought, on all days together."""
         return sum((p.upfront for p in self.parts), NOTHING)
+
+    @property
+    def upfront_now(self) -> Decimal:
+        """What of it is due now."""
+        return sum((p.upfront for p in held_now(self.parts)), NOTHING)
 
     @property
     def longest_term_years(self) -> int:

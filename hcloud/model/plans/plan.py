@@ -10,13 +10,14 @@ from enum import StrEnum
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.plans.harvest import HarvestedHours
+from hcloud.model.plans.held import ends_of, is_soon
 from hcloud.model.plans.operation import Operation
 from hcloud.model.workload import Window
+from hcloud.units import HOURS_PER_YEAR
 
 FORMAT_VERSION = "1.0"
 OWNED = "owned/"
 """How the address of a line begins that is owned already."""
-SOON_HOURS = 24  # ours: what a plan wants within its first day is bought now
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,8 @@ class Prediction:
 @dataclass(frozen=True, slots=True)
 class MixLine:
     """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
-    effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought."""
+    effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought.
+    ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does."""
 
     address: str
     provider: Provider
@@ -113,11 +115,29 @@ class MixLine:
     starts_hour: int
     price_day: date
     derived: str
+    expires_hour: int | None = None
 
     @property
     def begins_later(self) -> bool:
         """Whether it is not wanted within the plan's first day: it is not bought now."""
-        return self.starts_hour >= SOON_HOURS
+        return not is_soon(self.starts_hour)
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether it was bought before."""
+        return self.address.startswith(OWNED)
+
+    @property
+    def hourly_held(self) -> Decimal:
+        """Effective dollars an hour while it is held, where ``hourly`` spreads a purchase over the horizon."""
+        bought = self.option.is_commitment and not self.is_owned
+        hours = self.term_years * HOURS_PER_YEAR if bought else self.expires_hour
+        return self.total / hours if hours else self.hourly
+
+    @property
+    def ends_hour(self) -> int | None:
+        """The hour of the horizon at which a purchase ends; None for what is rented."""
+        return self.expires_hour if self.is_owned else ends_of(self.starts_hour, self.term_years)
 
 
 @dataclass(frozen=True, slots=True)

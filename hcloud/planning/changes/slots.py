@@ -9,8 +9,9 @@ from decimal import ROUND_FLOOR, Decimal
 
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import Slot
+from hcloud.model.plans.held import begun_later, held_now, said_days
 from hcloud.model.plans.plan import MixLine, Plan
-from hcloud.units import counted
+from hcloud.units import counted, rate
 
 RESERVED, STANDING = "reserved", "standing"
 _OTHERS = re.compile(r"[^a-z0-9]+")
@@ -43,7 +44,7 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
     """How many of a plan's machines are started by applying it, and who starts the others."""
     here = [line for line in plan.mix if _is_here(line, place)]
     started = sum(slot.count for slot in slots_of(plan, place))
-    now = [line for line in here if not line.starts_hour]
+    now = held_now(here)
     rented = sum(line.peak - _always(line) for line in now if not line.option.is_commitment)
     if not rented:
         yield f"apply keeps all {counted(started, 'machine')} of the plan running"
@@ -52,8 +53,8 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
             f"apply keeps {counted(started, 'machine')} running; the plan rents up to {rented:,} more as demand comes:"
             " 'hcloud decide' or your own scheduler starts and ends those"
         )
-    if later := sum(line.peak for line in here if line.starts_hour):
-        yield f"{counted(later, 'reserved machine')} of the plan begin later: plan again then"
+    if later := begun_later(here):
+        yield f"{counted(len(later), 'later purchase')} of the plan, on {said_days(later)}: plan again then"
     for there in sorted({f"{line.provider} {line.region}" for line in left_out(plan, place)}):
         yield f"the plan also has machines in {there}: apply them there, with a state of their own"
 
@@ -69,14 +70,14 @@ def _is_here(line: MixLine, place: CloudRegion) -> bool:
 
 def _reserved(plan: Plan, place: CloudRegion) -> Iterator[Slot]:
     by_type: dict[str, list[MixLine]] = {}
-    for line in plan.mix:
-        if line.option.is_commitment and _is_here(line, place) and not line.starts_hour:
+    for line in held_now(plan.mix):
+        if line.option.is_commitment and _is_here(line, place):
             by_type.setdefault(line.instance_type, []).append(line)
     for instance_type, lines in sorted(by_type.items()):
         held = sum((line.count for line in lines), Decimal(0))
         count = int(held.to_integral_value(ROUND_FLOOR))
         if count:
-            hourly = sum((line.hourly for line in lines), Decimal(0)) / held
+            hourly = rate(sum((line.hourly_held for line in lines), Decimal(0)) / held)
             yield Slot(f"{RESERVED}-{slug(instance_type)}", instance_type, (), count, hourly)
 
 

@@ -51,8 +51,9 @@ def _check_asked(words: str) -> None:
 
 
 def find_purchase(plan: Plan, words: str) -> MixLine:
-    """The commitment of a plan that words name, ``all`` or an empty text for the largest; UsageError where none is."""
-    bought = sorted((m for m in plan.purchases if not m.starts_hour), key=lambda m: -m.total) or list(plan.purchases)
+    """The commitment of a plan that words name, ``all`` or an empty text for the largest, those that are bought now
+    before later ones; UsageError where none is."""
+    bought = sorted(plan.purchases, key=lambda m: (m.begins_later, -m.total))
     if not bought:
         raise UsageError("this plan buys no commitment", hint="hcloud explain PLAN says why")
     named = [m for m in bought if words == m.address or _fits(words, m.address) or words in ("", "all")]

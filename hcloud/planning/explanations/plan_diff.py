@@ -20,6 +20,7 @@ from hcloud.model.plans.difference import (
     shift,
 )
 from hcloud.model.plans.figures import NOTHING, DemandFigures, PlanFigures, PlanInput, PlanPart
+from hcloud.model.plans.held import most_held
 from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.planning.explanations.plan_effects import (
     EffectsContext,
@@ -65,6 +66,7 @@ def difference_of(base: PlanFigures | None, head: PlanFigures | None) -> PlanDif
         monthly=shift(before.monthly, after.monthly),
         simulated_monthly=_simulated(base, head),
         upfront=shift(before.upfront, after.upfront),
+        upfront_now=shift(before.upfront_now, after.upfront_now),
         longest_term_years=shift(Decimal(before.longest_term_years), Decimal(after.longest_term_years)),
         effects=summed([s.effects for s in shifts.values()], hourly.difference),
         rounding=rounding,
@@ -119,6 +121,13 @@ def _is_changed(found: PartShift, pair: OfferPair) -> bool:
     return appears or any(s.difference for s in (found.count, found.hourly, found.upfront))
 
 
+def _held_of(pairs: Sequence[OfferPair]) -> Shift:
+    """The instances of parts, before and after: the most at one time, as what renews another is not held beside it."""
+    sides = [[p.before for p in pairs], [p.after for p in pairs]]
+    before, after = (most_held([p for p in side if p is not None], lambda part: part.count) for side in sides)
+    return shift(before, after)
+
+
 def _shift_of(pairs: Sequence[OfferPair], name: str) -> Shift:
     """The sum of a figure over parts, before and after."""
     before = sum((getattr(p.before, name) for p in pairs if p.before is not None), NOTHING)
@@ -131,7 +140,8 @@ def _options(pairs: Mapping[Key, OfferPair]) -> Iterator[OptionShift]:
     for option in PurchaseOption:
         if option in used:
             chosen = [p for p in pairs.values() if p.part.option is option]
-            yield OptionShift(option, *(_shift_of(chosen, name) for name in ("count", "hourly", "upfront")))
+            dollars = (_shift_of(chosen, name) for name in ("hourly", "upfront"))
+            yield OptionShift(option, _held_of(chosen), *dollars)
 
 
 def _moved(pairs: Mapping[Key, OfferPair], ground: EffectsContext) -> Iterator[PriceShift]:

@@ -97,6 +97,7 @@ def _part(line: MixLine) -> PlanPart:
         term_total=line.total if bought else NOTHING,
         bought=bought,
         price_day=line.price_day,
+        expires_hour=line.expires_hour,
     )
 
 
@@ -117,6 +118,7 @@ def _summed(parts: Iterable[PlanPart]) -> Iterator[PlanPart]:
 
 
 def _together(one: PlanPart, other: PlanPart) -> PlanPart:
+    ends = (one.expires_hour, other.expires_hour)
     vcpus = None if one.vcpus is None or other.vcpus is None else one.vcpus + other.vcpus
     return replace(
         one,
@@ -126,6 +128,7 @@ def _together(one: PlanPart, other: PlanPart) -> PlanPart:
         vcpus=vcpus,
         upfront=one.upfront + other.upfront,
         term_total=one.term_total + other.term_total,
+        expires_hour=None if None in ends else max(hour for hour in ends if hour is not None),
     )
 
 

@@ -168,7 +168,8 @@ def _mix(decision: FleetDecision) -> tuple[MixLine, ...]:
 
 def _owned_line(owned: Owned, hours: int) -> MixLine:
     line = _line(owned.offer, owned.shape, owned.count, owned.cost(hours), hours)
-    return replace(line, address=f"{OWNED}{owned.offer.key}")
+    expires = owned.hours_left if owned.hours_left < hours else None
+    return replace(line, address=f"{OWNED}{owned.offer.key}", expires_hour=expires)
 
 
 def _held_line(holding: Holding, candidate: Candidate, hours: int) -> MixLine:

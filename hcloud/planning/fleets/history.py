@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from hcloud.model.plans.plan import SOON_HOURS, History
+from hcloud.model.plans.held import is_soon
+from hcloud.model.plans.plan import History
 from hcloud.planning.fleets.fleet import Holding
 from hcloud.planning.settings import HistorySettings
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, cents, counted, format_duration, format_money, format_span
@@ -23,7 +24,7 @@ def history_of(hours: float, holdings: Sequence[Holding], rule: HistorySettings)
         return None
     years = max(h.offer.term_hours for h in holdings) // HOURS_PER_YEAR
     short = [h for h in holdings if hours < rule.least_hours(h.offer.term_hours // HOURS_PER_YEAR)]
-    bought = [h for h in short if h.start_hour < SOON_HOURS] or short
+    bought = [h for h in short if is_soon(h.start_hour)] or short
     upfront = sum((h.offer.upfront * h.count for h in bought), Decimal(0))
     total = sum((h.cost for h in bought), Decimal(0))
     return History(round(hours, 3), years, rule.least_hours(years), not short, cents(upfront), cents(total))

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from hcloud.model.plans.figures import NOTHING, PlanFigures, PlanPart
 from hcloud.model.plans.gate import Check, Finding, GateRule, Status
+from hcloud.model.plans.held import by_day, fullest, mean_held
 from hcloud.units import cents, counted, format_money, plain, rate
 
 NAMED = 5  # ours: addresses that are named with a finding, the dearest first
@@ -117,14 +118,19 @@ def commitment(rule: GateRule, plan: PlanFigures) -> Finding:
 
 
 def committed_share(rule: GateRule, plan: PlanFigures) -> Finding:
-    """Which part of the capacity is committed, owned included: of vCPUs in the mean."""
+    """Which part of the capacity is committed, owned included: of vCPUs in the mean over the horizon, to which a term
+    adds what it is held of it."""
     if not plan.parts or any(p.vcpus is None for p in plan.parts):
         return unknown(rule, "the plan does not say how many vCPUs its parts have", _amount(rule))
-    total = sum((p.vcpus or NOTHING for p in plan.parts), NOTHING)
     held = [p for p in plan.parts if p.option.is_commitment]
-    share = rate(sum((p.vcpus or NOTHING for p in held), NOTHING) / total) if total else NOTHING
+    committed, total = (mean_held(parts, _vcpus, plan.horizon_hours) for parts in (held, plan.parts))
+    share = rate(committed / total) if total else NOTHING
     advice = "size the reserve by regret (planning.regret_quantile) or leave less to commitments"
-    return _at_most(rule, _PlanAmounts(share, "of the vCPUs", _percent, _dearest(held), advice))
+    return _at_most(rule, _PlanAmounts(share, "of the vCPUs", _percent, _dearest(held), advice, " in the mean"))
+
+
+def _vcpus(part: PlanPart) -> Decimal:
+    return part.vcpus or NOTHING
 
 
 def longest_term(rule: GateRule, plan: PlanFigures) -> Finding:
@@ -136,20 +142,32 @@ def longest_term(rule: GateRule, plan: PlanFigures) -> Finding:
 
 
 def upfront(rule: GateRule, plan: PlanFigures) -> Finding:
-    """Cash due when it is bought."""
-    parts = [p for p in plan.parts if p.upfront]
+    """The most cash due on one day: now, or when something is bought later."""
+    days = by_day(p for p in plan.parts if p.upfront)
+    due = {day: sum((p.upfront for p in parts), NOTHING) for day, parts in days.items()}
+    day = max(due, key=lambda day: due[day], default=0)
     advice = "allow payments with less upfront: markets.payments"
-    return _at_most(rule, _PlanAmounts(plan.upfront, "$ upfront", _cents, _dearest(parts), advice))
+    dearest = _dearest(days.get(day, []))
+    return _at_most(
+        rule, _PlanAmounts(due.get(day, NOTHING), "$ upfront", _cents, dearest, advice, _when(day) if due else "")
+    )
+
+
+def _when(day: int) -> str:
+    return f" due on day {day:,}" if day else " due now"
 
 
 def instances(rule: GateRule, plan: PlanFigures) -> Finding:
-    """The most instances at once, if every part had its peak at the same time."""
-    count = sum(p.peak for p in plan.parts)
-    parts = sorted(plan.parts, key=lambda p: (-p.peak, p.address))[:NAMED]
-    found = _PlanAmounts(
-        Decimal(count), "instances", _number, parts, "take larger types (markets.vcpus), or raise the limit"
-    )
-    return _at_most(rule, found)
+    """The most instances at one moment, if all that is rented had its peak then."""
+    at_once = fullest(plan.parts, _peak)
+    parts = sorted(at_once, key=lambda p: (-p.peak, p.address))
+    advice = "take larger types (markets.vcpus), or raise the limit"
+    count = sum(map(_peak, at_once), NOTHING)
+    return _at_most(rule, _PlanAmounts(count, "instances", _number, parts, advice, " at one moment"))
+
+
+def _peak(part: PlanPart) -> Decimal:
+    return Decimal(part.peak)
 
 
 def kept_qos(rule: GateRule, plan: PlanFigures) -> Finding:
@@ -202,7 +220,7 @@ def _at_most(rule: GateRule, found: _PlanAmounts) -> Finding:
     bound = rule.bound or NOTHING
     kept = found.figure <= bound
     actual = f"{found.write(found.figure)}{found.remark}"
-    where = () if kept else tuple(p.address for p in found.parts[:NAMED])
+    where = () if kept else tuple(dict.fromkeys(p.address for p in found.parts))[:NAMED]
     status, advice = (Status.PASSED, "") if kept else (Status.FAILED, found.advice)
     return Finding(rule, status, actual, f"at most {found.write(bound)}", found.figure, found.unit, where, advice)
 

@@ -26,7 +26,7 @@ def history(rule: GateRule, plan: PlanFigures) -> Finding:
     actual = f"{format_span(float(plan.history_hours) * SECONDS_PER_HOUR)} of trace"
     if days >= least:
         return Finding(rule, Status.PASSED, actual, allowed, days, "days")
-    where = tuple(p.address for p in sorted(bought, key=lambda p: (-p.term_total, p.address)))
+    where = tuple(dict.fromkeys(p.address for p in sorted(bought, key=lambda p: (-p.term_total, p.address))))
     advice = "plan from a longer trace, or on demand until there is one: markets.terms: []"
     return Finding(rule, Status.FAILED, actual, allowed, days, "days", where, advice)
 

@@ -32,7 +32,7 @@ def wanted_of(plan: Plan) -> tuple[WantedCommitment, ...]:
 
 def _wanted(line: MixLine, begins: datetime) -> WantedCommitment:
     spends = line.option.is_spend_based
-    dollars = line.total / (line.term_years * HOURS_PER_YEAR) if spends and line.term_years else None
+    dollars = line.hourly_held if spends and line.term_years else None
     return WantedCommitment(
         address=line.address,
         cloud=str(line.provider),
@@ -102,7 +102,10 @@ def owned_in(plan: Plan) -> Iterator[tuple[Pool, Decimal]]:
     """What the plan counted as owned, by what it stands in for."""
     for line in plan.mix:
         if line.address.startswith(OWNED):
-            yield pool_of(line.option, line.instance_type), line.hourly if line.option.is_spend_based else line.count
+            yield (
+                pool_of(line.option, line.instance_type),
+                rate(line.hourly_held) if line.option.is_spend_based else line.count,
+            )
 
 
 def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:

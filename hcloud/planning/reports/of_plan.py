@@ -10,6 +10,7 @@ from decimal import Decimal
 from hcloud.catalog.bills.days import days, exact_dollars, exact_hours, within
 from hcloud.catalog.quote import usage_cost
 from hcloud.model.catalog import Offer, OfferKey, Payment, PurchaseOption
+from hcloud.model.plans.held import hours_held
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
 from hcloud.model.report import (
     Charge,
@@ -106,7 +107,7 @@ def used_share(plan: Plan, offers: Offers) -> Decimal:
 
 def _listed(plan: Plan, line: MixLine, offers: Offers) -> Decimal:
     """What a line's machines cost at list price over the horizon."""
-    return offers(_on_demand(line)).hourly * line.count * (plan.horizon_hours - line.starts_hour)
+    return offers(_on_demand(line)).hourly * line.count * hours_held(line, plan.horizon_hours)
 
 
 def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_PlannedLine]:

@@ -58,7 +58,7 @@ class PlannedFleet:
 
 def fleet_of(plan: Plan) -> PlannedFleet:
     """The fleet of a plan; InputError where it has none (what is owned does not count as none)."""
-    reserved = [line for line in plan.mix if line.option.is_commitment and not line.starts_hour]
+    reserved = [line for line in plan.mix if line.option.is_commitment and not line.begins_later]
     lines = reserved or [line for line in plan.mix if line.option is PurchaseOption.ON_DEMAND]
     if not lines:
         raise InputError("the plan has no machines to simulate")
@@ -119,7 +119,7 @@ def _notes(plan: Plan, reserved: Sequence[MixLine]) -> Iterator[str]:
             yield f"of {count.normalize():f} x {name} that are paid for, {part.normalize():f} are rented here"
     if plan.harvest is not None:
         yield f"{counted(plan.harvest.carried_jobs, 'job')} that idle hours carry take no machine here"
-    if any(line.starts_hour for line in plan.mix):
+    if any(line.begins_later for line in plan.mix):
         yield "what the plan reserves on later days is not simulated"
     if any(line.option is PurchaseOption.SPOT for line in plan.mix):
         yield "what the plan gives to spot is rented on demand here"

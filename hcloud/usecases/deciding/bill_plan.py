@@ -18,6 +18,7 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.bill import Bill, BilledUsage
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.model.plans.held import held_now
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
@@ -199,7 +200,7 @@ def _at_worst(bill: Bill, use: KindUse, plan: Plan, since: int) -> Decimal:
     if not bill.daily:
         return Decimal(0)
     certain = sum((_certain(used, use) for used in use.usage), np.zeros(bill.hours))
-    committed = float(sum((line.vcpus for line in plan.mix if line.option.is_commitment), Decimal(0)))
+    committed = float(sum((line.vcpus for line in held_now(plan.mix) if line.option.is_commitment), Decimal(0)))
     over = most_uneven(use.cores[since:], certain[since:], committed)
     on_demand = [line for line in plan.mix if not line.option.is_commitment and line.vcpus]
     hourly = max((line.hourly / line.vcpus for line in on_demand), default=_on_demand_rate(plan, use))

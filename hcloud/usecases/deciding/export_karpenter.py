@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 
 from hcloud.errors import UsageError
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
+from hcloud.model.plans.held import begun_later, held_now, said_days
 from hcloud.model.plans.plan import MixLine, Plan
-from hcloud.units import plain
+from hcloud.units import counted, plain
 
 Object = Mapping[str, object]
 
@@ -32,8 +33,9 @@ class TypeCapacity:
 
 def karpenter(plan: Plan, node_class: str = "default", region: str | None = None) -> tuple[Object, ...]:
     """A NodePool for each type of the reserve, by number, before one for spot and one for on demand; and a NodeOverlay
-    by which what is reserved costs nothing more. UsageError where the plan has nothing for Karpenter."""
-    lines = _lines(plan, region)
+    by which what is reserved costs nothing more. The reserve is what is owned or bought now: what begins later is not
+    paid for yet. UsageError where the plan has nothing for Karpenter."""
+    lines = held_now(_lines(plan, region))
     group, kind = NODE_CLASSES[lines[0].provider]
     reference = {"group": group, "kind": kind, "name": node_class}
     reserve = _reserve(line for line in lines if line.option.is_commitment)
@@ -43,6 +45,13 @@ def karpenter(plan: Plan, node_class: str = "default", region: str | None = None
         if rented := [_machines(line, line.peak) for line in lines if line.option is option]:
             pools.append(_rented_pool(rented, option, weight, reference, _retention(plan)))
     return (*pools, *([_overlay(names)] if names else []))
+
+
+def left_for_later(plan: Plan, region: str | None = None) -> Iterator[str]:
+    """What the plan buys on later days, which is not among the objects."""
+    if later := begun_later(_lines(plan, region)):
+        count, days = counted(len(later), "later purchase"), said_days(later)
+        yield f"{count} of the plan, on {days}, not among the pools: plan and export again then"
 
 
 def _lines(plan: Plan, region: str | None) -> list[MixLine]:

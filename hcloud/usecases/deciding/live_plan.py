@@ -13,6 +13,7 @@ from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.model.holdings.state import Operating
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.changes.slots import CloudRegion, left_out, left_to_others
+from hcloud.units import rate
 from hcloud.usecases.deciding.idle_plan import FindIdle
 from hcloud.usecases.deciding.make import make_plan
 from hcloud.usecases.live.ground import LiveGround, local_types
@@ -78,8 +79,8 @@ def _decided(ground: LiveGround, at: datetime, progress: Progress, idle: FindIdl
 def missing_of(plan: Plan, place: CloudRegion) -> Iterator[CommitmentOrder]:
     """The commitments that the plan would buy here; what is held already it has used up before."""
     for line in plan.purchases:
-        if (line.provider, line.region) == (place.provider, place.region) and not line.starts_hour:
-            count, spent = (0, line.hourly) if line.option.is_spend_based else (int(line.count), None)
+        if (line.provider, line.region) == (place.provider, place.region) and not line.begins_later:
+            count, spent = (0, rate(line.hourly_held)) if line.option.is_spend_based else (int(line.count), None)
             yield CommitmentOrder("", line.option, line.instance_type, line.term_years, line.payment, count, spent)
 
 

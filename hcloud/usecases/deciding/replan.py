@@ -10,7 +10,8 @@ from pathlib import Path
 
 from hcloud.errors import HcloudError, UsageError
 from hcloud.model.catalog import Provider
-from hcloud.model.plans.plan import MixLine
+from hcloud.model.plans.held import begun_later, held_now, said_days
+from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import Arrival, Cancelled, Completion, Failed
 from hcloud.model.running.note import CommitmentsAdvised, Note
@@ -22,7 +23,7 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile, open_source
 from hcloud.store.journals.journal import JournalContents, read_header
 from hcloud.store.journals.live import read_whole
-from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, counted, format_money, parse_duration
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, counted, format_money, parse_duration, rate
 from hcloud.usecases.deciding.plan import plan_for
 from hcloud.usecases.live.ground import LiveGround, market_of
 from hcloud.usecases.live.held import with_held
@@ -84,27 +85,35 @@ class Replanner:
         at = datetime.fromtimestamp(now, UTC)
         loaded, said = with_held(replace(self.here, loaded=loaded), at)
         plan = plan_for(jobs, loaded, at).plan
-        short = "; ".join(said_of_history(plan.history))
+        short, (bought, monthly, later) = "; ".join(said_of_history(plan.history)), advice_of(plan)
         return CommitmentsAdvised(
             now,
             self.seconds,
             len(jobs),
             plan.workload.mean_cores,
-            tuple(_worded(line) for line in plan.purchases),
-            cents(sum((line.hourly for line in plan.purchases), Decimal(0)) * HOURS_PER_MONTH),
+            bought,
+            monthly,
             plan.after.monthly,
             plan.now.monthly,
             short,
-            (*said, *(w for w in plan.warnings if w != short)),
+            (*said, *later, *(w for w in plan.warnings if w != short)),
         )
+
+
+def advice_of(plan: Plan) -> tuple[tuple[str, ...], Decimal, list[str]]:
+    """What a plan buys now, in words and in dollars a month while it is held, and what is told of later purchases."""
+    bought, later = held_now(plan.purchases), begun_later(plan.purchases)
+    hourly = sum((rate(line.hourly_held) for line in bought), Decimal(0))
+    said = f"the plan has {counted(len(later), 'later purchase')}, on {said_days(later)}" if later else ""
+    return tuple(map(_worded, bought)), cents(hourly * HOURS_PER_MONTH), [said] if said else []
 
 
 def _worded(line: MixLine) -> str:
     size = f"{line.count.normalize():f} {line.instance_type}"
     if line.option.is_spend_based:
-        size = f"{format_money(line.hourly, 4)}/h for {line.instance_type}"
+        size = f"{format_money(line.hourly_held, 4)}/h for {line.instance_type}"
     years, upfront = counted(line.term_years, "year"), f", {format_money(line.upfront)} upfront" if line.upfront else ""
-    price = f"{format_money(line.monthly)} a month"
+    price = f"{format_money(line.hourly_held * HOURS_PER_MONTH)} a month"
     return f"{line.option.value} of {size} for {years}, {line.payment.value}: {price}{upfront}"
 
 

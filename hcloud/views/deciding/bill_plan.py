@@ -9,6 +9,7 @@ from datetime import date
 from decimal import Decimal
 
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
+from hcloud.model.plans.held import said_days
 from hcloud.units import cents, counted, format_figure, format_money, format_span, plain
 from hcloud.views.charts import figure
 from hcloud.views.console import Terminal
@@ -64,7 +65,7 @@ def _about(made: BillPlan) -> Iterator[str]:
     )
     yield (
         f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}"
-        "/month by the bill; below: dollars a month at today's prices, upfront once"
+        "/month by the bill; below: dollars a month at today's prices, upfront due now"
     )
 
 
@@ -127,6 +128,10 @@ def _notes(made: BillPlan) -> Iterator[str]:
     for kind in fell[:SHOWN_REASONS]:
         yield f"{kind.name}: {'; '.join(kind.said)}"
     yield from _ends(made)
+    if made.later:
+        more = sum((line.upfront for line in made.later), Decimal(0))
+        paid = f", {format_money(more)} upfront then" if more else ""
+        yield f"{counted(len(made.later), 'purchase')} later, on {said_days(made.later)}{paid}"
     if made.spot:
         yield f"spot machines are unchanged: {format_money(made.spot)}/month"
     kinds = {f"{k.name}: {k.why_not}": k.paid for k in made.kinds if k.plan is None}
@@ -170,7 +175,11 @@ def bill_page(made: BillPlan) -> Page:
     key = (
         KeyFigure("now", f"{format_money(made.now)}/month", "machines on demand and under existing commitments"),
         KeyFigure("this plan", f"{format_money(made.after)}/month", f"saves {format_money(made.now - made.after)}"),
-        KeyFigure("due upfront", format_money(made.upfront), f"{counted(len(made.purchases), 'kind')} of purchase"),
+        KeyFigure(
+            "due upfront now" if made.later else "due upfront",
+            format_money(made.upfront),
+            f"{counted(len(made.purchases), 'kind')} of purchase",
+        ),
     )
     foot = (f"hcloud {made.tool_version} · {made.generated_at:%Y-%m-%d %H:%M} UTC · bill {made.digest[:12]}",)
     return Page(f"Plan of {made.name}", (headline(made),), tuple(_sections(made)), key, foot, made.warnings)

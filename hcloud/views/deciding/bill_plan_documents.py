@@ -80,7 +80,7 @@ class _Held(Part):
 
 
 class BillPlanDocument(Document, title="hcloud plan of a bill"):
-    """What to buy for each kind of machine in a bill; dollars a month, but ``upfront``."""
+    """What to buy for each kind of machine in a bill; dollars a month, but ``upfront``, which is due now."""
 
     currency: Currency
     bill: Annotated[_Bill, From(lambda of: of)]

@@ -37,12 +37,21 @@ def totals(found: PlanDifference) -> Figures:
         ["$/h", *_shifted(found.hourly, 4)],
         ["$/month", *_shifted(found.monthly, 2)],
         *([["$/month, simulated", *_shifted(found.simulated_monthly, 2)]] if found.simulated_monthly else []),
-        ["$ upfront", *_shifted(found.upfront, 2)],
+        *_upfront(found),
         ["longest commitment, years", *_shifted(found.longest_term_years, 0)],
     ]
     if found.mean_cores is not None and found.peak_cores is not None:
         rows += [["vCPUs, mean", *_shifted(found.mean_cores, 1)], ["vCPUs, peak", *_shifted(found.peak_cores, 1)]]
     return Figures(("", "before", "after", "difference"), rows, _NUMBERS)
+
+
+def _upfront(found: PlanDifference) -> Iterator[list[str]]:
+    """In one line where all of it is due now in both plans."""
+    if found.upfront == found.upfront_now:
+        yield ["$ upfront", *_shifted(found.upfront, 2)]
+        return
+    yield ["$ upfront, due now", *_shifted(found.upfront_now, 2)]
+    yield ["$ upfront, later ones too", *_shifted(found.upfront, 2)]
 
 
 def why(found: PlanDifference) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hcloud.model.catalog import Payment
+from hcloud.model.plans.held import HOURS_PER_DAY
 from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk, WhatIf
 from hcloud.planning.fleets.history import glimpsed, said_of_history
 from hcloud.units import HOURS_PER_YEAR, counted, format_age, format_duration, format_figure, format_money
@@ -299,7 +300,7 @@ def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> Non
 def markdown_explanation(plan: Plan, address: str | None) -> Written:
     """The same as Markdown tables."""
     lines, refused = explained(plan, address)
-    what = ((m.address, f"{_count(m)}, ${m.hourly}/h, {format_money(m.total, 2)} in all") for m in lines)
+    what = ((m.address, _in_all(m)) for m in lines)
     rows = [md("**{}**: {}  ", address, said) for address, said in what]
     options = [(r.address, _margin(r), r.reason, r.flips_if) for r in refused]
     rows += [BLANK, *table(Figures(("rejected", "margin", "why", "unless"), options, frozenset({1})), LONGEST_TEXT)]
@@ -314,8 +315,14 @@ def _margin(refusal: Refusal) -> str:
     return "by rule" if refusal.margin is None else f"+{format_money(refusal.margin)}"
 
 
+def _in_all(line: MixLine) -> str:
+    """Its number and dollars, and when it is held where that is not from now on."""
+    begins = f" from day {line.starts_hour // HOURS_PER_DAY:,}" if line.begins_later else ""
+    return f"{_count(line)}{begins}, ${line.hourly}/h, {format_money(line.total, 2)} in all"
+
+
 def _explain_line(line: MixLine) -> list[Table | Text]:
-    bought = f"{_count(line)}, ${line.hourly}/h, {format_money(line.total, 2)} in all"
+    bought = _in_all(line)
     said = [f"price of {line.price_day}, " + (f"derived: {line.derived}" if line.derived else "published")]
     if line.break_even is not None:
         said.append(f"pays where an instance is in use more than {float(line.break_even):.1%} of the time")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from itertools import pairwise
 
+from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
 from hcloud.units import HOURS_PER_YEAR, counted, format_money
 from hcloud.views.charts import axis_number, figure
@@ -14,7 +15,6 @@ from hcloud.views.page.svg import NARROW, WIDE, Canvas, Point, text_width
 
 HEIGHTS = {WIDE: 300.0, NARROW: 270.0}
 HEADROOM = 1.08  # ours
-HOURS_PER_DAY = 24
 
 
 def dollars(value: float) -> str:
@@ -24,9 +24,7 @@ def dollars(value: float) -> str:
 
 def reserved_vcpus(plan: Plan) -> float:
     """vCPUs committed to from the first day on, with what is owned already."""
-    return float(
-        sum((m.vcpus for m in plan.mix if m.option.is_commitment and m.starts_hour < HOURS_PER_DAY), Decimal())
-    )
+    return float(sum((m.vcpus for m in held_now(plan.mix) if m.option.is_commitment), Decimal()))
 
 
 def demand_picture(plan: Plan) -> Drawn:
@@ -36,9 +34,10 @@ def demand_picture(plan: Plan) -> Drawn:
     above = sum(v - t for v, t in zip(w.profile, taken, strict=True)) / (sum(w.profile) or 1.0)
     busy = sum(taken) / (reserve * len(taken)) if reserve else 0.0
     lowest = min([*w.profile, *w.quantiles[:1]])
+    now = " now" if begun_later(plan.purchases) else ""
     said = (
         f"Demand over {_span(w.hours)} lies between {figure(lowest)} and {figure(_highest(plan))} vCPUs, mean "
-        f"{figure(w.mean_cores)}. {reserve:,.0f} vCPUs are reserved and take {1 - above:.0%} of it; {above:.0%} is"
+        f"{figure(w.mean_cores)}. {reserve:,.0f} vCPUs are reserved{now} and take {1 - above:.0%} of it; {above:.0%} is"
         f" rented. On average {busy:.0%} of the reserve is in use."
     )
     return Drawn(f"Demand over {_span(w.hours)}", lambda width: _demand(plan, width), said, said)
@@ -105,8 +104,8 @@ def use_picture(plan: Plan) -> Drawn | None:
 
 
 def _largest(plan: Plan) -> MixLine | None:
-    """The largest commitment of the mix that is not owned already."""
-    return max(plan.purchases, key=lambda m: m.vcpus, default=None)
+    """The largest commitment of the mix that is bought now."""
+    return max(held_now(plan.purchases), key=lambda m: m.vcpus, default=None)
 
 
 def _used_beyond(plan: Plan, vcpus: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import OWNED, Plan
 from hcloud.planning.fleets.history import glimpsed, said_of_history
@@ -80,13 +81,14 @@ def _lead(plan: Plan) -> Iterator[str]:
 
 
 def _decision(plan: Plan) -> str:
-    bought = tables.grouped(plan.purchases)
+    bought, after = tables.grouped(held_now(plan.purchases)), begun_later(plan.purchases)
+    later = f" ({counted(len(after), 'purchase')} later)" if after else ""
     if not bought:
-        return "Committing to nothing and renting on demand"
+        return f"Committing to nothing {'now ' if later else ''}and renting on demand{later}"
     parts = [f"{tables.instances(line.count)} × {line.instance_type} {label}" for label, line in bought[:SHOWN]]
     more = f" and {len(bought) - SHOWN} more" if len(bought) > SHOWN else ""
     rents = any(not m.option.is_commitment for m in plan.mix)
-    return f"Reserving {', '.join(parts)}{more}" + (" and renting the rest on demand" if rents else "")
+    return f"Reserving {', '.join(parts)}{more}" + (" and renting the rest on demand" if rents else "") + later
 
 
 def _key(plan: Plan) -> Iterator[KeyFigure]:
@@ -95,10 +97,12 @@ def _key(plan: Plan) -> Iterator[KeyFigure]:
     if plan.operation is not None:
         chosen = plan.operation.chosen
         yield KeyFigure("simulated, a month", format_money(chosen.monthly), f"as {chosen.strategy}")
-    upfront = sum((line.upfront for line in plan.purchases), Decimal(0))
+    upfront, later = tables.due_upfront(plan)
     terms = sorted({line.term_years for line in plan.purchases})
     years = " and ".join(counted(term, "year") for term in terms)
-    yield KeyFigure("due upfront", format_money(upfront), f"bound for {years}" if years else "nothing is bound")
+    bound = f"bound for {years}" if years else "nothing is bound"
+    due, said = ("due upfront now", f"{later}; {bound}") if later else ("due upfront", bound)
+    yield KeyFigure(due, format_money(upfront), said)
     if plan.operation is not None:
         kept, target = plan.operation.chosen.kept_qos, plan.operation.qos_target
         half = f" ± {100 * kept.half:.1f}" if kept.half else ""

@@ -8,14 +8,14 @@ from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
+from hcloud.model.plans.held import HOURS_PER_DAY, NAMED_DAYS, begun_later, by_day, held_now, most_held, said_days
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import OWNED, MixLine, Plan, Refusal
+from hcloud.model.plans.plan import MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_MONTH, format_figure, format_money
 from hcloud.views.tables import Figures
 
 NONE = "–"
 DERIVED = "~"
-HOURS_PER_DAY = 24
 SHORT = {
     PurchaseOption.RESERVED: "Standard RI",
     PurchaseOption.CONVERTIBLE: "Convertible RI",
@@ -75,10 +75,11 @@ def instances(count: Decimal) -> str:
 
 
 def grouped(mix: Sequence[MixLine]) -> list[tuple[str, MixLine]]:
-    """The lines with their labels; purchases of one offer on later days are summed up in one line."""
+    """The lines with their labels. Purchases of one offer on later days are one line, its dollars those of all of them,
+    its count the most of them that are held at one time."""
     groups: dict[tuple[str, bool], list[MixLine]] = {}
     for line in mix:
-        groups.setdefault((line.address, line.starts_hour >= HOURS_PER_DAY), []).append(line)
+        groups.setdefault((line.address, line.begins_later), []).append(line)
     return [(_label(lines), _sum(lines)) for lines in groups.values()]
 
 
@@ -88,7 +89,7 @@ def _sum(lines: Sequence[MixLine]) -> MixLine:
 
     return replace(
         lines[0],
-        count=total("count"),
+        count=most_held(lines, lambda line: line.count),
         hourly=total("hourly"),
         monthly=total("monthly"),
         upfront=total("upfront"),
@@ -106,12 +107,30 @@ def option_name(line: MixLine) -> str:
 def _label(lines: Sequence[MixLine]) -> str:
     """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``, with the days of later ones."""
     line, text = lines[0], option_name(lines[0])
-    if line.address.startswith(OWNED):
-        return f"owned: {text}"
-    days = sorted({part.starts_hour // HOURS_PER_DAY for part in lines})
-    if days[0] == 0:
-        return text
-    return f"{text}, day {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")
+    if line.is_owned:
+        return f"owned: {text}{_until(lines)}"
+    return f"{text}, {_bought_on(lines)}" if line.begins_later else text
+
+
+def _until(lines: Sequence[MixLine]) -> str:
+    """When what is owned ends within the horizon: the last of it."""
+    ends = [line.expires_hour for line in lines if line.expires_hour is not None]
+    return f", until day {max(ends) // HOURS_PER_DAY:,}" if len(ends) == len(lines) else ""
+
+
+def _bought_on(lines: Sequence[MixLine]) -> str:
+    """The days, with the number that is bought on each where it is not the same."""
+    counts = {day: sum((line.count for line in on), Decimal(0)) for day, on in by_day(lines).items()}
+    if len(set(counts.values())) == 1 or len(counts) > NAMED_DAYS:
+        return f"on {said_days(lines)}"
+    return ", ".join(f"{instances(count)} on day {day:,}" for day, count in counts.items())
+
+
+def due_upfront(plan: Plan) -> tuple[Decimal, str]:
+    """What is due now, and in words what is due later; empty where nothing is."""
+    later = [line for line in begun_later(plan.purchases) if line.upfront]
+    due, rest = (sum((m.upfront for m in lines), Decimal(0)) for lines in (held_now(plan.purchases), later))
+    return due, f"{format_money(rest)} more on {said_days(later)}" if later else ""
 
 
 def alternatives_table(plan: Plan) -> Figures:

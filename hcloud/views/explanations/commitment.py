@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from hcloud.model.plans.held import HOURS_PER_DAY, begun_later, held_now, most_held, said_days
 from hcloud.model.plans.plan import MixLine, Plan, Sizing
 from hcloud.units import counted, format_money, plain
 from hcloud.views.deciding.plan import horizon
@@ -28,14 +29,13 @@ def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
     """Why so many of it, by break-even, regret and turning points."""
     size = plan.sizing_of(line)
     same = [m for m in plan.purchases if m.address == line.address]
-    bound = sum((m.total for m in same), Decimal(0))
+    bound, monthly = (sum((getattr(m, name) for m in same), Decimal(0)) for name in ("total", "monthly"))
     answer = (
-        f"{plain(line.count)} {line.instance_type} as {option_name(line)}: {format_money(line.monthly)} a month,"
-        f" {format_money(bound)} committed over {horizon(plan)}"
+        f"{_lots(same, line)}: {format_money(monthly)} a month, {format_money(bound)} committed over {horizon(plan)}"
     )
     answer += "".join(f"; {said}" for said in short_history(plan))
     lines = (
-        ExplanationLine("why", listed(_why(plan, size)), 2),
+        ExplanationLine("why", listed(_why(plan, line, size)), 2),
         ExplanationLine("gains", listed(_gains(size))),
         ExplanationLine("chosen", listed(_by_simulation(plan))),
         ExplanationLine("regret", listed(_regret(plan))),
@@ -44,13 +44,44 @@ def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
     return Explanation(f"why {line.address}", answer, lines)
 
 
-def _why(plan: Plan, size: Sizing | None) -> Iterator[str]:
+def _lots(same: Sequence[MixLine], line: MixLine) -> str:
+    """How many are bought when, and how many of them are held at one time."""
+    now, later, name = held_now(same), begun_later(same), f"{line.instance_type} as {option_name(line)}"
+    most = plain(most_held(same, _count))
+    if not later:
+        return f"{most} {name}"
+    if not now:
+        return f"{most} {name}, on {said_days(later)}"
+    return f"{plain(most_held(now, _count))} {name}, again on {said_days(later)} (at most {most} at once)"
+
+
+def _count(line: MixLine) -> Decimal:
+    return line.count
+
+
+def _vcpus(line: MixLine) -> Decimal:
+    return line.vcpus
+
+
+def _why(plan: Plan, line: MixLine, size: Sizing | None) -> Iterator[str]:
     if size is None:
-        yield from plan.reasons[-1:]
+        yield from _why_unsized(plan, line)
         return
     if size.bought_as:
         yield f"counted in {size.address.split('/')[2]}, of which {size.count} are bought in larger sizes"
     yield f"its break-even is {percent(float(size.pays_above))}; {said_of_use(size)}"
+
+
+def _why_unsized(plan: Plan, line: MixLine) -> Iterator[str]:
+    """A reserve that changes has no one number that would be in use for one share of the time."""
+    if line.break_even is not None:
+        yield f"its break-even is {percent(float(line.break_even))}"
+    if begun_later(plan.purchases):
+        now, most = (plain(most_held(lines, _vcpus)) for lines in (held_now(plan.purchases), plan.purchases))
+        yield f"what is bought follows the demand planned for: {now} vCPUs now, at most {most} at once"
+    elif line.ends_hour is not None and line.ends_hour < plan.horizon_hours:
+        day, days = (hours // HOURS_PER_DAY for hours in (line.ends_hour, plan.horizon_hours))
+        yield f"its term ends on day {day:,} of {days:,}, and for the rest another one would not pay"
 
 
 def _flips(plan: Plan, size: Sizing | None) -> Iterator[str]:
@@ -100,11 +131,18 @@ def explain_purchases(purchases: PurchasePlan) -> Explanation:
         ExplanationLine("more", (f"{len(items) - 3} smaller ones",) if len(items) > 3 else ()),
         ExplanationLine(
             "due",
-            (f"{format_money(purchases.upfront, 2)} at once", f"valid until {purchases.expires:%Y-%m-%d %H:%M} UTC"),
+            (_due(purchases), f"valid until {purchases.expires:%Y-%m-%d %H:%M} UTC"),
         ),
         ExplanationLine("why", ("the plan explains it: hcloud explain PLAN --commitment ADDRESS",)),
     )
     return Explanation("why these purchases", answer, lines)
+
+
+def _due(purchases: PurchasePlan) -> str:
+    """The cash of what begins now, and of what is queued for a later day."""
+    later = sum((i.quote.upfront for i in purchases.items if i.quote.order.starts is not None), Decimal(0))
+    queued = f", {format_money(later, 2)} when what is queued begins" if later else ""
+    return f"{format_money(purchases.upfront - later, 2)} at once{queued}"
 
 
 def _item(item: PurchaseItem) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.plan import OWNED, Alternative, Flip, Lever, MixLine, Plan, Refusal, Sizing
 from hcloud.planning.explanations.asked import SubjectMatch
 from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
@@ -31,14 +32,14 @@ def explain_plan(plan: Plan) -> Explanation:
 
 
 def _decision(plan: Plan) -> str:
-    bought = [m for m in plan.purchases if not m.starts_hour]
+    bought, after = held_now(plan.purchases), begun_later(plan.purchases)
     cost = f"{format_money(plan.after.monthly)} a month"
+    later = f", {counted(len(after), 'purchase')} later" if after else ""
     if not bought:
-        later = f", {counted(len(plan.purchases), 'purchase')} later" if plan.purchases else ""
         return f"nothing reserved, {_types(plan)} rented{later}: {cost}"
     named = " + ".join(f"{plain(m.count)} {m.instance_type} as {option_name(m)}" for m in bought[:2])
     more = f" and {counted(len(bought) - 2, 'more kind')}" if len(bought) > 2 else ""
-    return f"{named}{more}, the rest rented: {cost}"
+    return f"{named}{more}, the rest rented{later}: {cost}"
 
 
 def _types(plan: Plan) -> str:

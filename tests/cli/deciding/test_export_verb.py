@@ -18,7 +18,7 @@ from hcloud.cli.main import run
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.plans.plan import Plan
-from hcloud.store.plan_file import load_plan
+from hcloud.store.plan_file import load_plan, save_plan
 from hcloud.usecases.deciding.export_karpenter import karpenter
 
 PLAN = ("plan", "scenario:static", "--family", "m6i", "--now", "2026-11-20T12:00:00Z")
@@ -198,3 +198,28 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "other.json").write_text(json.dumps({"format_version": "1.0"}))
     assert run(["export", "karpenter", str(tmp_path / "other.json")]) == 1
     assert "other.json" in capsys.readouterr().err
+
+
+def test_a_reserve_that_is_renewed_is_held_once(plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two machines, bought anew after one year and after two, are two machines of 4 vCPUs at any time; a third that is
+    bought on the first day, and one that is owned, are held now with them."""
+    four: dict[str, Any] = {
+        "count": Decimal(2),
+        "vcpus": Decimal(8),
+        "memory_gib": Decimal(32),
+        "instance_type": "m6i.xlarge",
+    }
+    bought = replace(next(line for line in plan.mix if line.option.is_commitment), **four)
+    one = replace(bought, count=Decimal(1), vcpus=Decimal(4), memory_gib=Decimal(16), instance_type="m6i.xlarge")
+    mix = (
+        replace(one, address=f"owned/{one.address}"),
+        *(replace(bought, starts_hour=8760 * year) for year in range(3)),
+        replace(one, starts_hour=7),
+    )
+    renewed = replace(plan, mix=mix)
+    [pool, _] = check(list(karpenter(renewed)))
+    assert pool["spec"]["limits"] == {"cpu": str(4 + 2 * 4 + 4), "memory": f"{(16 + 2 * 16 + 16) * 1024}Mi"}
+    save_plan(renewed, tmp_path / "renewed.json")
+    assert run(["export", "karpenter", str(tmp_path / "renewed.json")]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "2 later purchases of the plan, on day 365 and 730, not among the pools: plan and export again then" in told

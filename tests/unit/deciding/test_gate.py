@@ -115,6 +115,61 @@ def test_what_is_owned_already_is_not_held_against_a_plan() -> None:
     assert found({"committed_share": Decimal("0.5")}, checked).status is Status.FAILED
 
 
+def renewed(*counts: int) -> PlanFigures:
+    """Reserved instances of 16 vCPUs for $4,380 upfront each, in other numbers every year, beside 4 rented ones."""
+    lots = [committed(count, "0.5", starts_hour=8760 * year) for year, count in enumerate(counts)]
+    return plan(rented("4", "1.00"), *lots, horizon_hours=8760 * len(counts))
+
+
+@pytest.mark.parametrize("counts", [(3, 3, 3), (2, 5, 1), (0, 4, 0)])
+def test_what_renews_another_is_not_held_beside_it(counts: tuple[int, ...]) -> None:
+    checked, mean = renewed(*counts), Decimal(sum(counts)) / len(counts)
+    share = mean / (mean + 4)
+    assert found({"instances": max(counts) + 5}, checked).actual == f"{max(counts) + 5} at one moment"
+    assert found({"instances": max(counts) + 4}, checked).status is Status.FAILED
+    told = found({"committed_share": share + Decimal("0.000001")}, checked)
+    assert (told.status, told.actual.endswith("% in the mean")) == (Status.PASSED, True)
+    assert found({"committed_share": share - Decimal("0.000001")}, checked).status is Status.FAILED
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((3, 3, 3), "$13,140.00 due now"),
+        ((2, 5, 1), "$21,900.00 due on day 365"),
+        ((0, 0, 4), "$17,520.00 due on day 730"),
+    ],
+)
+def test_cash_is_what_is_due_on_one_day(counts: tuple[int, ...], said: str) -> None:
+    checked, most = renewed(*counts), max(counts) * 4380
+    assert found({"upfront": most}, checked).actual == said
+    bad = found({"upfront": most - 1}, checked)
+    assert (bad.status, len(bad.where)) == (Status.FAILED, 1)
+
+
+def test_what_is_due_within_the_first_day_is_due_now() -> None:
+    checked = plan(committed(1, "0.5"), committed(1, "0.5", starts_hour=23))
+    assert found({"upfront": 8760}, checked).actual == "$8,760.00 due now"
+    assert found({"upfront": 0}, plan(rented("4", "1.00"))).actual == "$0.00"
+
+
+def test_what_replaces_an_owned_commitment_is_not_held_beside_it() -> None:
+    """Two that are owned until the middle of the horizon and two that are bought then are two, and 32 of 96 vCPUs."""
+    owned = committed(2, "0.5", name="m9.4xlarge", bought=False, upfront=Decimal(0), expires_hour=4380)
+    owned, later = replace(owned, address=f"owned/{owned.address}"), committed(2, "0.5", starts_hour=4380)
+    checked = plan(rented("4", "1.00"), owned, later)
+    assert found({"instances": 5 + 2}, checked).status is Status.PASSED
+    assert found({"committed_share": Decimal("0.3334")}, checked).status is Status.PASSED
+    assert found({"committed_share": Decimal("0.3333")}, checked).status is Status.FAILED
+
+
+def test_a_term_that_outlasts_the_horizon_counts_within_it() -> None:
+    """16 vCPUs committed for the second of two half years, with 64 rented: 8 of 72 in the mean."""
+    checked = plan(rented("4", "1.00"), committed(1, "0.5", starts_hour=4380))
+    assert found({"committed_share": Decimal("0.1112")}, checked).status is Status.PASSED
+    assert found({"committed_share": Decimal("0.1111")}, checked).status is Status.FAILED
+
+
 def test_types_that_may_take_the_place_of_a_part_count() -> None:
     checked = plan(rented("1", "1.00", others=("x9.huge",)))
     assert found({"types": ["m9.*"]}, checked).actual == "x9.huge"

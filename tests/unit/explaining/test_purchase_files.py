@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import jsonschema
@@ -12,6 +14,7 @@ from purchasing import OPTIONS, Shop, wanted
 
 from hcloud.errors import InputError
 from hcloud.store.purchase_file import load_purchase_plan, purchase_schema, rendered, save_purchase_plan, sealed
+from hcloud.views.explanations.commitment import explain_purchases
 
 
 @pytest.fixture(params=sorted(OPTIONS))
@@ -90,3 +93,17 @@ def test_it_follows_the_published_schema(written: Path) -> None:
     del document["purchase_plan"]["items"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, dict(purchase_schema()))
+
+
+def test_what_is_queued_is_not_due_at_once(written: Path) -> None:
+    plan = load_purchase_plan(written)
+    item = plan.items[0]
+    order = replace(item.quote.order, starts=datetime(2099, 1, 1, tzinfo=UTC))
+    paid = [replace(item.quote, upfront=Decimal(70)), replace(item.quote, upfront=Decimal(30), order=order)]
+    queued = replace(plan, items=tuple(replace(item, quote=quote) for quote in paid))
+    due = next(line.text for line in explain_purchases(queued).lines if line.about == "due")
+    assert due.startswith("$70.00 at once, $30.00 when what is queued begins; ")
+    at_once = replace(plan, items=(replace(item, quote=paid[0]),))
+    assert next(line.text for line in explain_purchases(at_once).lines if line.about == "due").startswith(
+        "$70.00 at once; "
+    )

@@ -87,6 +87,14 @@ def test_what_the_plan_counted_as_owned_is_not_used_up_twice() -> None:
     assert missing(plan(owned, line(RI, "10"))) == [10]
 
 
+def test_what_is_owned_for_a_part_of_the_horizon_is_owned_in_full_until_then() -> None:
+    """$2.50 an hour for half of the horizon are $1.25 an hour of it: the other half was taken for more that is held."""
+    dollars = Decimal("2.5") * 4380
+    address = f"{OWNED}aws/us-east-1/m5.large/{COMPUTE}"
+    owned = line(COMPUTE, "4", address=address, hourly=dollars / 8760, total=dollars, expires_hour=4380)
+    assert missing(plan(owned, line(COMPUTE, "6")), held(COMPUTE, 0, hourly=Decimal("2.5"))) == [6]
+
+
 def test_dollars_an_hour_are_used_up_likewise() -> None:
     made = plan(line(COMPUTE, "10", total=Decimal("6") * 8760))
     assert wanted_of(made)[0].dollars_per_hour == 6

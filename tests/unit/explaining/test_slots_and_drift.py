@@ -14,7 +14,8 @@ from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machin
 from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.planning.changes.drift import drift
-from hcloud.planning.changes.slots import CloudRegion, in_zones, left_out, slots_of, slug
+from hcloud.planning.changes.slots import CloudRegion, in_zones, left_out, left_to_others, slots_of, slug
+from hcloud.usecases.deciding.live_plan import missing_of
 
 HERE = CloudRegion(Provider.AWS, "us-east-1")
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -25,7 +26,8 @@ def line(option: PurchaseOption, count: str, name: str = "m5.4xlarge", **more: o
         address=f"aws/us-east-1/{name}/{option}", provider=Provider.AWS, region="us-east-1", instance_type=name,
         option=option, term_years=1 if option.is_commitment else 0, payment=Payment.NONE, count=Decimal(count),
         peak=0, vcpus=Decimal(16), memory_gib=Decimal(64), hourly=Decimal(count) / 2, monthly=Decimal(0),
-        upfront=Decimal(0), total=Decimal(0), break_even=None, starts_hour=0, price_day=date(2026, 11, 1), derived="",
+        upfront=Decimal(0), total=Decimal(count) * 4380, break_even=None, starts_hour=0, price_day=date(2026, 11, 1),
+        derived="",
     )  # fmt: skip
     return replace(made, **more)  # type: ignore[arg-type]
 
@@ -55,6 +57,28 @@ def test_what_is_for_later_or_elsewhere_does_not_stand_here() -> None:
     plan = plan_of(later, elsewhere, line(PurchaseOption.ON_DEMAND, "0.9"))
     assert slots_of(plan, HERE) == ()
     assert left_out(plan, HERE) == (elsewhere,)
+
+
+def test_what_is_bought_within_the_first_day_stands_and_renewals_are_told_by_their_days() -> None:
+    soon = line(PurchaseOption.RESERVED, "2", starts_hour=5)
+    renewals = [line(PurchaseOption.RESERVED, "2", starts_hour=5 + 8760 * year) for year in (1, 2)]
+    plan = plan_of(soon, *renewals)
+    assert [slot.count for slot in slots_of(plan, HERE)] == [2]
+    assert list(left_to_others(plan, HERE)) == [
+        "apply keeps all 2 machines of the plan running",
+        "2 later purchases of the plan, on day 365 and 730: plan again then",
+    ]
+
+
+def test_a_term_that_is_a_third_of_the_horizon_costs_its_own_hours() -> None:
+    """One year for $8,760 is a dollar an hour while it is held, though it adds a third of that to three years."""
+    year = line(PurchaseOption.RESERVED, "2", total=Decimal(2 * 8760), hourly=Decimal(2) / 3)
+    spent = line(PurchaseOption.COMPUTE_SAVINGS_PLAN, "2", total=Decimal(8760), hourly=Decimal(1) / 3)
+    owned = line(PurchaseOption.RESERVED, "2", "m6i.large", address="owned/aws/us-east-1/m6i.large/x")
+    slots = {slot.instance_type: slot for slot in slots_of(plan_of(year, owned), HERE)}
+    assert {name: slot.hourly for name, slot in slots.items()} == {"m5.4xlarge": 1, "m6i.large": Decimal("0.5")}
+    (order,) = missing_of(plan_of(spent, replace(spent, starts_hour=8760)), HERE)
+    assert (order.count, order.dollars_per_hour) == (0, Decimal(1))
 
 
 def test_addresses_are_as_every_cloud_takes_labels_and_zones_are_filled_in() -> None:
