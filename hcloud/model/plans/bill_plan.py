@@ -84,9 +84,9 @@ class WayToBuy:
 
 @dataclass(frozen=True, slots=True)
 class BillPlan:
-    """The plans of a bill's kinds, the largest first. ``source`` is where the bill is, for commands; ``spot`` and
-    ``unplanned`` (by reason) are dollars a month that no plan is made for; ``held_of_unknown_end`` and ``held_unused``
-    name commitments, ``held_ends`` says when those end whose end the bill says, the first first."""
+    """The plans of a bill's kinds, the largest first. ``source`` is what names the bill on the command line; ``spot``
+    and ``unplanned`` (by reason) are dollars a month that no plan is made for; ``held_of_unknown_end`` and
+    ``held_unused`` name commitments, ``held_ends`` says when those end whose end the bill says, the first first."""
 
     tool_version: str
     generated_at: datetime

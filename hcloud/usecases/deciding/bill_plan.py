@@ -263,10 +263,13 @@ def _ends(basis: BillBasis, now: datetime) -> Iterator[tuple[date, str]]:
 
 
 def _source(basis: BillBasis) -> str:
-    """Where the bill is, as one would type it here."""
-    if basis.loaded.config.workload.path is None:
-        return basis.bill.name
-    return bill_name(basis.loaded).removeprefix(f"{Path.cwd()}/")
+    """The arguments that name the bill here, with what its currencies are worth."""
+    section = basis.loaded.config.workload
+    if section.path is None:
+        return shlex.quote(basis.bill.name)
+    rates = (f"{key}={value}" for key, value in section.options.items() if key.startswith("rate_"))
+    where = shlex.quote(bill_name(basis.loaded).removeprefix(f"{Path.cwd()}/"))
+    return " ".join([where, *(f"--set {shlex.quote(rate)}" for rate in rates)])
 
 
 def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
@@ -288,7 +291,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
         yield f"{what}: {rows:,}"
     if len(said) > SHOWN_SAID:
         more = counted(len(said) - SHOWN_SAID, "more remark")
-        yield f"{more} on lines of the bill: hcloud workload show {shlex.quote(_source(basis))}"
+        yield f"{more} on lines of the bill: hcloud workload show {_source(basis)}"
     yield from _endless(basis)
     for name, why in basis.held.unused.items():
         yield f"{name} is held and not counted: {why}: check what else it covers before you buy"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
@@ -148,7 +147,7 @@ def _notes(made: BillPlan) -> Iterator[str]:
             f"plan would cost up to {format_money(worst)}/month more"
         )
     if made.planned:
-        yield f"the whole plan of one kind: hcloud plan {shlex.quote(made.source)} --set kind={made.planned[0].name}"
+        yield f"the whole plan of one kind: hcloud plan {made.source} --set kind={made.planned[0].name}"
 
 
 def _ends(made: BillPlan) -> Iterator[str]:

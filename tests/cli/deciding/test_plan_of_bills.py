@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -127,6 +128,18 @@ def test_the_plan_of_one_kind_says_what_the_bill_does_not(capsys: pytest.Capture
     told = capsys.readouterr()
     assert "does not say when 2 commitments end" in " ".join(told.err.split())
     assert "focus_1.2.csv aws us-east-1 m5: 4 rows" in " ".join(told.out.split())
+
+
+def test_the_command_for_one_kind_does_what_it_says_in_another_currency(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{**row, "lineItem/CurrencyCode": "EUR"} for row in report()]
+    path = written(tmp_path / "in euros.csv", rows)
+    assert run(["plan", str(path), "--set", "rate_EUR=1.10"]) == 0
+    said = " ".join("".join(capsys.readouterr()).split())
+    command = said.partition("the whole plan of one kind: hcloud ")[2].partition(f" --set kind={KIND}")[0]
+    assert shlex.split(command) == ["plan", str(path), "--set", "rate_EUR=1.10"]
+    assert run([*shlex.split(command), "--set", f"kind={KIND}"]) == 0
 
 
 @pytest.mark.parametrize(
