@@ -166,7 +166,7 @@ class Refusal:
     """An option that was not taken: the reason, what the whole plan would cost with it and by how much that is more.
 
     ``total`` and ``margin`` are None where the option was excluded by a rule rather than by its cost. ``pays_above`` is
-    the share of the horizon above which a commitment undercuts on-demand use.
+    the share of its term, or of a horizon that ends before, above which a commitment undercuts on-demand use.
     """
 
     address: str

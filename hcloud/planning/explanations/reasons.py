@@ -13,9 +13,9 @@ from hcloud.catalog.flexibility import preference, why_preferred
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.plan import Flip, Lever, Refusal
 from hcloud.planning.decide import FleetDecision
-from hcloud.planning.explanations.flips import offer_flip, pool_of, saved_by, type_flip
+from hcloud.planning.explanations.flips import falls_by, latest_flip, offer_flip, pool_of, saved_by, type_flip
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above
+from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, pays_throughout
 from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, steps_at_or_above
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
 
@@ -72,7 +72,7 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
         return
     held = held_instances(holdings, decision.forecast)
     if int(held.min()) != int(held.max()):
-        if decision.evaluations[0].spread_cost is None:
+        if any(h.start_hour % h.offer.term_hours for h in holdings):
             yield "purchases are spread over time: the reserve follows the demand"
         else:
             yield "the reserve changes only after whole terms, each time to the number that pays off until the next"
@@ -81,8 +81,8 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
     count, use = int(held.max()), _use_of_levels(decision, candidate)
     last = use[count - 1] if count <= len(use) else 0.0
     following = use[count] if count < len(use) else 0.0
-    dearest = max((h.offer for h in holdings), key=lambda o: pays_above(candidate, o, decision.horizon_hours))
-    share = float(pays_above(candidate, dearest, decision.horizon_hours))
+    dearest = max((h.offer for h in holdings), key=lambda o: pays_throughout(candidate, o, decision.horizon_hours))
+    share = float(pays_throughout(candidate, dearest, decision.horizon_hours))
     unit = "" if len(decision.ladders[candidate.address]) == 1 else f"counted in {candidate.shape.name}, "
     if decision.forecast.idle is not None:
         full = candidate.on_demand.hourly * decision.horizon_hours
@@ -253,7 +253,8 @@ def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refus
         reason = f"never worth buying here: its break-even is {float(pays):.1%}"
         if offer.term_hours > decision.horizon_hours:
             reason = _outlasts(decision, candidate, offer, 1)
-        found = Refusal(str(offer.key), reason, None, cents(margin), "")
+        flip = latest_flip(decision, candidate, offer)
+        found = Refusal(str(offer.key), reason, None, cents(margin), falls_by(flip), flip=flip)
     else:
         count = max(h.count for h in rival.fleet.holdings)
         reason = f"the best plan with it buys {count} at ${rate(offer.effective_hourly)}/h"
@@ -280,9 +281,7 @@ def _turned(decision: FleetDecision, candidate: Candidate, offer: Offer, found: 
     pays, pool = rate(pays_above(candidate, offer, decision.horizon_hours)), pool_of(decision)
     if pool is not None:
         flip = offer_flip(pool, offer)
-        fall = -float(flip.change) if flip else 0.0
-        text = f"its price falls by {fall:.1%}" if flip and fall > 0 else ""
-        return replace(found, pays_above=pays, flip=flip, flips_if=text)
+        return replace(found, pays_above=pays, flip=flip, flips_if=falls_by(flip))
     return replace(found, pays_above=pays)
 
 

@@ -215,7 +215,9 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
             ExplanationLine("unless", (again,)),
         )
     answer = f"not {name}: {more_of(plan, refusal.margin)} for the same demand"
-    if not refusal.margin:
+    if not refusal.margin and _never_pays(refusal):
+        answer = f"not {name}: nothing of it pays here"
+    elif not refusal.margin:
         answer = f"not {name}: it costs the same, and the other was listed first"
     lines = (
         ExplanationLine("why", listed(_why_refused(plan, refusal))),
@@ -223,6 +225,11 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
         ExplanationLine("unless", listed(_flips_of(refusal)), 2),
     )
     return answer, lines
+
+
+def _never_pays(refusal: Refusal) -> bool:
+    """Whether an offer that costs no more is one of which the cheapest plan with it would buy nothing."""
+    return refusal.flip is not None and refusal.flip.at < refusal.flip.now
 
 
 def _why_refused(plan: Plan, refusal: Refusal) -> Iterator[str]:
