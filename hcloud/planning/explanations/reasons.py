@@ -84,6 +84,7 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
     dearest = max((h.offer for h in holdings), key=lambda o: pays_throughout(candidate, o, decision.horizon_hours))
     share = float(pays_throughout(candidate, dearest, decision.horizon_hours))
     unit = "" if len(decision.ladders[candidate.address]) == 1 else f"counted in {candidate.shape.name}, "
+    unit = f"beside what is owned, {unit}" if any(o.hours_left for o in decision.owned) else unit
     if decision.forecast.idle is not None:
         full = candidate.on_demand.hourly * decision.horizon_hours
         last, following = (float(saved_by(decision, dearest, step) / full) for step in (-1, 1))
