@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -204,14 +204,25 @@ def _option(offer: Offer) -> str:
 
 
 def refusals(decision: FleetDecision, whole: Decimal) -> tuple[Refusal, ...]:
-    """Other types with the margin of their own best plan, other commitments of the chosen types, and rules; their
-    totals by what the ``whole`` plan costs, in cents.
+    """Other types with the margin of their own best plan, other commitments of the chosen types, and rules; ``whole``
+    is what the plan costs in cents, with what is owned and on spot.
 
-    Margins are against the forecast's optimum, so that sizing by regret does not turn them round.
+    Margins of best plans are against the forecast's optimum, so that sizing by regret does not turn them round; so are
+    their totals. In a mix an offer takes the place of what the plan buys.
     """
-    found = [*_other_types(decision), *_other_options(decision), *decision.refusals]
-    told = (r if r.margin is None else replace(r, total=whole + r.margin) for r in found)
-    return tuple(sorted(told, key=lambda r: (r.margin is None, r.margin or Decimal(0), r.address)))
+    least = whole - cents(decision.fleet.cost - decision.optimum_cost)
+    alone = len(decision.types) == 1
+    found = [
+        *_totalled(_other_types(decision), least),
+        *_totalled(_other_options(decision), least if alone else whole),
+        *decision.refusals,
+    ]
+    return tuple(sorted(found, key=lambda r: (r.margin is None, r.margin or Decimal(0), r.address)))
+
+
+def _totalled(found: Iterable[Refusal], beside: Decimal) -> Iterator[Refusal]:
+    """The refusals with what a plan costs in all: by their margin more than what they are held to."""
+    return (replace(r, total=beside + (r.margin or Decimal(0))) for r in found)
 
 
 def _other_types(decision: FleetDecision) -> Iterator[Refusal]:

@@ -234,8 +234,16 @@ def _never_pays(refusal: Refusal) -> bool:
 
 def _why_refused(plan: Plan, refusal: Refusal) -> Iterator[str]:
     yield refusal.reason
-    if refusal.total is not None:
-        yield f"{format_money(refusal.total)} in all against {format_money(plan.after.total)}"
+    if refusal.total is None or refusal.margin is None:
+        return
+    least = refusal.total - refusal.margin
+    if least == plan.after.total:
+        yield f"{format_money(refusal.total)} in all against {format_money(least)}"
+    else:
+        yield (
+            f"{format_money(refusal.total)} in all against {format_money(least)} for what is cheapest for the forecast"
+            f" (this plan, {format_money(plan.after.total)}, was not sized by that alone)"
+        )
 
 
 def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:
