@@ -18,7 +18,7 @@ from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture,
 from hcloud.views.live.change_documents import changes_section
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
-from hcloud.views.workloads.window import window_line
+from hcloud.views.workloads.window import mean_window_line
 
 SHOWN = 3
 ALL_ON_DEMAND = "all on demand"
@@ -81,7 +81,7 @@ def _lead(plan: Plan) -> Iterator[str]:
     yield (
         f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
         f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
-        + (f" Window: {window_line(w.window)}." if w.window is not None else "")
+        + (f" Window: {mean_window_line(w.window, w.hours)}." if w.window is not None else "")
     )
 
 
