@@ -25,12 +25,18 @@ class PriceWarning:
 
 @dataclass(frozen=True, slots=True)
 class PriceLine:
-    """One offer with what a reader wants to know beside it; ``on_demand`` is None where no such price is known."""
+    """One offer with what a reader wants to know beside it; ``on_demand`` is None where no such price is known.
+
+    ``break_even`` is the share of the term an instance must run for a commitment to cost no more than on-demand, with
+    the sustained-use discount that on-demand has in its series (``sustained``) or not.
+    """
 
     offer: Offer
     machine: InstanceType | None
     on_demand: Decimal | None
     age_days: int
+    break_even: Decimal | None = None
+    sustained: bool = False
 
     @property
     def key(self) -> OfferKey:
@@ -39,17 +45,10 @@ class PriceLine:
 
     @property
     def discount(self) -> Decimal | None:
-        """The share saved against on-demand in every hour of the term, None without a price to compare with."""
+        """The share of the on-demand list price saved in every hour of the term, None without one to compare with."""
         if self.on_demand is None or self.offer.key.option == PurchaseOption.ON_DEMAND:
             return None
         return 1 - self.offer.effective_hourly / self.on_demand
-
-    @property
-    def break_even(self) -> Decimal | None:
-        """The share of the term an instance must run for a commitment to cost no more than on-demand."""
-        if self.on_demand is None or not self.offer.key.option.is_commitment:
-            return None
-        return self.offer.effective_hourly / self.on_demand
 
 
 @dataclass(frozen=True, slots=True)

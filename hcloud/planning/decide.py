@@ -226,7 +226,8 @@ def _choose(
     several = together([by_address[c.address] for c in shapes], asked)
     forecast = several.parts.planned
     mix = mixed_reserve(shapes, forecast, fractional.cost, np.array(list(start.values())))
-    mixed = serve(forecast, shapes, mix.holdings)
+    ended = [h for h in mix.holdings if h.start_hour + h.offer.term_hours <= forecast.hours]  # not bought anew at last
+    mixed = min((serve(forecast, shapes, held) for held in (mix.holdings, ended)), key=lambda fleet: fleet.cost)
     if float(mixed.cost) >= enough:
         return single
     needed = forecast.beside(vcpus_held(mixed, shapes, forecast))

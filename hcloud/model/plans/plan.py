@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -183,10 +184,11 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An option that was not taken: the reason, what the whole plan would cost with it and by how much that is more.
+    """An option that was not taken: the reason, what the cheapest whole plan with it costs, and by how much that is
+    more than the cheapest for the forecast, which a plan that is sized by regret or by simulation exceeds.
 
     ``total`` and ``margin`` are None where the option was excluded by a rule rather than by its cost. ``pays_above`` is
-    the share of the horizon above which a commitment undercuts on-demand use.
+    the share of its term, or of a horizon that ends before, above which a commitment undercuts on-demand use.
     """
 
     address: str
@@ -272,6 +274,16 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
+class ReserveUse:
+    """What the reserve of a plan's first day, with what is owned already, is to the demand of its trace, step by step:
+    the share of it that it takes, and the share of its ``vcpus`` that is in use in the mean."""
+
+    vcpus: float
+    takes: float
+    in_use: float
+
+
+@dataclass(frozen=True, slots=True)
 class Assumption:
     """A stated rule or default the plan rests on, with the key that changes it."""
 
@@ -284,7 +296,8 @@ class Assumption:
 class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
     simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
-    ``flips`` are of the plan as a whole, ``harvest`` only where batch is to run in the idle hours of the reserve."""
+    ``flips`` are of the plan as a whole, ``harvest`` only where batch is to run in the idle hours of the reserve;
+    ``reserve`` is missing in earlier plans."""
 
     format_version: str
     tool_version: str
@@ -316,6 +329,7 @@ class Plan:
     flips: tuple[Flip, ...] = ()
     history: History | None = None
     harvest: HarvestedHours | None = None
+    reserve: ReserveUse | None = None
 
     def sizing_of(self, line: MixLine) -> Sizing | None:
         """Why a commitment is bought in its number; None where nothing is said of it."""
@@ -325,3 +339,8 @@ class Plan:
     def purchases(self) -> tuple[MixLine, ...]:
         """The commitments among the mix: what somebody would have to buy."""
         return tuple(line for line in self.mix if line.option.is_commitment and not line.address.startswith(OWNED))
+
+
+def reserved_vcpus(mix: Iterable[MixLine]) -> float:
+    """vCPUs committed to from the first day on, with what is owned already."""
+    return float(sum((line.vcpus for line in mix if line.option.is_commitment and not line.begins_later), Decimal()))

@@ -10,20 +10,20 @@ from functools import partial
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.plan import Flip, Lever, Sizing
 from hcloud.planning.decide import FleetDecision, shape_of
+from hcloud.planning.fleets.at_expiry import level_costs
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import (
     all_on_demand,
     cost_over,
     evaluate,
     held_instances,
-    level_costs,
-    pays_above,
+    pays_throughout,
     renewed,
 )
 from hcloud.planning.fleets.fleet import Holding, instances_needed, serve
 from hcloud.planning.fleets.options import divide
 from hcloud.planning.risks.risk import changed
-from hcloud.units import cents, rate
+from hcloud.units import SECONDS_PER_HOUR, cents, rate
 
 MOST_DEMAND = 4.0  # ours: no more than this multiple of the forecast is looked at
 HALVINGS = 20  # ours: a demand is found to a millionth of the forecast
@@ -80,6 +80,28 @@ def offer_flip(pool: TypeDecision, offer: Offer) -> Flip | None:
     return Flip(Lever.OFFER, rate(offer.effective_hourly), rate(offer.effective_hourly * min(share, Decimal(1))), then)
 
 
+def latest_flip(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Flip:
+    """The effective price an hour below which an offer that never pays here is bought, at the latest: in place of one
+    that is bought, or, where nothing is, for the busiest instance."""
+    instead = [h.offer.term_cost / cost_over(offer, h.offer.term_hours) for h in decision.fleet.holdings]
+    share = max(instead, default=_busiest(decision, candidate, offer.term_hours) / offer.term_cost)
+    now = offer.effective_hourly
+    return Flip(Lever.OFFER, rate(now), rate(now * min(share, Decimal(1))), "it is bought", exact=False)
+
+
+def _busiest(decision: FleetDecision, candidate: Candidate, hours: int) -> Decimal:
+    """On-demand dollars of the busiest instance in the first hours."""
+    first = decision.forecast.first(hours * SECONDS_PER_HOUR // decision.forecast.step_seconds)
+    units = instances_needed(first.cores, first.memory, candidate)
+    return Decimal(repr(float(max(level_costs(candidate, units, first), default=0.0))))
+
+
+def falls_by(flip: Flip | None) -> str:
+    """By how much a price falls before it turns a decision round, in words; nothing where it need not fall."""
+    fall = -float(flip.change) if flip else 0.0
+    return f"its price falls by {fall:.1%}" if fall > 0 else ""
+
+
 def type_flip(decision: FleetDecision, candidate: Candidate, cost: Decimal) -> Flip | None:
     """The on-demand price of a type below which (its other prices falling alike) it is chosen; ``cost`` is that of its
     own best plan. A type of another shape may come into a mix before that."""
@@ -115,7 +137,7 @@ def _sizing(decision: FleetDecision, candidate: Candidate, holding: Holding, poo
         holding.count,
         rate(last / full),
         rate(following / full),
-        rate(pays_above(candidate, holding.offer, hours)),
+        rate(pays_throughout(candidate, holding.offer, hours)),
         cents(last - price),
         cents(following - price),
         () if pool is None else tuple(_of_prices(decision, pool)) + tuple(_of_demand(decision, pool)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -13,9 +13,9 @@ from hcloud.catalog.flexibility import preference, why_preferred
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.plan import Flip, Lever, Refusal
 from hcloud.planning.decide import FleetDecision
-from hcloud.planning.explanations.flips import offer_flip, pool_of, saved_by, type_flip
+from hcloud.planning.explanations.flips import falls_by, latest_flip, offer_flip, pool_of, saved_by, type_flip
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above
+from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, pays_throughout
 from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, steps_at_or_above
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
 
@@ -72,7 +72,7 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
         return
     held = held_instances(holdings, decision.forecast)
     if int(held.min()) != int(held.max()):
-        if decision.evaluations[0].spread_cost is None:
+        if any(h.start_hour % h.offer.term_hours for h in holdings):
             yield "purchases are spread over time: the reserve follows the demand"
         else:
             yield "the reserve changes only after whole terms, each time to the number that pays off until the next"
@@ -81,9 +81,10 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
     count, use = int(held.max()), _use_of_levels(decision, candidate)
     last = use[count - 1] if count <= len(use) else 0.0
     following = use[count] if count < len(use) else 0.0
-    dearest = max((h.offer for h in holdings), key=lambda o: pays_above(candidate, o, decision.horizon_hours))
-    share = float(pays_above(candidate, dearest, decision.horizon_hours))
+    dearest = max((h.offer for h in holdings), key=lambda o: pays_throughout(candidate, o, decision.horizon_hours))
+    share = float(pays_throughout(candidate, dearest, decision.horizon_hours))
     unit = "" if len(decision.ladders[candidate.address]) == 1 else f"counted in {candidate.shape.name}, "
+    unit = f"beside what is owned, {unit}" if any(o.hours_left for o in decision.owned) else unit
     if decision.forecast.idle is not None:
         full = candidate.on_demand.hourly * decision.horizon_hours
         last, following = (float(saved_by(decision, dearest, step) / full) for step in (-1, 1))
@@ -203,14 +204,25 @@ def _option(offer: Offer) -> str:
 
 
 def refusals(decision: FleetDecision, whole: Decimal) -> tuple[Refusal, ...]:
-    """Other types with the margin of their own best plan, other commitments of the chosen types, and rules; their
-    totals by what the ``whole`` plan costs, in cents.
+    """Other types with the margin of their own best plan, other commitments of the chosen types, and rules; ``whole``
+    is what the plan costs in cents, with what is owned and on spot.
 
-    Margins are against the forecast's optimum, so that sizing by regret does not turn them round.
+    Margins of best plans are against the forecast's optimum, so that sizing by regret does not turn them round; so are
+    their totals. In a mix an offer takes the place of what the plan buys.
     """
-    found = [*_other_types(decision), *_other_options(decision), *decision.refusals]
-    told = (r if r.margin is None else replace(r, total=whole + r.margin) for r in found)
-    return tuple(sorted(told, key=lambda r: (r.margin is None, r.margin or Decimal(0), r.address)))
+    least = whole - cents(decision.fleet.cost - decision.optimum_cost)
+    alone = len(decision.types) == 1
+    found = [
+        *_totalled(_other_types(decision), least),
+        *_totalled(_other_options(decision), least if alone else whole),
+        *decision.refusals,
+    ]
+    return tuple(sorted(found, key=lambda r: (r.margin is None, r.margin or Decimal(0), r.address)))
+
+
+def _totalled(found: Iterable[Refusal], beside: Decimal) -> Iterator[Refusal]:
+    """The refusals with what a plan costs in all: by their margin more than what they are held to."""
+    return (replace(r, total=beside + (r.margin or Decimal(0))) for r in found)
 
 
 def _other_types(decision: FleetDecision) -> Iterator[Refusal]:
@@ -253,7 +265,8 @@ def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refus
         reason = f"never worth buying here: its break-even is {float(pays):.1%}"
         if offer.term_hours > decision.horizon_hours:
             reason = _outlasts(decision, candidate, offer, 1)
-        found = Refusal(str(offer.key), reason, None, cents(margin), "")
+        flip = latest_flip(decision, candidate, offer)
+        found = Refusal(str(offer.key), reason, None, cents(margin), falls_by(flip), flip=flip)
     else:
         count = max(h.count for h in rival.fleet.holdings)
         reason = f"the best plan with it buys {count} at ${rate(offer.effective_hourly)}/h"
@@ -280,9 +293,7 @@ def _turned(decision: FleetDecision, candidate: Candidate, offer: Offer, found: 
     pays, pool = rate(pays_above(candidate, offer, decision.horizon_hours)), pool_of(decision)
     if pool is not None:
         flip = offer_flip(pool, offer)
-        fall = -float(flip.change) if flip else 0.0
-        text = f"its price falls by {fall:.1%}" if flip and fall > 0 else ""
-        return replace(found, pays_above=pays, flip=flip, flips_if=text)
+        return replace(found, pays_above=pays, flip=flip, flips_if=falls_by(flip))
     return replace(found, pays_above=pays)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -22,9 +22,11 @@ from hcloud.model.plans.plan import (
     History,
     MixLine,
     Plan,
+    ReserveUse,
     Risk,
     WhatIf,
     WorkloadSummary,
+    reserved_vcpus,
 )
 from hcloud.model.workload import Demand
 from hcloud.planning.decide import FleetDecision
@@ -79,7 +81,7 @@ def state(decision: FleetDecision, around: Circumstances) -> Plan:
     rivals = tuple(alternative(r.name, r.description, r.fleet.cost + sunk) for r in decision.rivals)
     bound = Decimal(repr(decision.lower_bound)) + beside
     after = alternative(PLAN_NAME, decision.method, after_total)
-    history = _history(decision, around.demand)
+    history, mix = _history(decision, around.demand), _mix(decision)
     floor = alternative(
         BOUND_NAME, "fractions of the allowed types of one region, perfect foresight: no plan there is cheaper", bound
     )
@@ -95,7 +97,7 @@ def state(decision: FleetDecision, around: Circumstances) -> Plan:
         horizon_hours=hours,
         step_seconds=decision.forecast.step_seconds,
         workload=_summary(around.demand),
-        mix=_mix(decision),
+        mix=mix,
         now=rivals[0],
         after=after,
         alternatives=(*rivals, after, floor),
@@ -110,6 +112,7 @@ def state(decision: FleetDecision, around: Circumstances) -> Plan:
         sizing=sizings(decision, simulated=around.operation is not None),
         flips=plan_flips(decision, simulated=around.operation is not None),
         history=history,
+        reserve=_reserve(mix, around.demand),
     )
 
 
@@ -139,6 +142,14 @@ def _summary(demand: Demand) -> WorkloadSummary:
         quantiles=tuple(round(float(q), digits) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
         window=demand.window,
         machines=origin.machines,
+    )
+
+
+def _reserve(mix: Sequence[MixLine], demand: Demand) -> ReserveUse:
+    vcpus = reserved_vcpus(mix)
+    taken, whole = float(np.minimum(demand.cores, vcpus).sum()), float(demand.cores.sum())
+    return ReserveUse(
+        vcpus, round(taken / whole, 4) if whole else 0.0, round(taken / (vcpus * len(demand)), 4) if vcpus else 0.0
     )
 
 

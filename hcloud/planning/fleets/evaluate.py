@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.catalog.flexibility import preference
-from hcloud.catalog.quote import break_even, sustained_factor
+from hcloud.catalog.quote import break_even
 from hcloud.model.catalog import Offer
+from hcloud.planning.fleets.at_expiry import (
+    WORTH_A_COMMITMENT,
+    bought_at_expiry,
+    level_costs,
+    taken_of,
+    while_they_last,
+)
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import SLACK, Fleet, Holding, PlannedRental, instances_needed, rent, steps_at_or_above
+from hcloud.planning.fleets.fleet import SLACK, Fleet, Holding, PlannedRental, instances_needed, rent
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.reserve import PROOF_TOLERANCE, CommitmentKind, optimal_reserve
-from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
+from hcloud.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -26,7 +33,6 @@ BY_LEVEL = "level by level"
 RENEWED = "a reserve renewed at expiry"
 BY_IDLE_HOURS = "level by level, with idle hours"
 BESIDE = 4  # ours: so many whole instances to either side of the best number in fractions are tried
-WORTH_A_COMMITMENT = 1e-9  # a level must save more than rounding noise to be worth a commitment
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,8 @@ def evaluate(
     at any date only where that saves ``spread_min_saving`` of a reserve that is bought anew when it expires.
 
     Separable by level where every term covers the horizon: then sustained-use tiers and limited offers are exact too.
+    Else, with those, it is the cheapest of a constant reserve, reserves that are bought anew at expiry, and, where it
+    is offers that run out, what is best at any date without them.
     """
     usable = candidate.commitments if offers is None else tuple(offers)
     if forecast.idle is not None:
@@ -63,7 +71,36 @@ def evaluate(
     if all(o.term_hours >= forecast.hours for o in usable):
         return Evaluation(candidate, fleet, fleet.cost, fleet.cost, BY_LEVEL)
     bound = min(fleet.cost, _relaxed_bound(candidate, forecast, units, usable))
-    return Evaluation(candidate, fleet, fleet.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
+    constant = Evaluation(candidate, fleet, fleet.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
+    others = [*_at_expiry(constant, forecast, usable)]
+    if candidate.sustained is None:
+        others += _at_any_date(constant, forecast, usable, spread_min_saving)
+    return min((constant, *others), key=lambda e: e.cost)
+
+
+def _at_expiry(constant: Evaluation, forecast: Forecast, offers: Sequence[Offer]) -> Iterator[Evaluation]:
+    """Reserves that are bought anew when they expire, in another number or not at all: of all terms, and of each alone
+    (an offer that runs out may not be worth the longer term that is left)."""
+    candidate, terms = constant.candidate, sorted({o.term_hours for o in offers})
+    alone = [[o for o in offers if o.term_hours == term] for term in terms]
+    for usable in (offers, *(alone if len(terms) > 1 else ())):
+        fleet = _with_holdings(candidate, forecast, bought_at_expiry(candidate, forecast, usable))
+        bound = min(fleet.cost, constant.bound)
+        yield Evaluation(candidate, fleet, fleet.cost, bound, f"{RENEWED} (see the gap)")
+
+
+def _at_any_date(
+    constant: Evaluation, forecast: Forecast, offers: Sequence[Offer], least: float
+) -> Iterator[Evaluation]:
+    """What would be best at any date if no offer ran out, and without those that do, each with the cheapest that are
+    left when it is bought."""
+    candidate = constant.candidate
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    for usable in (offers, [o for o in offers if o.remaining is None]):
+        best = _worth_spreading(_proven(candidate, forecast, units, usable), forecast, usable, least)
+        fleet = _with_holdings(candidate, forecast, while_they_last(best.fleet.holdings, offers))
+        bound, method = min(fleet.cost, constant.bound), f"{best.method}, with offers that run out (see the gap)"
+        yield Evaluation(candidate, fleet, fleet.cost, bound, method)
 
 
 def _proven(candidate: Candidate, forecast: Forecast, units: Counts, offers: Sequence[Offer]) -> Evaluation:
@@ -85,53 +122,10 @@ def _worth_spreading(best: Evaluation, forecast: Forecast, offers: Sequence[Offe
     held = best.fleet.holdings
     if renewed([h for h in held if h.start_hour == 0], forecast.hours) == held:
         return best
-    fleet = _with_holdings(best.candidate, forecast, _bought_at_expiry(best.candidate, forecast, offers))
+    fleet = _with_holdings(best.candidate, forecast, bought_at_expiry(best.candidate, forecast, offers))
     if best.cost < fleet.cost * (1 - Decimal(repr(least))):
         return best
     return Evaluation(best.candidate, fleet, fleet.cost, best.bound, RENEWED, best.cost)
-
-
-def _bought_at_expiry(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer]) -> tuple[Holding, ...]:
-    """The cheapest reserve that is bought in the first hour of the horizon and each time that a term of it ends.
-
-    Each level of demand is served, in every span of a term, by the least of its on-demand cost, one commitment of that
-    term, and shorter terms one after the other.
-    """
-    cheapest = best_by_term(offers)
-    shortest = cheapest[0].term_hours
-    units = instances_needed(forecast.cores, forecast.memory, candidate)
-    costs = _level_costs_by_span(units, shortest, float(candidate.on_demand.hourly), forecast)
-    held: list[Holding] = []
-    covered = np.zeros(len(costs), np.int64)
-    worth = [spans for offer in cheapest for spans in _worth_a_term(offer, shortest, costs)]
-    for offer, span, count in reversed(worth):  # the longest first: what it serves, shorter terms need not
-        if count > covered[span].max():
-            held.append(Holding(offer, count - int(covered[span].max()), span.start * shortest))
-            covered[span] = count
-    return tuple(sorted(held, key=lambda h: (-h.offer.term_hours, h.start_hour)))
-
-
-def _level_costs_by_span(units: Counts, span_hours: int, hourly: float, forecast: Forecast) -> Floats:
-    """On-demand dollars [span, level] of each concurrent level in each span of the horizon."""
-    steps = span_hours * SECONDS_PER_HOUR // forecast.step_seconds
-    costs = np.zeros((-(-len(units) // steps), int(units.max(initial=0))))
-    for at, row in enumerate(costs):
-        used = steps_at_or_above(units[at * steps : (at + 1) * steps])
-        row[: len(used)] = used * (hourly * forecast.step_hours)
-    return costs
-
-
-def _worth_a_term(offer: Offer, shortest: int, costs: Floats) -> Iterator[tuple[Offer, slice, int]]:
-    """The spans of each term and the levels that the offer serves for less than ``costs``, which become its own. A term
-    that is no multiple of the shortest is left out."""
-    if offer.term_hours % shortest:
-        return
-    length = offer.term_hours // shortest
-    for first in range(0, len(costs), length):
-        span = slice(first, min(first + length, len(costs)))
-        count = int(np.sum(costs[span].sum(axis=0) > float(offer.term_cost) + WORTH_A_COMMITMENT))
-        costs[span, :count] = float(offer.term_cost) / (span.stop - first)  # a level is used no more than the one below
-        yield offer, span, count
 
 
 def _kind(offer: Offer, forecast: Forecast) -> CommitmentKind:
@@ -155,8 +149,19 @@ def _with_idle_hours(candidate: Candidate, forecast: Forecast, offers: Sequence[
     best = min(fleets, key=lambda fleet: fleet.cost)
     if all(o.term_hours >= forecast.hours for o in offers):
         return Evaluation(candidate, best, best.cost, min(Decimal(repr(curve.bound(low))), best.cost), BY_IDLE_HOURS)
+    best = min((best, *_for_whole_terms(candidate, forecast, offers)), key=lambda fleet: fleet.cost)
     bound = min(best.cost, _relaxed_bound(candidate, forecast, curve.least, offers))
     return Evaluation(candidate, best, best.cost, bound, f"{BY_IDLE_HOURS}, renewed at expiry (see the gap)")
+
+
+def _for_whole_terms(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer]) -> Iterator[Fleet]:
+    """A reserve of each term for as many whole terms as the horizon has, and rented machines after that."""
+    for term in sorted({o.term_hours for o in offers}):
+        hours = forecast.hours // term * term
+        if 0 < hours < forecast.hours:
+            first = forecast.first(hours * SECONDS_PER_HOUR // forecast.step_seconds)
+            best = _with_idle_hours(candidate, first, [o for o in offers if o.term_hours == term])
+            yield _with_holdings(candidate, forecast, best.fleet.holdings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,24 +200,6 @@ class _IdleCurve:
         return float(fees) + self.price * float(rented.sum())
 
 
-def level_costs(candidate: Candidate, units: Counts, forecast: Forecast) -> Floats:
-    """On-demand dollars over the horizon of each concurrent level k = 1 .. peak, sustained use included."""
-    price = float(candidate.on_demand.hourly)
-    if candidate.sustained is None:
-        return np.multiply(steps_at_or_above(units), price * forecast.step_hours, dtype=np.float64)
-    rule, months = candidate.sustained, forecast.months
-    ends = np.linspace(0, 1, 65)
-    factors = np.array([float(sustained_factor(rule, Decimal(repr(float(u))))) for u in ends])
-    costs = np.zeros(int(units.max(initial=0)))
-    for month in range(int(months[-1]) + 1):
-        inside = units[months == month]
-        used = steps_at_or_above(inside)
-        # the tiers are linear between quarters of the month, and the grid holds every quarter: no rounding here
-        share = used * (forecast.step_hours / HOURS_PER_MONTH)
-        costs[: len(used)] += np.interp(share, ends, factors) * (HOURS_PER_MONTH * price)
-    return costs
-
-
 def _by_level(costs: Floats, offers: Sequence[Offer], horizon_hours: int) -> tuple[Holding, ...]:
     """Cover levels from the busiest down with the cheapest offer left, as long as it undercuts the level on demand."""
     worth = 0
@@ -231,16 +218,15 @@ def cost_over(offer: Offer, horizon_hours: int) -> Decimal:
 
 
 def pays_above(candidate: Candidate, offer: Offer, horizon_hours: int) -> Decimal:
+    """The share of the time an instance must be in use for the offer to pay: of its term, or of a horizon that ends
+    before."""
+    return pays_throughout(candidate, offer, min(offer.term_hours, horizon_hours))
+
+
+def pays_throughout(candidate: Candidate, offer: Offer, horizon_hours: int) -> Decimal:
     """The share of the horizon an instance must be in use for the offer to pay, renewed and charged in full."""
     on_demand = candidate.on_demand.hourly * horizon_hours
     return break_even(cost_over(offer, horizon_hours), on_demand, candidate.sustained)
-
-
-def best_by_term(offers: Sequence[Offer]) -> tuple[Offer, ...]:
-    """Of each term the cheapest offer, of equals the one that is preferred; the shortest term first."""
-    dearest_first = sorted(offers, key=lambda o: (o.term_cost, preference(o)), reverse=True)
-    found = {o.term_hours: o for o in dearest_first}
-    return tuple(found[term] for term in sorted(found))
 
 
 def ladder(offers: Sequence[Offer], horizon_hours: int) -> tuple[Offer, ...]:
@@ -253,12 +239,7 @@ def ladder(offers: Sequence[Offer], horizon_hours: int) -> tuple[Offer, ...]:
 def fill(offers: Sequence[Offer], count: int, horizon_hours: int) -> tuple[Holding, ...]:
     """``count`` instances from the cheapest offers on, each as far as it lasts, renewed at expiry; fewer where all run
     out."""
-    held: list[Holding] = []
-    for offer in ladder(offers, horizon_hours):
-        taken = count if offer.remaining is None else min(count, offer.remaining)
-        count -= taken
-        if taken:
-            held.append(Holding(offer, taken))
+    held = [Holding(offer, taken) for offer, taken in taken_of(ladder(offers, horizon_hours), count)]
     return renewed(held, horizon_hours)
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.model.catalog import Offer
+from hcloud.planning.fleets.at_expiry import best_by_term
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.evaluate import best_by_term, cost_over, fill, ladder
+from hcloud.planning.fleets.evaluate import cost_over, fill, ladder
 from hcloud.planning.fleets.fleet import Holding, cover
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.program import Loads, ProgramColumn, loads_of, solve

@@ -36,8 +36,9 @@ def fall_of(demand: Demand, below: float, warm_up_seconds: int = 0, missing: flo
     cores, per_day = demand.cores[warm_up_seconds // demand.step_seconds :], DAY // demand.step_seconds
     if DAY % demand.step_seconds:
         return None
-    days = cores[len(cores) % per_day :].reshape(-1, per_day).mean(axis=1)
-    return _within_a_week(days, below, missing) or _of_weeks(days, below)
+    whole = cores[len(cores) % per_day :]
+    days = whole.reshape(-1, per_day).mean(axis=1)
+    return _within_a_week(days, below, missing) or _of_weeks(whole, per_day, below)
 
 
 def _within_a_week(days: Floats, below: float, missing: float) -> DemandFall | None:
@@ -53,21 +54,39 @@ def _within_a_week(days: Floats, below: float, missing: float) -> DemandFall | N
     return DemandFall(fell * DAY, float(last[:fell].sum() / before[:fell].sum()), "the same days a week before")
 
 
-def _of_weeks(days: Floats, below: float) -> DemandFall | None:
-    """The longest run of weeks at the end whose last one is not below that part of their mean, where the last week is
-    below it of the mean of all weeks."""
-    count = len(days) // DAYS_OF_WEEK
+def _of_weeks(cores: Floats, per_day: int, below: float) -> DemandFall | None:
+    """The longest run of weeks at the end whose last one is not below that part of their mean, without those of them
+    from before a fall that all weeks since are below that part of; where the last week is below it of the mean of all
+    weeks, and it does not take the busiest day before for that."""
+    week = DAYS_OF_WEEK * per_day
+    count = len(cores) // week
     if count < 2:
         return None
-    means = days[len(days) - count * DAYS_OF_WEEK :].reshape(count, DAYS_OF_WEEK).mean(axis=1)
-    weeks = 1
-    while weeks < count and means[-1] >= below * means[-weeks - 1 :].mean():
-        weeks += 1
-    earlier = means[: count - weeks]
-    if weeks == count or not means[-1] < below * float(means.mean()):
+    cores = cores[len(cores) - count * week :]
+    means = cores.reshape(count, week).mean(axis=1)
+    weeks = _since(means, below)
+    earlier, since = cores[: len(cores) - weeks * week], cores[len(cores) - weeks * week :]
+    if weeks == count or not means[-1] < below * np.concatenate((_without_a_day(earlier, per_day), since)).mean():
         return None
-    share = float(means[-weeks:].mean() / earlier.mean())
+    share = float(means[-weeks:].mean() / means[:-weeks].mean())
     return DemandFall(weeks * WEEK, share, f"the mean of the {counted(count - weeks, 'week')} before")
+
+
+def _since(means: Floats, below: float) -> int:
+    """How many weeks at the end have the level of the last one."""
+    weeks = 1
+    while weeks < len(means) and means[-1] >= below * means[-weeks - 1 :].mean():
+        weeks += 1
+    kept = means[len(means) - weeks :]
+    fell = (at for at in range(1, weeks) if kept[at:].max() < below * kept[:at].min())
+    return weeks if weeks == len(means) else weeks - next(fell, 0)
+
+
+def _without_a_day(cores: Floats, per_day: int) -> Floats:
+    """The steps without the busiest day, wherever it begins: one large job is no level."""
+    upto = np.concatenate(([0.0], np.cumsum(cores)))
+    begin = int(np.argmax(upto[per_day:] - upto[:-per_day]))
+    return np.delete(cores, slice(begin, begin + per_day))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hcloud.errors import UsageError
-from hcloud.model.workload import Demand, Jobs, Window, WindowRule, Workload
+from hcloud.model.workload import DATES_FROM, Demand, Jobs, Window, WindowRule, Workload
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.units import SECONDS_PER_HOUR, format_span
 
@@ -139,7 +140,7 @@ def restricted(workload: Workload, asked: AskedWindow) -> Workload:
     window = replace(known, start=start, end=end, rule=rule)
     if not (start < end and start < known.last and end > known.first):
         raise UsageError(
-            f"the window {asked.text} is empty: the trace runs from {known.first:.0f} s to {known.last:.0f} s, over"
+            f"the window {asked.text} is empty: the trace runs from {_said(known.first)} to {_said(known.last)}, over"
             f" {format_span(known.last - known.first)}",
             hint="write START..END in the trace's seconds or as ISO 8601 times, or a duration, for example 14d",
         )
@@ -148,11 +149,19 @@ def restricted(workload: Workload, asked: AskedWindow) -> Workload:
     return demand_within(workload, workload.step_seconds, window)
 
 
+def _said(at: float) -> str:
+    """A moment of a trace as it is written there: a time where it has dates, else seconds."""
+    return f"{at:.0f} s" if at < DATES_FROM else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def _jobs_within(jobs: Jobs, window: Window) -> Jobs:
     ends = jobs.ends
     kept = np.flatnonzero((jobs.begins < window.end) & (ends > window.start))
     if not len(kept):
-        raise UsageError(f"no job runs in the window from {window.start:.0f} s to {window.end:.0f} s")
+        raise UsageError(
+            f"no job runs in the window from {_said(window.start)} to {_said(window.end)}",
+            hint="--window names another: START..END, or a duration up to the end of the trace",
+        )
     chosen = jobs.at(kept)
     before = chosen.begins < window.start
     ran_in = int(np.count_nonzero(before))

@@ -73,32 +73,54 @@ def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Oper
 
 def _told_from(chosen: OperatingPoint, model: OperatingPoint, target: OperatingTarget, missed: str) -> str:
     """That the chosen point is cheaper than the one it is held to, and by how little it is worse, if it is."""
-    less, gap = format_money(model.monthly - chosen.monthly), quality_gap(chosen, model, target)
+    less = format_money(model.monthly - chosen.monthly)
     role = "comes closest to" if missed else "keeps"
     said = (
         f"{named(chosen)} reserved is {less}/month cheaper than {named(model)}, which {role} the target of"
-        f" {target.qos:.1%}, and cannot be told from it at {target.confidence:.0%} confidence: {_points(gap)}"
+        f" {target.qos:.1%} in the mean of its own runs, and {_no_worse(quality_gap(chosen, model, target), target)}"
     )
     return f"{missed}; {said}" if missed else said
 
 
+def _no_worse(gap: Paired, target: OperatingTarget) -> str:
+    """What the seeds of both say of a point beside the one it is held to, of which they do not tell it to be worse."""
+    sure = f"{target.confidence:.0%} confidence: {_points(gap)}"
+    if gap.count > 1 and gap.low > 0:
+        return f"keeps more jobs than it at the seeds that both were run with, at {sure}"
+    if gap.count > 1 and gap.high < 0:
+        return f"is worse by less than counts (operation.alike), at {sure}"
+    return f"cannot be told from it at {sure}"
+
+
 def _others(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget) -> Iterator[str]:
     """What a lower target would take, and what keeps more jobs for more money."""
-    cheaper = [p for p in points if p.on_front and p.hourly < chosen.hourly]
-    if cheaper:
-        wish = math.floor(1000 * max(p.kept_qos.mean for p in cheaper)) / 1000
-        best = choose(points, replace(target, qos=min(wish, target.qos)))
+    lower = next(_settled_below(points, chosen, target), None)
+    if lower is not None:
+        wish, best = lower
         saved = format_money(chosen.monthly - best.monthly)
-        if best.hourly < chosen.hourly:
-            yield (
-                f"{named(best)} would save {saved}/month and keep {best.kept_qos.mean:.1%}: "
-                f"--qos {wish:.3f} or less takes it"
-            )
-    better = [p for p in points if p.on_front and p.kept_qos.mean > chosen.kept_qos.mean]
+        yield f"{named(best)} would save {saved}/month and keep {best.kept_qos.mean:.1%}: --qos {wish:.3f} takes it"
+    better = [p for p in points if p.on_front and p.hourly > chosen.hourly]
+    better = [p for p in better if quality_gap(p, chosen, target).mean > 0]
     if better:
         best = min(better, key=lambda p: p.hourly)
-        more = format_money(best.monthly - chosen.monthly)
-        yield f"{named(best)} would keep {best.kept_qos.mean:.1%} for {more}/month more"
+        more, gap = format_money(best.monthly - chosen.monthly), quality_gap(best, chosen, target)
+        by = f" ({_points(gap)} at the same seeds)" if gap.count > 1 else ""
+        over = "" if is_affordable(best, target) else ", above the budget"
+        yield f"{named(best)} would keep {best.kept_qos.mean:.1%}{by} for {more}/month more{over}"
+
+
+def _settled_below(
+    points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget
+) -> Iterator[tuple[float, OperatingPoint]]:
+    """Lower targets, the highest first, at which these runs settle on a cheaper point, and the point: where they do not
+    settle, more runs with that target may turn to another."""
+    cheaper = (p for p in points if p.on_front and p.hourly < chosen.hourly)
+    wishes = {math.floor(1000 * min(p.kept_qos.mean - (p.kept_qos.half or 0.0), target.qos)) / 1000 for p in cheaper}
+    for wish in sorted(wishes, reverse=True):
+        asked = replace(target, qos=wish)
+        best = choose(points, asked)
+        if wish > 0 and best.hourly < chosen.hourly and not in_doubt(points, asked):
+            yield wish, best
 
 
 def how_sure(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget, runs: int) -> str:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.checks import check_prices
+from hcloud.catalog.quote import break_even
 from hcloud.catalog.shapes import family_of
 from hcloud.catalog.table import key_order
 from hcloud.classify.matrix import natural
@@ -201,7 +202,9 @@ def _line(book: PriceBook, offer: Offer, today: date) -> PriceLine:
     listed = book.offers.get(replace(key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=Payment.NONE, zone=""))
     machine = book.types.get((key.provider, key.instance_type))
     age = max((today - offer.origin.day).days, 0)
-    return PriceLine(offer, machine, listed.hourly if listed is not None else None, age)
+    rule, price = book.sustained.get((key.provider, family_in(book, key))), listed.hourly if listed else None
+    even = break_even(offer.effective_hourly, price, rule) if price and key.option.is_commitment else None
+    return PriceLine(offer, machine, price, age, even, rule is not None)
 
 
 def _list_order(key: OfferKey) -> tuple[object, ...]:

@@ -34,7 +34,7 @@ from hcloud.views.lines import point
 from hcloud.views.live.change_documents import changes_markdown
 from hcloud.views.markdown import PER_HOUR, PER_MONTH, points, table, warned
 from hcloud.views.tables import Figures
-from hcloud.views.workloads.window import window_line
+from hcloud.views.workloads.window import mean_window_line
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
@@ -104,7 +104,7 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
     trace = f"{w.name}: {w.rows:,} rows{machines}, {w.hours:,.1f} h"
     mean, peak, memory = map(figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
     demand = f"vCPU {mean} mean, {peak} peak (means of {format_duration(w.step_seconds)}) · {memory} GiB mean"
-    window = [f"window: {window_line(w.window)}"] if w.window is not None else []
+    window = [f"window: {mean_window_line(w.window, w.hours)}"] if w.window is not None else []
     terms = f"{places} · planned for {horizon(plan)} · prices of {plan.price_day} ({age})"
     return [f"{trace} · {demand}", *window, terms, Text(sparkline(w.profile, width), style="cyan")]
 
@@ -244,7 +244,11 @@ def markdown(plan: Plan) -> Written:
         *(md("{}", line, longest=LONGEST_LINE) for line in first[-1:]),
         BLANK,
         *warned(plan.warnings),
-        *([md("window: {}", window_line(window), longest=LONGEST_LINE), BLANK] if window is not None else []),
+        *(
+            [md("window: {}", mean_window_line(window, plan.workload.hours), longest=LONGEST_LINE), BLANK]
+            if window is not None
+            else []
+        ),
         *table(_mix_in_full(plan)),
         BLANK,
         *table(_alternatives_in_full(plan)),

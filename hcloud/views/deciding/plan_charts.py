@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from itertools import pairwise
 
 from hcloud.model.plans.held import begun_later, held_now
-from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.model.plans.plan import OWNED, MixLine, Plan, reserved_vcpus
 from hcloud.units import HOURS_PER_YEAR, counted, format_money
 from hcloud.views.charts import axis_number, figure
 from hcloud.views.page.axes import Axis, Frame, area, axis, framed, key, stepped
@@ -22,25 +21,27 @@ def dollars(value: float) -> str:
     return f"-${axis_number(-value)}" if value < 0 else f"${axis_number(value)}"
 
 
-def reserved_vcpus(plan: Plan) -> float:
-    """vCPUs committed to from the first day on, with what is owned already."""
-    return float(sum((m.vcpus for m in held_now(plan.mix) if m.option.is_commitment), Decimal()))
-
-
 def demand_picture(plan: Plan) -> Drawn:
     """Demand over the trace, with the part that the reserve takes, the part that is rented, and what lies idle."""
-    w, reserve = plan.workload, reserved_vcpus(plan)
-    taken = [min(v, reserve) for v in w.profile]
-    above = sum(v - t for v, t in zip(w.profile, taken, strict=True)) / (sum(w.profile) or 1.0)
-    busy = sum(taken) / (reserve * len(taken)) if reserve else 0.0
+    w = plan.workload
     lowest = min([*w.profile, *w.quantiles[:1]])
-    now = " now" if begun_later(plan.purchases) else ""
     said = (
         f"Demand over {_span(w.hours)} lies between {figure(lowest)} and {figure(_highest(plan))} vCPUs, mean "
-        f"{figure(w.mean_cores)}. {reserve:,.0f} vCPUs are reserved{now} and take {1 - above:.0%} of it; {above:.0%} is"
-        f" rented. On average {busy:.0%} of the reserve is in use."
+        f"{figure(w.mean_cores)}. {_said_of_reserve(plan)}"
     )
     return Drawn(f"Demand over {_span(w.hours)}", lambda width: _demand(plan, width), said, said)
+
+
+def _said_of_reserve(plan: Plan) -> str:
+    """What the reserve takes of demand, step by step: an average over more hides what is above it and what is idle."""
+    now = " now" if begun_later(plan.purchases) else ""
+    if plan.reserve is None:
+        return f"{reserved_vcpus(plan.mix):,.0f} vCPUs are reserved{now}."
+    takes = plan.reserve.takes
+    return (
+        f"{plan.reserve.vcpus:,.0f} vCPUs are reserved{now} and take {takes:.0%} of it; {1 - takes:.0%} is rented. On"
+        f" average {plan.reserve.in_use:.0%} of the reserve is in use."
+    )
 
 
 def _highest(plan: Plan) -> float:
@@ -61,7 +62,7 @@ def time_unit(hours: float) -> tuple[str, float]:
 
 def _demand(plan: Plan, width: int) -> Canvas:
     canvas = Canvas(width, HEIGHTS[width] + 20)
-    reserve, w = reserved_vcpus(plan), plan.workload
+    reserve, w = reserved_vcpus(plan.mix), plan.workload
     entries = [("p-reserve", "on the reserve"), ("p-rent", "rented"), ("p-idle", "reserve, idle")]
     shows_peaks = any(peak > mean for peak, mean in zip(w.peaks, w.profile, strict=False))
     entries += [("p-level", f"{reserve:,.0f} vCPUs reserved")] if reserve else []
@@ -88,19 +89,31 @@ def use_picture(plan: Plan) -> Drawn | None:
     line = _largest(plan)
     if line is None or line.break_even is None or not plan.workload.quantiles:
         return None
-    pays, reserve = float(line.break_even), reserved_vcpus(plan)
-    used = (
-        float(plan.sizing[0].last_use) if plan.sizing else _used_beyond(plan, reserve - float(line.vcpus / line.count))
-    )
-    said = (
-        f"The last instance of {reserve:,.0f} reserved vCPUs is needed about {used:.0%} of the time. A commitment to"
-        f" {line.instance_type} has a break-even of {pays:.1%}."
-    )
+    pays = float(line.break_even)
+    said = f"{_said_of_last(plan, line)} A commitment to {line.instance_type} has a break-even of {pays:.1%}."
     how = "The curve shows how much of the time each vCPU is in use; below the dashed line on demand is cheaper."
+    if plan.sizing and _owned_vcpus(plan):
+        how += " It is of all demand: what is owned serves the first of it, for as long as it is owned."
     if plan.operation is not None:
         how += " The reserve was chosen by simulation, where starts, gaps between instances and waiting count, too."
     title = "How much of the time capacity is needed"
     return Drawn(title, lambda width: _use(plan, pays, width), said, f"{said} {how}")
+
+
+def _said_of_last(plan: Plan, line: MixLine) -> str:
+    """How much of the time the last instance of the reserve is needed: by the horizon, beside what is owned, where the
+    plan says so, else by the trace."""
+    reserve, owned = reserved_vcpus(plan.mix), _owned_vcpus(plan)
+    who, used = f"The last instance of {reserve:,.0f}", _used_beyond(plan, reserve - float(line.vcpus / line.count))
+    if plan.sizing:
+        used = float(plan.sizing[0].last_use)
+    if plan.sizing and owned:
+        who = f"Beside what is owned, for as long as it is, the last instance of {reserve - owned:,.0f} more"
+    return f"{who} reserved vCPUs is needed about {used:.0%} of the time."
+
+
+def _owned_vcpus(plan: Plan) -> float:
+    return reserved_vcpus(line for line in plan.mix if line.address.startswith(OWNED))
 
 
 def _largest(plan: Plan) -> MixLine | None:
@@ -116,7 +129,7 @@ def _used_beyond(plan: Plan, vcpus: float) -> float:
 
 def _use(plan: Plan, pays: float, width: int) -> Canvas:
     canvas = Canvas(width, HEIGHTS[width])
-    reserve, quantiles = reserved_vcpus(plan), plan.workload.quantiles
+    reserve, quantiles = reserved_vcpus(plan.mix), plan.workload.quantiles
     across = axis("vCPUs", (0.0, max(quantiles[-1], reserve) * 1.02), 7 if width == WIDE else 5, axis_number)
     up = Axis("needed, % of the time", 0.0, 1.05, (0.0, 0.25, 0.5, 0.75, 1.0), lambda v: f"{v:.0%}")
     frame = framed(canvas, across, up)

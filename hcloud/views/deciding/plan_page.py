@@ -19,9 +19,10 @@ from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture,
 from hcloud.views.live.change_documents import changes_section
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
-from hcloud.views.workloads.window import window_line
+from hcloud.views.workloads.window import mean_window_line
 
 SHOWN = 3
+ALL_ON_DEMAND = "all on demand"
 
 
 def plan_page(plan: Plan) -> Page:
@@ -53,7 +54,12 @@ def pictures(plan: Plan) -> dict[str, Drawn]:
 
 def _before(plan: Plan) -> str:
     owned = any(line.address.startswith(OWNED) for line in plan.mix)
-    return "with what is owned already" if owned else "all on demand"
+    return "with what is owned already" if owned else ALL_ON_DEMAND
+
+
+def _rival(plan: Plan) -> str:
+    before = _before(plan)
+    return before if before == ALL_ON_DEMAND else "buying nothing beside what is owned already"
 
 
 def _lead(plan: Plan) -> Iterator[str]:
@@ -68,7 +74,7 @@ def _lead(plan: Plan) -> Iterator[str]:
     if (glimpse := glimpsed(plan.history)) is not None:
         yield f"{_decision(plan)}{how}. {_capital(too_short_to_save(plan, glimpse))}."
     else:
-        yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {_before(plan)}."
+        yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {_rival(plan)}."
     if plan.operation is not None:
         yield f"{_capital(simulated_line(plan.operation))}."
     w = plan.workload
@@ -76,7 +82,7 @@ def _lead(plan: Plan) -> Iterator[str]:
     yield (
         f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
         f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
-        + (f" Window: {window_line(w.window)}." if w.window is not None else "")
+        + (f" Window: {mean_window_line(w.window, w.hours)}." if w.window is not None else "")
     )
 
 

@@ -216,7 +216,9 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
             ExplanationLine("unless", (again,)),
         )
     answer = f"not {name}: {more_of(plan, refusal.margin)} for the same demand"
-    if not refusal.margin:
+    if not refusal.margin and _never_pays(refusal):
+        answer = f"not {name}: nothing of it pays here"
+    elif not refusal.margin:
         answer = f"not {name}: it costs the same, and the other was listed first"
     lines = (
         ExplanationLine("why", listed(_why_refused(plan, refusal))),
@@ -226,10 +228,23 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
     return answer, lines
 
 
+def _never_pays(refusal: Refusal) -> bool:
+    """Whether an offer that costs no more is one of which the cheapest plan with it would buy nothing."""
+    return refusal.flip is not None and refusal.flip.at < refusal.flip.now
+
+
 def _why_refused(plan: Plan, refusal: Refusal) -> Iterator[str]:
     yield refusal.reason
-    if refusal.total is not None:
-        yield f"{format_money(refusal.total)} in all against {format_money(plan.after.total)}"
+    if refusal.total is None or refusal.margin is None:
+        return
+    least = refusal.total - refusal.margin
+    if least == plan.after.total:
+        yield f"{format_money(refusal.total)} in all against {format_money(least)}"
+    else:
+        yield (
+            f"{format_money(refusal.total)} in all against {format_money(least)} for what is cheapest for the forecast"
+            f" (this plan, {format_money(plan.after.total)}, was not sized by that alone)"
+        )
 
 
 def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:

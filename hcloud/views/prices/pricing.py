@@ -64,9 +64,9 @@ def show_type_screen(screen: TypeScreen, terminal: Terminal) -> None:
     for refused in screen.quarantined:
         label = "" if refused.key is None else _purchase(refused.key) + _special(refused.key)
         terminal.show(Text(f"{label}  quarantined: {refused.reason} ({refused.row})", style="yellow"))
-    terminal.show(
-        "", "break-even: the share of the term's hours an instance must run for the commitment to be cheaper", ""
-    )
+    beside = " than on demand with its sustained-use discount" if any(line.sustained for line in lines) else ""
+    even = "break-even: the share of the term's hours an instance must run for the commitment to be cheaper"
+    terminal.show("", even + beside, "")
     sources = dict.fromkeys(f"{line.offer.origin.source}, {line.offer.origin.day}" for line in lines)
     notes = dict.fromkeys(f"{DERIVED} {line.offer.origin.derived}" for line in lines if line.offer.origin.derived)
     terminal.show(*(Text(note, style="dim") for note in (*(f"source: {s}" for s in sources), *notes)))

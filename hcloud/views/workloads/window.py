@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hcloud.model.workload import Window, WindowRule
-from hcloud.units import format_span
+from hcloud.units import SECONDS_PER_HOUR, format_span
+
+WORTH_A_WORD = 0.02  # ours: by so much of a window whole steps may differ from it unsaid
 
 _WHY = {
     WindowRule.ASKED: "as asked",
@@ -14,6 +16,14 @@ _WHY = {
     WindowRule.FALLEN: "since demand fell",
     WindowRule.WHOLE: "the whole series",
 }
+
+
+def mean_window_line(window: Window, hours: float) -> str:
+    """The line of a window, and over what the mean of its demand is where whole steps are longer or shorter."""
+    counted = hours * SECONDS_PER_HOUR
+    if abs(counted - window.seconds) <= WORTH_A_WORD * window.seconds:
+        return window_line(window)
+    return f"{window_line(window)}; the mean is over {format_span(counted)}, in whole steps"
 
 
 def window_line(window: Window) -> str:

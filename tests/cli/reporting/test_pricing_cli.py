@@ -319,3 +319,20 @@ def test_help_of_every_verb_works(capsys: Capture) -> None:
     for verb in ("list", "show", "diff", "verify", "import", "refresh"):
         out, _ = pricing(capsys, verb, "--help")
         assert "Usage" in out
+
+
+def test_a_break_even_counts_the_sustained_use_that_on_demand_has(capsys: Capture) -> None:
+    """By hand: quarters of a month at 1, 0.8678, 0.733 and 0.6 of the list price, walked a ten-thousandth at a time."""
+    read = document(capsys, "show", "n2-standard-2", "--provider", "gcp", "--region", "us-central1")
+    rows = read["offers"]
+    assert isinstance(rows, list)
+    listed = next(Decimal(row["hourly"]) for row in rows if row["option"] == "on-demand")
+    committed = [row for row in rows if row["break_even_utilisation"] is not None]
+    assert len(committed) > 1
+    for row in committed:
+        paid, steps = 0.0, 0
+        while paid < float(Decimal(row["effective_hourly"]) / listed) * 10_000:
+            paid, steps = paid + (1, 0.8678, 0.733, 0.6)[min(steps // 2500, 3)], steps + 1
+        assert float(row["break_even_utilisation"]) == pytest.approx(steps / 10_000, abs=2e-4)
+    told, _ = pricing(capsys, "show", "n2-standard-2", "--provider", "gcp", "--region", "us-central1", *NOW)
+    assert "sustained-use discount" in told

@@ -208,6 +208,19 @@ def test_sizing_by_regret_turns_no_margin_round() -> None:
         assert all(r.margin is None or r.margin >= 0 for r in refusals(decision, Decimal(0)))
 
 
+def test_what_a_refused_plan_costs_in_all_is_its_own_cost_where_the_plan_is_sized_by_regret() -> None:
+    """Sixteen hours at ten machines and eight at fifteen, by hand: m8 is best with ten at $0.66, and costs that."""
+    hours = [160.0] * 16 + [240.0] * 8
+    risk = RiskSettings(regret_quantile=1.0, futures=200, level_prior=0.5)
+    decision = decide(book(*market_of_two()), demand(hours * 3), replace(SETTINGS, risk=risk))
+    assert decision.fleet.cost > decision.optimum_cost
+    found = {r.address.rsplit("/", 1)[-1]: r for r in refusals(decision, decision.fleet.cost)}
+    other = found["m8.4xlarge"]
+    by_hand = 10 * Decimal("0.66") * 8760 + 5 * Decimal("1.10") * 8760 / 3
+    assert other.total == pytest.approx(by_hand)
+    assert other.margin == pytest.approx(by_hand - decision.optimum_cost)
+
+
 def test_falls_keep_the_commitments() -> None:
     decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS)
     half = decision.falls[-1]

@@ -10,7 +10,8 @@ import pytest
 from builders import candidate, forecast, reserved
 
 from hcloud.model.catalog import SustainedUse
-from hcloud.planning.fleets.evaluate import all_on_demand, evaluate, level_costs, reserved_for_peak, static_hybrid
+from hcloud.planning.fleets.at_expiry import level_costs
+from hcloud.planning.fleets.evaluate import all_on_demand, evaluate, reserved_for_peak, static_hybrid
 from hcloud.planning.fleets.fleet import Holding, cover, instances_needed, serve, steps_at_or_above
 
 TIERS = SustainedUse("n1", tuple(map(Decimal, ("1", "0.8", "0.6", "0.4"))))

@@ -122,3 +122,39 @@ def test_students_t(degrees: int, confidence: float, t: float) -> None:
 def test_an_interval_agrees_with_that_of_the_screens() -> None:
     values = [0.3, 0.5, 0.9, 0.4]
     assert mean_of(values, 0.95).half == pytest.approx(Interval.of(values).half, rel=2e-4)
+
+
+def test_points_with_different_seeds_are_told_of_by_the_seeds_of_both() -> None:
+    """A point with three lucky seeds looks better in its own mean, and is worse at each of them."""
+    few = seeded("HC3", [647] * 3, [0.69, 0.70, 0.70])
+    many = seeded("HC4", [637] * 6, [0.705, 0.713, 0.716, 0.60, 0.61, 0.60])
+    points = with_front([few, many])
+    few, many = points
+    assert few.kept_qos.mean > many.kept_qos.mean
+    assert choose(points, QOS) == many
+    said = " ".join(why(points, many, QOS))
+    gap = 100 * sum(b - a for a, b in zip([0.69, 0.70, 0.70], [0.705, 0.713, 0.716], strict=True)) / 3
+    assert f"keeps more jobs than it at the seeds that both were run with, at 95% confidence: {gap:+.1f} ±" in said
+    assert "cannot be told" not in said
+    assert "HC3 with 1 would keep" not in said
+
+
+def test_a_lower_target_is_named_only_where_these_runs_settle_on_what_it_takes() -> None:
+    noise = [-0.05, 0.04, 0.05, -0.04]
+    chosen = seeded("HM", [1000] * 4, [0.90] * 4)
+    near = seeded("HC6", [800] * 4, [0.70 + n for n in noise])
+    far = seeded("HC4", [600] * 4, [0.6900, 0.6905, 0.6895, 0.6900])
+    points = with_front([chosen, near, far])
+    said = " ".join(why(points, points[0], QOS))
+    assert "--qos 0.700" not in said  # it is open whether HC6 keeps that
+    wish = float(said.split("--qos ")[1].split(" ")[0])
+    asked = OperatingTarget(wish, None)
+    assert f"{choose(points, asked).strategy} with 1 would save" in said
+    assert in_doubt(points, asked) == ()
+
+
+def test_what_more_money_would_buy_is_told_to_be_above_the_budget() -> None:
+    cheap, dear = (seeded(name, [cost] * 3, [kept] * 3) for name, cost, kept in (("HC", 600, 0.5), ("HM", 900, 0.95)))
+    points = with_front([cheap, dear])
+    said = " ".join(why(points, points[0], OperatingTarget(0.9, Decimal(700))))
+    assert "for $300/month more, above the budget" in said

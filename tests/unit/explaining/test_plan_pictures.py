@@ -12,10 +12,10 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import Plan, WhatIf
+from hcloud.model.plans.plan import Plan, WhatIf, reserved_vcpus
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH
-from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, reserved_vcpus, use_picture
+from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.deciding.plan_page import pictures, plan_page
 from hcloud.views.page.axes import Axis, framed, round_ticks
@@ -120,8 +120,8 @@ def test_the_level_of_the_reserve_parts_what_it_takes_from_what_is_rented(plan: 
     reserve, rent = (elements(drawn, WIDE, kind)[-1] for kind in ("p-reserve", "p-rent"))
     assert min(y for _, y in corners(reserve)) == pytest.approx(height, abs=0.1)
     assert max(y for _, y in corners(rent)) >= height - 0.1
-    assert f"{reserved_vcpus(plan):,.0f} vCPUs reserved" in labels(drawn)
-    assert f"{reserved_vcpus(plan):,.0f} vCPUs are reserved" in drawn.alternative
+    assert f"{reserved_vcpus(plan.mix):,.0f} vCPUs reserved" in labels(drawn)
+    assert f"{reserved_vcpus(plan.mix):,.0f} vCPUs are reserved" in drawn.alternative
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from hcloud.planning.forecasting.parts import counted_too_often
 from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
 from hcloud.planning.settings import Outlook
 from hcloud.readers.configuration.window import check_clock, parse_window
-from hcloud.views.workloads.window import window_line
+from hcloud.views.workloads.window import mean_window_line, window_line
 
 HOUR, DAY = 3600.0, 86_400.0
 Row = tuple[float, float, float]
@@ -223,3 +223,22 @@ def test_jobs_shorter_than_a_step_are_told_where_few_machines_run(minutes: int, 
     assert counted_too_often(jobs, demand, 4.0) == pytest.approx(times, rel=0.05)
     assert counted_too_often(jobs, demand_within(jobs, 300, window_of(jobs)), 4.0) == 0.0
     assert counted_too_often(jobs, replace(demand, cores=demand.cores + 400.0), 4.0) == 0.0, "many machines run"
+
+
+def test_a_window_that_misses_a_trace_with_dates_is_answered_in_dates() -> None:
+    begun = 1_772_290_800.0  # 2026-02-28T15:00:00Z
+    dated = jobs_of([(begun + at, length, cores) for at, length, cores in HOURLY])
+    with pytest.raises(UsageError) as told:
+        restricted(dated, parse_window("2027-01-01..2027-02-01"))
+    assert "the trace runs from 2026-02-28T15:00:00Z to 2026-03-01T15:00:00Z, over 24h" in str(told.value)
+    with pytest.raises(UsageError, match="the trace runs from 0 s to 86400 s, over 24h"):
+        restricted(jobs_of(HOURLY), parse_window("90000..95000"))
+    gap = [(begun, HOUR, 1.0), (begun + 10 * HOUR, HOUR, 1.0)]
+    with pytest.raises(UsageError, match="no job runs in the window from 2026-02-28T18:00:00Z to 2026-02-28T19:00:00Z"):
+        restricted(jobs_of(gap), parse_window("2026-02-28T18:00..2026-02-28T19:00"))
+
+
+def test_a_mean_over_whole_steps_that_outlast_a_window_is_said_to_be_over_them() -> None:
+    window = replace(window_of(jobs_of(HOURLY)), start=0.0, end=13 * 60.0)
+    assert mean_window_line(window, 0.25).endswith("; the mean is over 15min, in whole steps")
+    assert mean_window_line(window, 13 / 60) == window_line(window)
