@@ -79,9 +79,9 @@ class _Plan(NamedTuple):
 def optimal_reserve(demand: npt.ArrayLike, on_demand_price: float, kinds: Sequence[CommitmentKind]) -> ReserveSolution:
     """The cheapest way to serve ``demand`` (units per hour) at ``on_demand_price`` per unit-hour.
 
-    Terms that run past the last hour are charged in full (no salvage). Of equally cheap plans the one with fewer
-    commitments is taken. A steady reserve is renewed at expiry; where no such reserve is optimal every purchase starts
-    as early as it can for the same money. Raises ValueError for demand that is not whole and nonnegative or a price
+    Terms that run past the last hour are charged in full (no salvage). Of equally cheap plans a steady reserve that is
+    renewed at expiry is taken; where none is optimal, the one with the fewest commitments, and every purchase starts as
+    early as it can for the same money. Raises ValueError for demand that is not whole and nonnegative or a price
     that is not, ProofError when optimality cannot be shown.
 
     The covering matrix has consecutive ones, so the linear program has whole-number optima (Veinott and Wagner 1962).
