@@ -214,7 +214,7 @@ def _choose(
         region_of(group[0]): (group, lower_bound(group, plain))
         for group in map(useful_types, _regions([e.candidate for e in evaluations]))
     }
-    bound = min(r.cost for _, r in relaxed.values()) / (1 + max(o.unit.excess for o in options))
+    bound = _bound(options, [r.cost for _, r in relaxed.values()], plain)
     own = by_address[best.candidate.address]
     single = ChosenFleet((best.candidate,), own, best.fleet, best.method, float(best.cost - best.bound), bound)
     useful, fractional = relaxed[region_of(best.candidate)]
@@ -234,6 +234,15 @@ def _choose(
         return single
     gap = max(float(mixed.cost) - mix.bound, 0.0)
     return ChosenFleet(_in_use(shapes, mixed), several, mixed, mix.method, gap, bound)
+
+
+def _bound(options: Sequence[Option], relaxed: Sequence[float], plain: Forecast) -> float:
+    """What no fleet of any region costs less than: ``relaxed`` by region, unless types are counted at other prices than
+    their own; less what sizes are cheaper that a type stands for."""
+    if any(o.unit.counted for o in options):
+        own = _regions([o.ladder[0] for o in options])
+        relaxed = [lower_bound(useful_types(group), plain).cost for group in own]
+    return min(relaxed) / (1 + max(o.unit.excess for o in options))
 
 
 def _no_worse(optimum: ChosenFleet, options: Sequence[Option], otherwise: FleetDecision) -> ChosenFleet:

@@ -101,7 +101,16 @@ def rivals(options: Sequence[Option], chosen: ChosenFleet, settings: PlanSetting
             [static_hybrid(c, forecast) for c, forecast in each],
         ),
     ]
-    return tuple(Rival(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets)
+    cheapest = [(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets]
+    return tuple(Rival(name, text, _at_own_prices(fleet, options)) for name, text, fleet in cheapest)
+
+
+def _at_own_prices(fleet: Fleet, options: Sequence[Option]) -> Fleet:
+    """A fleet of one type in its machines, where that is counted at other prices than its own."""
+    offers = [*(h.offer for h in fleet.holdings), *(r.offer for r in fleet.rentals)]
+    types = {f"{o.key.provider}/{o.key.region}/{o.key.instance_type}" for o in offers}
+    found = [o for o in options if {o.candidate.address} == types and o.unit.counted]
+    return found[0].stated(fleet, found[0].parts.whole) if found else fleet
 
 
 def fall(
