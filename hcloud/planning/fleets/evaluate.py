@@ -13,7 +13,17 @@ from hcloud.catalog.flexibility import preference
 from hcloud.catalog.quote import break_even, sustained_factor
 from hcloud.model.catalog import Offer
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import SLACK, Fleet, Holding, PlannedRental, instances_needed, rent, steps_at_or_above
+from hcloud.planning.fleets.fleet import (
+    SLACK,
+    Fleet,
+    Holding,
+    PlannedRental,
+    instances_needed,
+    parts_owned,
+    rent,
+    steps_at_or_above,
+    steps_in_use,
+)
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.reserve import PROOF_TOLERANCE, CommitmentKind, optimal_reserve
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
@@ -54,16 +64,39 @@ def evaluate(
     usable = candidate.commitments if offers is None else tuple(offers)
     if forecast.idle is not None:
         return _with_idle_hours(candidate, forecast, usable)
+    if parts_owned(candidate, forecast).any():
+        return _with_parts(candidate, forecast, usable, spread_min_saving)
+    return _in_whole_machines(candidate, forecast, usable, spread_min_saving)
+
+
+def _in_whole_machines(candidate: Candidate, forecast: Forecast, usable: Sequence[Offer], least: float) -> Evaluation:
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     special = candidate.sustained is not None or any(o.remaining is not None for o in usable)
     if not special:
-        return _worth_spreading(_proven(candidate, forecast, units, usable), forecast, usable, spread_min_saving)
+        return _worth_spreading(_proven(candidate, forecast, units, usable), forecast, usable, least)
     holdings = _by_level(level_costs(candidate, units, forecast), usable, forecast.hours)
     fleet = _with_holdings(candidate, forecast, holdings)
     if all(o.term_hours >= forecast.hours for o in usable):
         return Evaluation(candidate, fleet, fleet.cost, fleet.cost, BY_LEVEL)
     bound = min(fleet.cost, _relaxed_bound(candidate, forecast, units, usable))
     return Evaluation(candidate, fleet, fleet.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
+
+
+def _with_parts(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer], least: float) -> Evaluation:
+    """Where parts of machines are owned: by level, which is exact where no term ends inside the horizon; else no more
+    than pays off is kept of what whole machines alone would be worth."""
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    by_level = _with_holdings(
+        candidate, forecast, _by_level(level_costs(candidate, units, forecast), offers, forecast.hours)
+    )
+    if all(o.term_hours >= forecast.hours for o in offers):
+        return Evaluation(candidate, by_level, by_level.cost, by_level.cost, BY_LEVEL)
+    whole = _in_whole_machines(candidate, forecast.in_whole_machines, offers, least)
+    spread = _with_holdings(candidate, forecast, whole.fleet.holdings)
+    owned = float(parts_owned(candidate, forecast).sum()) * forecast.step_hours * float(candidate.on_demand.hourly)
+    best = min((by_level, spread), key=lambda fleet: fleet.cost)
+    bound = min(max(whole.bound - Decimal(repr(owned)), Decimal(0)), best.cost)
+    return Evaluation(candidate, best, best.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
 
 
 def _proven(candidate: Candidate, forecast: Forecast, units: Counts, offers: Sequence[Offer]) -> Evaluation:
@@ -197,16 +230,16 @@ class _IdleCurve:
 
 def level_costs(candidate: Candidate, units: Counts, forecast: Forecast) -> Floats:
     """On-demand dollars over the horizon of each concurrent level k = 1 .. peak, sustained use included."""
-    price = float(candidate.on_demand.hourly)
+    price, parts = float(candidate.on_demand.hourly), parts_owned(candidate, forecast)
     if candidate.sustained is None:
-        return np.multiply(steps_at_or_above(units), price * forecast.step_hours, dtype=np.float64)
+        used = steps_in_use(units, parts)
+        return np.multiply(used, price * forecast.step_hours, dtype=np.float64)
     rule, months = candidate.sustained, forecast.months
     ends = np.linspace(0, 1, 65)
     factors = np.array([float(sustained_factor(rule, Decimal(repr(float(u))))) for u in ends])
     costs = np.zeros(int(units.max(initial=0)))
     for month in range(int(months[-1]) + 1):
-        inside = units[months == month]
-        used = steps_at_or_above(inside)
+        used = steps_in_use(units[months == month], parts[months == month])
         # the tiers are linear between quarters of the month, and the grid holds every quarter: no rounding here
         share = used * (forecast.step_hours / HOURS_PER_MONTH)
         costs[: len(used)] += np.interp(share, ends, factors) * (HOURS_PER_MONTH * price)
@@ -308,7 +341,8 @@ def cheapest_on_demand(choices: Sequence[tuple[Candidate, Forecast]]) -> Fleet:
         rule = candidate.sustained
         factor = 1.0 if rule is None else float(rule.full_month_factor)
         needed = forecast.beside(0.0)
-        hours = int(instances_needed(needed.cores, needed.memory, candidate).sum()) * forecast.step_hours
+        steps = instances_needed(needed.cores, needed.memory, candidate) - parts_owned(candidate, forecast)
+        hours = float(steps.sum()) * forecast.step_hours
         return hours * float(candidate.on_demand.hourly) * factor
 
     best: Fleet | None = None

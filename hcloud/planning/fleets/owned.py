@@ -8,7 +8,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from hcloud.model.catalog import InstanceType, Offer
+from hcloud.catalog.flexibility import covers_all_sizes
+from hcloud.model.catalog import InstanceType, Offer, PurchaseOption
+from hcloud.planning.forecasting.covered import CoveredParts
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.units import SECONDS_PER_HOUR
 
@@ -33,6 +35,7 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     if not owned:
         return forecast
     cores, memory, vcpus = forecast.cores.copy(), forecast.memory.copy(), np.zeros(len(forecast))
+    parts = [] if forecast.idle is not None else [_covered(p, forecast) for p in owned if _flexes(p)]
     for pool in owned:
         end = pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds
         cores[:end] -= float(pool.shape.vcpus * pool.speed * pool.count)
@@ -41,17 +44,37 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     left = np.maximum(cores, 0.0)
     batch = np.minimum(forecast.batch_cores, left)
     idle = None if forecast.idle is None else replace(forecast.idle, owned=forecast.idle.owned + vcpus)
-    return replace(forecast, cores=left, memory=np.maximum(memory, 0.0), batch_cores=batch, idle=idle)
+    memory = np.maximum(memory, 0.0)
+    return replace(forecast, cores=left, memory=memory, batch_cores=batch, idle=idle, covered=tuple(parts))
+
+
+_OF_ANY_FAMILY = frozenset(
+    {PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.SAVINGS_PLAN, PurchaseOption.FLEXIBLE_COMMITTED_USE}
+)
+
+
+def _flexes(pool: Owned) -> bool:
+    """Whether it covers a part of a larger machine."""
+    return covers_all_sizes(pool.offer.key, pool.shape.family)
+
+
+def _covered(pool: Owned, forecast: Forecast) -> CoveredParts:
+    """What it covers of machines at each step."""
+    key, lasts = pool.offer.key, np.zeros(len(forecast))
+    lasts[: pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds] = float(pool.count)
+    place = ("", "") if key.option in _OF_ANY_FAMILY else (key.region, pool.shape.family)
+    vcpus, gib = float(pool.shape.vcpus * pool.speed), float(pool.shape.memory_gib)
+    return CoveredParts(key.provider, *place, lasts * vcpus, lasts * gib)
 
 
 def without_spot(forecast: Forecast, share_of_batch: float) -> tuple[Forecast, Forecast]:
     """(the demand without the part of the batch jobs that spot capacity serves, that part itself)."""
     if not share_of_batch:
         nothing = np.zeros(len(forecast))
-        return forecast, replace(forecast, cores=nothing, memory=nothing, idle=None)
+        return forecast, replace(forecast, cores=nothing, memory=nothing, idle=None, covered=())
     cores = forecast.batch_cores * share_of_batch
     memory = forecast.memory * np.divide(cores, forecast.cores, out=np.zeros_like(cores), where=forecast.cores > 0)
     idle = forecast.idle
     kept = None if idle is None else replace(idle, batch=idle.batch * (1.0 - share_of_batch))
     left = replace(forecast, cores=forecast.cores - cores, memory=forecast.memory - memory, idle=kept)
-    return left, replace(forecast, cores=cores, memory=memory, idle=None)
+    return left, replace(forecast, cores=cores, memory=memory, idle=None, covered=())

@@ -226,10 +226,10 @@ def stated(fleet: Fleet, types: Sequence[Candidate], ladders: Mapping[str, Ladde
         return fleet
     known = {c.shape.name: ladders[c.address] for c in types}
     holdings = [part for h in fleet.holdings for part in _bought(h, known[h.offer.key.instance_type])]
-    rented = {r.offer.key: r for r in fleet.rentals}
+    rented, whole = {r.offer.key: r for r in fleet.rentals}, forecast.in_whole_machines
     counted = zip(types, rented_counts(forecast, types, fleet.holdings), strict=True)
     rentals = [
-        _charged_alike(rent(size, number, forecast), rented[c.on_demand.key])
+        _charged_alike(rent(size, number, whole), rent(c, counts, whole), rented[c.on_demand.key])
         for c, counts in counted
         for size, number in _split(counts, ladders[c.address])
         if number.any()
@@ -259,8 +259,10 @@ def _split(counts: Counts, ladder: Ladder) -> Iterator[tuple[Candidate, Counts]]
         yield size, number
 
 
-def _charged_alike(rental: PlannedRental, whole: PlannedRental) -> PlannedRental:
-    """A part of what is rented with the sustained-use discount of all of it: a series earns that whatever its sizes."""
-    if whole.charged_hours == whole.hours:
-        return replace(rental, charged_hours=rental.hours)
-    return replace(rental, charged_hours=rental.hours * whole.charged_hours / whole.hours)
+def _charged_alike(part: PlannedRental, whole: PlannedRental, rented: PlannedRental) -> PlannedRental:
+    """A part of what is rented with the sustained-use discount of all of it, which a series earns whatever its sizes;
+    and what is owned of a machine left out of all parts alike."""
+    hours = part.hours if rented.hours == whole.hours else part.hours * rented.hours / whole.hours
+    if rented.charged_hours == rented.hours:
+        return replace(part, hours=hours, charged_hours=hours)
+    return replace(part, hours=hours, charged_hours=hours * rented.charged_hours / rented.hours)
