@@ -119,6 +119,11 @@ class MixLine:
         """Whether it is not wanted within the plan's first day: it is not bought now."""
         return self.starts_hour >= SOON_HOURS
 
+    @property
+    def covers_nothing(self) -> bool:
+        """Whether it is owned where the markets allow nothing that it covers: it is paid for, and serves no demand."""
+        return self.address.startswith(OWNED) and not self.vcpus and bool(self.count)
+
 
 @dataclass(frozen=True, slots=True)
 class Alternative:

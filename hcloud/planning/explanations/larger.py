@@ -27,7 +27,7 @@ def larger_jobs(workload: Workload, decision: FleetDecision) -> tuple[str, ...]:
     fleet = decision.machines
     used = {h.offer.key.instance_type for h in fleet.holdings} | {r.offer.key.instance_type for r in fleet.rentals}
     larger = np.ones(len(workload), np.bool_)
-    for shape in (*(known[name] for name in used), *(o.shape for o in decision.owned if o.hours_left)):
+    for shape in (*(known[name] for name in used), *(o.shape for o in decision.owned if o.is_used)):
         larger &= ~_held_by(shape, workload)
     sizes = sorted((known[name] for name in known if name not in used), key=lambda s: (s.vcpus, s.memory_gib, s.name))
     return (*_in_pieces(workload, larger, decision), *_whole(workload, larger, decision, sizes))

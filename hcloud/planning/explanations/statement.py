@@ -168,7 +168,8 @@ def _mix(decision: FleetDecision) -> tuple[MixLine, ...]:
 
 def _owned_line(owned: Owned, hours: int) -> MixLine:
     line = _line(owned.offer, owned.shape, owned.count, owned.cost(hours), hours)
-    return replace(line, address=f"{OWNED}{owned.offer.key}")
+    line = replace(line, address=f"{OWNED}{owned.offer.key}")
+    return replace(line, vcpus=rate(Decimal(0)), memory_gib=rate(Decimal(0))) if owned.elsewhere else line
 
 
 def _held_line(holding: Holding, candidate: Candidate, hours: int) -> MixLine:

@@ -9,21 +9,29 @@ from decimal import Decimal
 import numpy as np
 
 from hcloud.catalog.flexibility import covers_all_sizes
-from hcloud.model.catalog import InstanceType, Offer, PurchaseOption
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption
 from hcloud.planning.forecasting.covered import CoveredParts
 from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.settings import Market
 from hcloud.units import SECONDS_PER_HOUR
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """``count`` instances of a commitment bought before, the hours until it expires, and a candidate's ``speed``."""
+    """``count`` instances of a commitment bought before, the hours until it expires, and a candidate's ``speed``;
+    ``elsewhere`` says why it covers nothing of what the markets allow, where it does not."""
 
     offer: Offer
     shape: InstanceType
     count: Decimal
     hours_left: int
     speed: Decimal = Decimal(1)
+    elsewhere: str = ""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether it serves demand: it has not expired, and covers something that the markets allow."""
+        return bool(self.hours_left) and not self.elsewhere
 
     def cost(self, horizon_hours: int) -> Decimal:
         """Amortised dollars of what is left of it inside the horizon: sunk, and the same for every alternative."""
@@ -32,6 +40,7 @@ class Owned:
 
 def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     """The demand that is left when what is owned serves what it can."""
+    owned = [pool for pool in owned if pool.is_used]
     if not owned:
         return forecast
     cores, memory, vcpus = forecast.cores.copy(), forecast.memory.copy(), np.zeros(len(forecast))
@@ -51,6 +60,23 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
 _OF_ANY_FAMILY = frozenset(
     {PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.SAVINGS_PLAN, PurchaseOption.FLEXIBLE_COMMITTED_USE}
 )
+
+_OF_ONE_SYSTEM = frozenset({PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE})
+
+
+def why_elsewhere(key: OfferKey, markets: Sequence[Market]) -> str:
+    """Why a commitment covers nothing that the markets allow, and what would make it count; empty where it does."""
+    here = [m for m in markets if m.provider == key.provider]
+    if not here:
+        return f"no market is of {key.provider}: add {{provider: {key.provider}, regions: [{key.region}]}} to markets"
+    if key.option in _OF_ANY_FAMILY:
+        return ""
+    here = [m for m in here if key.region in m.regions]
+    if not here:
+        return f"markets.regions does not name {key.region}: add it"
+    if key.option in _OF_ONE_SYSTEM and not any((m.os, m.tenancy) == (key.os, key.tenancy) for m in here):
+        return f"no market there is of {key.os} on {key.tenancy} hardware: set markets.os and markets.tenancy"
+    return ""
 
 
 def _flexes(pool: Owned) -> bool:

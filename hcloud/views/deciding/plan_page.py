@@ -71,7 +71,7 @@ def _lead(plan: Plan) -> Iterator[str]:
     if plan.operation is not None:
         yield f"{_capital(simulated_line(plan.operation))}."
     w = plan.workload
-    places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
+    places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix if not m.covers_nothing}))
     yield (
         f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
         f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
