@@ -34,16 +34,18 @@ from hcloud.planning.fleets.options import (
     find_options,
     ladders_of,
     plain_parts,
+    region_of,
     together,
 )
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.sizes import Ladder, stated
+from hcloud.planning.fleets.spot import spot_fleet
 from hcloud.planning.forecasting.forecast import Forecast, repeating
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.risks.futures import draw_futures
 from hcloud.planning.risks.risk import SCALES, FutureCosts, HoldingSpan, changed, scaled, spread
-from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, region_of, rivals, spot_fleet
+from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, rivals
 from hcloud.planning.settings import PlanSettings
 from hcloud.units import HOURS_PER_MONTH
 
@@ -151,7 +153,7 @@ def decide(
         chosen.types,
         chosen.fleet,
         optimum.fleet.cost,
-        spot_fleet(options, evaluations[0].candidate, chosen.option.parts.spot),
+        spot_fleet(options, evaluations[0].candidate, chosen.option.parts.spot, asked.running),
         chosen.method,
         chosen.gap + float(chosen.fleet.cost - start.fleet.cost),
         chosen.lower_bound,

@@ -168,3 +168,8 @@ def plain_parts(asked: FleetProblem) -> DemandParts:
 def ladders_of(options: Sequence[Option]) -> Mapping[str, Ladder]:
     """The sizes of each type by its address."""
     return {o.candidate.address: o.ladder for o in options}
+
+
+def region_of(candidate: Candidate) -> tuple[str, str]:
+    """Provider and region of a type."""
+    return candidate.on_demand.key.provider, candidate.on_demand.key.region

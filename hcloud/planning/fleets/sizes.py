@@ -65,7 +65,7 @@ def units_of(candidates: Sequence[Candidate], waste_vcpus: float, holds: Holds |
 def _units_of_line(sizes: Sequence[Candidate], holds: Holds | None) -> Iterator[Unit]:
     """The units among the sizes of one line. Where jobs have to be held, sizes are also counted together that differ in
     price (see ``_levelled``): what makes one of them cheaper never makes a plan dearer."""
-    plain = [Unit(_ladder(c, sizes)) for c in sizes]
+    plain = [Unit(ladder_of(c, sizes)) for c in sizes]
     holding = [(holds or _always)(u.ladder) for u in plain]
     levelled = [] if holds is None else [u for u in _levelled(sizes, plain) if holds(u.ladder)]
     others = [_Priced.of(u.candidate) for u in levelled]
@@ -189,7 +189,8 @@ def _excess(small: _Priced, large: _Priced) -> float:
     return max(mine / its if its else math.inf for mine, its in costs) - 1
 
 
-def _ladder(unit: Candidate, sizes: Sequence[Candidate]) -> Ladder:
+def ladder_of(unit: Candidate, sizes: Sequence[Candidate]) -> Ladder:
+    """The type and those of the sizes that are so many of it, in what they serve and in every price."""
     return (unit, *(c for c in sizes if c.shape.vcpus > unit.shape.vcpus and _is_proportional(unit, c)))
 
 

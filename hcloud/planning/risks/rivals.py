@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from hcloud.errors import EvidenceError
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import (
     Evaluation,
-    all_on_demand,
     cheapest_on_demand,
     evaluate,
     reserved_for_peak,
@@ -17,7 +15,7 @@ from hcloud.planning.fleets.evaluate import (
 )
 from hcloud.planning.fleets.fleet import Fleet, serve
 from hcloud.planning.fleets.options import FleetProblem, Option, divide
-from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.fleets.spot import spot_fleet
 from hcloud.planning.risks.risk import changed, unused_share
 from hcloud.planning.settings import PlanSettings
 
@@ -59,24 +57,6 @@ class ChosenFleet:
     method: str
     gap: float
     lower_bound: float
-
-
-def region_of(candidate: Candidate) -> tuple[str, str]:
-    """Provider and region of a type."""
-    return candidate.on_demand.key.provider, candidate.on_demand.key.region
-
-
-def spot_fleet(options: Sequence[Option], near: Candidate, part: Forecast) -> Fleet:
-    """Spot instances of the cheapest type of the plan's region for the batch work that may be interrupted."""
-    if not part.cores.any():
-        return Fleet((), ())
-    local = [o.candidate for o in options if region_of(o.candidate) == region_of(near)]
-    offered = [replace(c, on_demand=c.spot, sustained=None) for c in local if c.spot]
-    if not offered:
-        raise EvidenceError(
-            f"{near.address}: no spot price in this region", hint="set planning.spot_share_of_batch to 0 or import one"
-        )
-    return min((all_on_demand(c, part) for c in offered), key=lambda f: f.cost)
 
 
 def rivals(options: Sequence[Option], chosen: ChosenFleet, settings: PlanSettings) -> tuple[Rival, ...]:
@@ -134,7 +114,7 @@ def fall(
     return Fall(
         change,
         planned,
-        spot_fleet(options, chosen.types[0], own.spot),
+        spot_fleet(options, chosen.types[0], own.spot, asked.running),
         min((rented, serve(own.whole, chosen.types, ())), key=lambda f: f.cost),
         min((planned, *best), key=lambda f: f.cost),
         unused_share(chosen.fleet, chosen.types, own.planned),

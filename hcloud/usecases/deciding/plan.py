@@ -18,7 +18,7 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import OfferKey
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
-from hcloud.model.workload import Demand, Jobs, Workload
+from hcloud.model.workload import Demand, JobKind, Jobs, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
@@ -212,10 +212,12 @@ def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) ->
     """The jobs within the demand's window, where some of them cannot be split."""
     if not isinstance(workload, Jobs):
         return None
-    whole = (_seconds_within(workload, demand) > 0) & ~can_split(workload, divisible)
+    seconds = _seconds_within(workload, demand)
+    whole = (seconds > 0) & ~can_split(workload, divisible)
     if not whole.any():
         return None
-    return RunningJobs(workload.begins, workload.ends, workload.cores, workload.memory, whole, workload.name)
+    columns = (workload.begins, workload.ends, workload.cores, workload.memory, whole)
+    return RunningJobs(*columns, workload.name, batch=(seconds > 0) & (workload.kind == JobKind.BATCH))
 
 
 def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:

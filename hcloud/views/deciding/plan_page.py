@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import OWNED, Plan
 from hcloud.planning.fleets.history import glimpsed, said_of_history
@@ -21,6 +22,7 @@ from hcloud.views.page.parts import KeyFigure, Page, PageSection
 from hcloud.views.workloads.window import window_line
 
 SHOWN = 3
+_RENTED = {PurchaseOption.ON_DEMAND: "on demand", PurchaseOption.SPOT: "as spot"}
 
 
 def plan_page(plan: Plan) -> Page:
@@ -82,11 +84,18 @@ def _lead(plan: Plan) -> Iterator[str]:
 def _decision(plan: Plan) -> str:
     bought = tables.grouped(plan.purchases)
     if not bought:
-        return "Committing to nothing and renting on demand"
+        return f"Committing to nothing and renting {_how_rented(plan) or 'on demand'}"
     parts = [f"{tables.instances(line.count)} × {line.instance_type} {label}" for label, line in bought[:SHOWN]]
     more = f" and {len(bought) - SHOWN} more" if len(bought) > SHOWN else ""
-    rents = any(not m.option.is_commitment for m in plan.mix)
-    return f"Reserving {', '.join(parts)}{more}" + (" and renting the rest on demand" if rents else "")
+    how = _how_rented(plan)
+    return f"Reserving {', '.join(parts)}{more}" + (f" and renting the rest {how}" if how else "")
+
+
+def _how_rented(plan: Plan) -> str:
+    """On demand, as spot, or both; empty where nothing is rented."""
+    rented = {m.option for m in plan.mix if not m.option.is_commitment}
+    named = [words for option, words in _RENTED.items() if option in rented]
+    return " and ".join(named)
 
 
 def _key(plan: Plan) -> Iterator[KeyFigure]:
