@@ -34,16 +34,18 @@ from hcloud.planning.fleets.options import (
     find_options,
     ladders_of,
     plain_parts,
+    region_of,
     together,
 )
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.sizes import Ladder, stated
+from hcloud.planning.fleets.spot import spot_fleet
 from hcloud.planning.forecasting.forecast import Forecast, repeating
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.risks.futures import draw_futures
 from hcloud.planning.risks.risk import SCALES, FutureCosts, HoldingSpan, changed, scaled, spread
-from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, region_of, rivals, spot_fleet
+from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, rivals
 from hcloud.planning.settings import PlanSettings
 from hcloud.units import HOURS_PER_MONTH
 
@@ -151,7 +153,7 @@ def decide(
         chosen.types,
         chosen.fleet,
         optimum.fleet.cost,
-        spot_fleet(options, evaluations[0].candidate, chosen.option.parts.spot),
+        spot_fleet(options, evaluations[0].candidate, chosen.option.parts.spot, asked.running),
         chosen.method,
         chosen.gap + float(chosen.fleet.cost - start.fleet.cost),
         chosen.lower_bound,
@@ -214,7 +216,7 @@ def _choose(
         region_of(group[0]): (group, lower_bound(group, plain))
         for group in map(useful_types, _regions([e.candidate for e in evaluations]))
     }
-    bound = min(r.cost for _, r in relaxed.values()) / (1 + max(o.unit.excess for o in options))
+    bound = _bound(options, [r.cost for _, r in relaxed.values()], plain)
     own = by_address[best.candidate.address]
     single = ChosenFleet((best.candidate,), own, best.fleet, best.method, float(best.cost - best.bound), bound)
     useful, fractional = relaxed[region_of(best.candidate)]
@@ -235,6 +237,15 @@ def _choose(
         return single
     gap = max(float(mixed.cost) - mix.bound, 0.0)
     return ChosenFleet(_in_use(shapes, mixed), several, mixed, mix.method, gap, bound)
+
+
+def _bound(options: Sequence[Option], relaxed: Sequence[float], plain: Forecast) -> float:
+    """What no fleet of any region costs less than: ``relaxed`` by region, unless types are counted at other prices than
+    their own; less what sizes are cheaper that a type stands for."""
+    if any(o.unit.counted for o in options):
+        own = _regions([o.ladder[0] for o in options])
+        relaxed = [lower_bound(useful_types(group), plain).cost for group in own]
+    return min(relaxed) / (1 + max(o.unit.excess for o in options))
 
 
 def _no_worse(optimum: ChosenFleet, options: Sequence[Option], otherwise: FleetDecision) -> ChosenFleet:

@@ -161,6 +161,8 @@ def load_rules(path: Path) -> tuple[GateRule, ...]:
         content = load_yaml(path.read_text(encoding="utf-8-sig"), str(path), decimals=True)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
+    if content is None:
+        raise InputError(f"{path}: holds no rules", hint="rules: [{monthly: 5000}]")
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise InputError(f"{path}: must be a mapping with the key rules", hint="rules: [{monthly: 5000}]")
     return parse_rules(content, str(path))

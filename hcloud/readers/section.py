@@ -88,13 +88,26 @@ def _section_in(annotation: object) -> type[Section] | None:
     return next((found for part in get_args(annotation) if (found := _section_in(part))), None)
 
 
+_LIST = frozenset({"tuple_type", "list_type"})
+
+
+def _plainly(detail: ErrorDetails) -> str:
+    """What a value has to be, without the words of the library that checks it."""
+    if detail["type"] == "too_short":
+        least = detail["ctx"]["min_length"]
+        return f"must have at least {'one entry' if least == 1 else counted(least, 'entry', 'entries')}"
+    if detail["type"] in _LIST:
+        return "must be a list, for example [first, second]"
+    return detail["msg"].removeprefix("Value error, ")
+
+
 def _problem(file: str, detail: ErrorDetails, known: list[str]) -> Problem:
     where = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "extra_forbidden":
         close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)
         allowed = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
         return Problem(file, where, "unknown key", allowed)
-    value, allowed = detail.get("input"), detail["msg"].removeprefix("Value error, ")
+    value, allowed = detail.get("input"), _plainly(detail)
     if isinstance(value, str):
         allowed += did_you_mean(value, re.findall(r"'([^']+)'", str(detail.get("ctx", {}).get("expected", ""))))
     return Problem(file, where, repr(value)[:80], allowed)

@@ -140,6 +140,11 @@ class MixLine:
         """The hour of the horizon at which a purchase ends; None for what is rented."""
         return self.expires_hour if self.is_owned else ends_of(self.starts_hour, self.term_years)
 
+    @property
+    def covers_nothing(self) -> bool:
+        """Whether it is owned where the markets allow nothing that it covers: it is paid for, and serves no demand."""
+        return self.address.startswith(OWNED) and not self.vcpus and bool(self.count)
+
 
 @dataclass(frozen=True, slots=True)
 class Alternative:

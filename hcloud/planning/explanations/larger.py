@@ -27,10 +27,21 @@ def larger_jobs(workload: Workload, decision: FleetDecision) -> tuple[str, ...]:
     fleet = decision.machines
     used = {h.offer.key.instance_type for h in fleet.holdings} | {r.offer.key.instance_type for r in fleet.rentals}
     larger = np.ones(len(workload), np.bool_)
-    for shape in (*(known[name] for name in used), *(o.shape for o in decision.owned if o.hours_left)):
+    for shape in (
+        *(known[name] for name in used),
+        *_spot_for_all(decision),
+        *(o.shape for o in decision.owned if o.is_used),
+    ):
         larger &= ~_held_by(shape, workload)
     sizes = sorted((known[name] for name in known if name not in used), key=lambda s: (s.vcpus, s.memory_gib, s.name))
     return (*_in_pieces(workload, larger, decision), *_whole(workload, larger, decision, sizes))
+
+
+def _spot_for_all(decision: FleetDecision) -> Iterator[InstanceType]:
+    """The sizes of spot machines, where all batch work runs on such."""
+    shapes = {c.shape.name: c.shape for ladder in decision.ladders.values() for c in ladder}
+    if decision.settings.spot_share_of_batch >= 1.0:
+        yield from (shapes[r.offer.key.instance_type] for r in decision.spot.rentals)
 
 
 def _in_pieces(jobs: Jobs, larger: NDArray[np.bool_], decision: FleetDecision) -> Iterator[str]:

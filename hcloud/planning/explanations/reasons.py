@@ -16,7 +16,7 @@ from hcloud.planning.decide import FleetDecision
 from hcloud.planning.explanations.flips import falls_by, latest_flip, offer_flip, pool_of, saved_by, type_flip
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, pays_throughout
-from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, steps_at_or_above
+from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, parts_owned, steps_in_use
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
 
 if TYPE_CHECKING:
@@ -149,6 +149,11 @@ def _why_nothing_reserved(decision: FleetDecision, candidate: Candidate) -> str:
             f"by its use alone a commitment would pay: the busiest instance is in use {busiest:.1%} of the time, and"
             f" the lowest break-even is {least:.1%}"
         )
+    if decision.forecast.covered:
+        return (
+            f"beside what is owned even the busiest instance has {busiest:.1%} of its hours left to pay for; the lowest"
+            f" break-even is {least:.1%}"
+        )
     return f"even the busiest instance is in use {busiest:.1%} of the time; the lowest break-even is {least:.1%}"
 
 
@@ -196,7 +201,8 @@ def _what_whole_jobs_cost(decision: FleetDecision) -> Iterator[str]:
 def _use_of_levels(decision: FleetDecision, candidate: Candidate) -> list[float]:
     """The share of the horizon each concurrent instance is in use, busiest first."""
     units = instances_needed(decision.forecast.cores, decision.forecast.memory, candidate)
-    return [float(n) / len(units) for n in steps_at_or_above(units)]
+    parts = parts_owned(candidate, decision.forecast)
+    return [float(n) / len(units) for n in steps_in_use(units, parts)]
 
 
 def _option(offer: Offer) -> str:

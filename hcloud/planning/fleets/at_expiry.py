@@ -13,7 +13,7 @@ from hcloud.catalog.flexibility import preference
 from hcloud.catalog.quote import sustained_factor
 from hcloud.model.catalog import Offer
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import Holding, instances_needed, steps_at_or_above
+from hcloud.planning.fleets.fleet import Holding, instances_needed, parts_owned, steps_in_use
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
 
@@ -113,15 +113,15 @@ def level_costs(candidate: Candidate, units: Counts, forecast: Forecast, steps: 
     """On-demand dollars over some steps of the horizon of each concurrent level k = 1 .. peak, sustained use
     included."""
     price, units = float(candidate.on_demand.hourly), units[steps]
+    parts = parts_owned(candidate, forecast)[steps]
     if candidate.sustained is None:
-        return np.multiply(steps_at_or_above(units), price * forecast.step_hours, dtype=np.float64)
+        return np.multiply(steps_in_use(units, parts), price * forecast.step_hours, dtype=np.float64)
     rule, months = candidate.sustained, forecast.months[steps]
     ends = np.linspace(0, 1, 65)
     factors = np.array([float(sustained_factor(rule, Decimal(repr(float(u))))) for u in ends])
     costs = np.zeros(int(units.max(initial=0)))
     for month in range(int(months[0]), int(months[-1]) + 1):
-        inside = units[months == month]
-        used = steps_at_or_above(inside)
+        used = steps_in_use(units[months == month], parts[months == month])
         # the tiers are linear between quarters of the month, and the grid holds every quarter: no rounding here
         share = used * (forecast.step_hours / HOURS_PER_MONTH)
         costs[: len(used)] += np.interp(share, ends, factors) * (HOURS_PER_MONTH * price)

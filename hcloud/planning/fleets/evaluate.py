@@ -20,7 +20,15 @@ from hcloud.planning.fleets.at_expiry import (
     while_they_last,
 )
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import SLACK, Fleet, Holding, PlannedRental, instances_needed, rent
+from hcloud.planning.fleets.fleet import (
+    SLACK,
+    Fleet,
+    Holding,
+    PlannedRental,
+    instances_needed,
+    parts_owned,
+    rent,
+)
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.reserve import PROOF_TOLERANCE, CommitmentKind, optimal_reserve
 from hcloud.units import SECONDS_PER_HOUR
@@ -62,10 +70,16 @@ def evaluate(
     usable = candidate.commitments if offers is None else tuple(offers)
     if forecast.idle is not None:
         return _with_idle_hours(candidate, forecast, usable)
+    if parts_owned(candidate, forecast).any():
+        return _with_parts(candidate, forecast, usable, spread_min_saving)
+    return _in_whole_machines(candidate, forecast, usable, spread_min_saving)
+
+
+def _in_whole_machines(candidate: Candidate, forecast: Forecast, usable: Sequence[Offer], least: float) -> Evaluation:
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     special = candidate.sustained is not None or any(o.remaining is not None for o in usable)
     if not special:
-        return _worth_spreading(_proven(candidate, forecast, units, usable), forecast, usable, spread_min_saving)
+        return _worth_spreading(_proven(candidate, forecast, units, usable), forecast, usable, least)
     holdings = _by_level(level_costs(candidate, units, forecast), usable, forecast.hours)
     fleet = _with_holdings(candidate, forecast, holdings)
     if all(o.term_hours >= forecast.hours for o in usable):
@@ -74,7 +88,7 @@ def evaluate(
     constant = Evaluation(candidate, fleet, fleet.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
     others = [*_at_expiry(constant, forecast, usable)]
     if candidate.sustained is None:
-        others += _at_any_date(constant, forecast, usable, spread_min_saving)
+        others += _at_any_date(constant, forecast, usable, least)
     return min((constant, *others), key=lambda e: e.cost)
 
 
@@ -101,6 +115,23 @@ def _at_any_date(
         fleet = _with_holdings(candidate, forecast, while_they_last(best.fleet.holdings, offers))
         bound, method = min(fleet.cost, constant.bound), f"{best.method}, with offers that run out (see the gap)"
         yield Evaluation(candidate, fleet, fleet.cost, bound, method)
+
+
+def _with_parts(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer], least: float) -> Evaluation:
+    """Where parts of machines are owned: by level, which is exact where no term ends inside the horizon; else no more
+    than pays off is kept of what whole machines alone would be worth."""
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    by_level = _with_holdings(
+        candidate, forecast, _by_level(level_costs(candidate, units, forecast), offers, forecast.hours)
+    )
+    if all(o.term_hours >= forecast.hours for o in offers):
+        return Evaluation(candidate, by_level, by_level.cost, by_level.cost, BY_LEVEL)
+    whole = _in_whole_machines(candidate, forecast.in_whole_machines, offers, least)
+    spread = _with_holdings(candidate, forecast, whole.fleet.holdings)
+    owned = float(parts_owned(candidate, forecast).sum()) * forecast.step_hours * float(candidate.on_demand.hourly)
+    best = min((by_level, spread), key=lambda fleet: fleet.cost)
+    bound = min(max(whole.bound - Decimal(repr(owned)), Decimal(0)), best.cost)
+    return Evaluation(candidate, best, best.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
 
 
 def _proven(candidate: Candidate, forecast: Forecast, units: Counts, offers: Sequence[Offer]) -> Evaluation:
@@ -289,7 +320,8 @@ def cheapest_on_demand(choices: Sequence[tuple[Candidate, Forecast]]) -> Fleet:
         rule = candidate.sustained
         factor = 1.0 if rule is None else float(rule.full_month_factor)
         needed = forecast.beside(0.0)
-        hours = int(instances_needed(needed.cores, needed.memory, candidate).sum()) * forecast.step_hours
+        steps = instances_needed(needed.cores, needed.memory, candidate) - parts_owned(candidate, forecast)
+        hours = float(steps.sum()) * forecast.step_hours
         return hours * float(candidate.on_demand.hourly) * factor
 
     best: Fleet | None = None

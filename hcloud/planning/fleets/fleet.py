@@ -126,10 +126,37 @@ def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> 
 
 
 def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> PlannedRental:
-    """The on-demand use of ``counts`` instances step by step."""
-    hours = _hours(int(counts.sum()), forecast)
+    """The on-demand use of ``counts`` instances step by step, less the parts of one that are owned."""
+    hours = whole = _hours(int(counts.sum()), forecast)
     charged = hours if candidate.sustained is None else _sustained_hours(counts, forecast, candidate.sustained)
+    if forecast.covered and whole:
+        parts = float(parts_owned(candidate, forecast)[counts > 0].sum()) * forecast.step_hours
+        hours = whole - Decimal(repr(round(parts, 6)))
+        charged = charged * hours / whole
     return PlannedRental(candidate.on_demand, hours, charged, int(counts.max(initial=0)))
+
+
+def parts_owned(candidate: Candidate, forecast: Forecast) -> Floats:
+    """What is owned of one more machine at each step, as a part of it from 0 to 1: machines run whole, and what flexes
+    covers parts of them, so that only the rest of one is rented."""
+    vcpus = float(candidate.capacity[0])
+    if not forecast.covered:
+        return np.zeros(len(forecast))
+    fitting = [p for p in forecast.covered if p.fits(candidate.on_demand.key, candidate.shape.family)]
+    cores, memory = (np.sum([getattr(p, name) for p in fitting], axis=0) for name in ("vcpus", "memory"))
+    run = instances_needed(forecast.cores + cores, forecast.memory + memory, candidate)
+    left = instances_needed(forecast.cores, forecast.memory, candidate)
+    parts: Floats = np.clip(left - (run - cores / vcpus), 0.0, 1.0) * (left > 0)
+    return parts
+
+
+def steps_in_use(units: Counts, parts: Floats) -> Floats:
+    """The steps in which each concurrent instance is in use, the busiest first, less the parts of one that are owned at
+    each step."""
+    used: Floats = steps_at_or_above(units).astype(np.float64)
+    if len(used):
+        used -= np.bincount(np.maximum(units, 1) - 1, np.where(units > 0, parts, 0.0), len(used))
+    return used
 
 
 def _hours(instance_steps: int, forecast: Forecast) -> Decimal:
@@ -159,6 +186,7 @@ def serve(forecast: Forecast, candidates: Sequence[Candidate], holdings: Sequenc
     A holding counts for the candidate of its own instance type; a holding of another type is an error (KeyError).
     """
     counts = rented_counts(forecast, candidates, holdings)
+    forecast = forecast if len(candidates) == 1 else forecast.in_whole_machines
     rentals = tuple(rent(c, n, forecast) for c, n in zip(candidates, counts, strict=True) if n.any())
     return Fleet(tuple(holdings), rentals)
 

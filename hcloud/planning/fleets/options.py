@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
 
 import numpy as np
 
@@ -12,8 +14,10 @@ from hcloud.model.plans.plan import Refusal
 from hcloud.model.workload import Demand
 from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.evaluate import evaluate
+from hcloud.planning.fleets.fleet import Fleet
 from hcloud.planning.fleets.owned import Owned, use_first, without_spot
-from hcloud.planning.fleets.sizes import LARGEST, Ladder, Unit, units_of
+from hcloud.planning.fleets.sizes import LARGEST, Ladder, Unit, stated, units_of
 from hcloud.planning.forecasting.forecast import Forecast, stretch
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, misfit, packed, with_gaps
@@ -46,6 +50,10 @@ class Option:
     def ladder(self) -> Ladder:
         """The type and its larger sizes."""
         return self.unit.ladder
+
+    def stated(self, fleet: Fleet, forecast: Forecast) -> Fleet:
+        """A fleet of the type in as few machines as there can be."""
+        return stated(fleet, (self.candidate,), {self.candidate.address: self.ladder}, forecast)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +88,47 @@ def find_options(
     """
     plain = asked.stretched(asked.demand)
     plainly = divide(plain, asked.settings, asked.owned)
-    options: list[Option] = []
-    refused: list[Refusal] = []
-    too_large = 0
-    for unit in units_of(candidates, asked.settings.size_waste * float(np.mean(plain.cores))):
-        machines = _machines(unit)
-        row = None if asked.running is None else misfit(asked.running, machines)
+    options: dict[str, list[Option]] = {}
+    misfits: dict[str, int] = {}
+    waste, running = asked.settings.size_waste * float(np.mean(plain.cores)), asked.running
+    for unit in units_of(candidates, waste, None if running is None else partial(_holds, running)):
+        machines, address = _machines(unit.ladder), unit.candidate.address
+        row = None if running is None else misfit(running, machines)
         if row is None:
-            machines = machines if asked.running is None else machines.for_jobs(asked.running)
-            options.append(_option(unit, machines, asked, (plain, plainly)))
+            machines = machines if running is None else machines.for_jobs(running)
+            options.setdefault(address, []).append(_option(unit, machines, asked, (plain, plainly)))
         else:
-            too_large = row
-            refused.append(Refusal(unit.candidate.address, f"no size of it holds {_named(asked, row)}"))
-    if not options and asked.running is not None:
+            misfits[address] = row
+    if not options and running is not None:
         raise EvidenceError(
-            f"{_named(asked, too_large)} fits no allowed machine and cannot be split",
+            f"{_named(asked, list(misfits.values())[-1])} fits no allowed machine and cannot be split",
             hint="allow larger types (markets.vcpus, families), or allow splitting: --divisible all",
         )
-    return tuple(options), tuple(refused)
+    refused = (Refusal(a, f"no size of it holds {_named(asked, row)}") for a, row in misfits.items())
+    return tuple(_cheapest(some, asked) for some in options.values()), tuple(
+        r for r in refused if r.address not in options
+    )
 
 
-def _machines(unit: Unit) -> MachineSizes:
-    sizes = tuple(float(c.capacity[0]) for c in unit.ladder)
-    vcpus, gib = map(float, unit.candidate.capacity)
-    return MachineSizes(sizes, gib / vcpus, LARGEST * sizes[0] / float(unit.candidate.shape.vcpus))
+def _holds(running: RunningJobs, ladder: Ladder) -> bool:
+    return misfit(running, _machines(ladder)) is None
+
+
+def _cheapest(options: Sequence[Option], asked: FleetProblem) -> Option:
+    """Of several ways to count in one type the one whose machines cost least."""
+
+    def cost(option: Option) -> Decimal:
+        candidate, planned = option.candidate, option.parts.planned
+        fleet = evaluate(candidate, planned, None, asked.settings.spread_min_saving).fleet
+        return option.stated(fleet, planned).cost
+
+    return options[0] if len(options) == 1 else min(options, key=cost)
+
+
+def _machines(ladder: Ladder) -> MachineSizes:
+    sizes = tuple(float(c.capacity[0]) for c in ladder)
+    vcpus, gib = map(float, ladder[0].capacity)
+    return MachineSizes(sizes, gib / vcpus, LARGEST * sizes[0] / float(ladder[0].shape.vcpus))
 
 
 def _option(unit: Unit, machines: MachineSizes, asked: FleetProblem, plain: tuple[Forecast, DemandParts]) -> Option:
@@ -114,7 +139,7 @@ def _option(unit: Unit, machines: MachineSizes, asked: FleetProblem, plain: tupl
         if gaps.extra.any():
             demanded = asked.stretched(with_gaps(asked.demand, gaps, machines.gib_per_vcpu))
             parts = divide(demanded, asked.settings, asked.owned)
-    ladder = (unit.candidate, *(c for c in unit.ladder[1:] if float(c.capacity[0]) <= largest))
+    ladder = (unit.ladder[0], *(c for c in unit.ladder[1:] if float(c.capacity[0]) <= largest))
     return Option(replace(unit, ladder=ladder), demanded, parts)
 
 
@@ -143,3 +168,8 @@ def plain_parts(asked: FleetProblem) -> DemandParts:
 def ladders_of(options: Sequence[Option]) -> Mapping[str, Ladder]:
     """The sizes of each type by its address."""
     return {o.candidate.address: o.ladder for o in options}
+
+
+def region_of(candidate: Candidate) -> tuple[str, str]:
+    """Provider and region of a type."""
+    return candidate.on_demand.key.provider, candidate.on_demand.key.region

@@ -8,20 +8,30 @@ from decimal import Decimal
 
 import numpy as np
 
-from hcloud.model.catalog import InstanceType, Offer
+from hcloud.catalog.flexibility import covers_all_sizes
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption
+from hcloud.planning.forecasting.covered import CoveredParts
 from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.settings import Market
 from hcloud.units import SECONDS_PER_HOUR
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """``count`` instances of a commitment bought before, the hours until it expires, and a candidate's ``speed``."""
+    """``count`` instances of a commitment bought before, the hours until it expires, and a candidate's ``speed``;
+    ``elsewhere`` says why it covers nothing of what the markets allow, where it does not."""
 
     offer: Offer
     shape: InstanceType
     count: Decimal
     hours_left: int
     speed: Decimal = Decimal(1)
+    elsewhere: str = ""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether it serves demand: it has not expired, and covers something that the markets allow."""
+        return bool(self.hours_left) and not self.elsewhere
 
     def cost(self, horizon_hours: int) -> Decimal:
         """Amortised dollars of what is left of it inside the horizon: sunk, and the same for every alternative."""
@@ -30,9 +40,11 @@ class Owned:
 
 def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     """The demand that is left when what is owned serves what it can."""
+    owned = [pool for pool in owned if pool.is_used]
     if not owned:
         return forecast
     cores, memory, vcpus = forecast.cores.copy(), forecast.memory.copy(), np.zeros(len(forecast))
+    parts = [] if forecast.idle is not None else [_covered(p, forecast) for p in owned if _flexes(p)]
     for pool in owned:
         end = pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds
         cores[:end] -= float(pool.shape.vcpus * pool.speed * pool.count)
@@ -41,17 +53,54 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     left = np.maximum(cores, 0.0)
     batch = np.minimum(forecast.batch_cores, left)
     idle = None if forecast.idle is None else replace(forecast.idle, owned=forecast.idle.owned + vcpus)
-    return replace(forecast, cores=left, memory=np.maximum(memory, 0.0), batch_cores=batch, idle=idle)
+    memory = np.maximum(memory, 0.0)
+    return replace(forecast, cores=left, memory=memory, batch_cores=batch, idle=idle, covered=tuple(parts))
+
+
+_OF_ANY_FAMILY = frozenset(
+    {PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.SAVINGS_PLAN, PurchaseOption.FLEXIBLE_COMMITTED_USE}
+)
+
+_OF_ONE_SYSTEM = frozenset({PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE})
+
+
+def why_elsewhere(key: OfferKey, markets: Sequence[Market]) -> str:
+    """Why a commitment covers nothing that the markets allow, and what would make it count; empty where it does."""
+    here = [m for m in markets if m.provider == key.provider]
+    if not here:
+        return f"no market is of {key.provider}: add {{provider: {key.provider}, regions: [{key.region}]}} to markets"
+    if key.option in _OF_ANY_FAMILY:
+        return ""
+    here = [m for m in here if key.region in m.regions]
+    if not here:
+        return f"markets.regions does not name {key.region}: add it"
+    if key.option in _OF_ONE_SYSTEM and not any((m.os, m.tenancy) == (key.os, key.tenancy) for m in here):
+        return f"no market there is of {key.os} on {key.tenancy} hardware: set markets.os and markets.tenancy"
+    return ""
+
+
+def _flexes(pool: Owned) -> bool:
+    """Whether it covers a part of a larger machine."""
+    return covers_all_sizes(pool.offer.key, pool.shape.family)
+
+
+def _covered(pool: Owned, forecast: Forecast) -> CoveredParts:
+    """What it covers of machines at each step."""
+    key, lasts = pool.offer.key, np.zeros(len(forecast))
+    lasts[: pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds] = float(pool.count)
+    place = ("", "") if key.option in _OF_ANY_FAMILY else (key.region, pool.shape.family)
+    vcpus, gib = float(pool.shape.vcpus * pool.speed), float(pool.shape.memory_gib)
+    return CoveredParts(key.provider, *place, lasts * vcpus, lasts * gib)
 
 
 def without_spot(forecast: Forecast, share_of_batch: float) -> tuple[Forecast, Forecast]:
     """(the demand without the part of the batch jobs that spot capacity serves, that part itself)."""
     if not share_of_batch:
         nothing = np.zeros(len(forecast))
-        return forecast, replace(forecast, cores=nothing, memory=nothing, idle=None)
+        return forecast, replace(forecast, cores=nothing, memory=nothing, idle=None, covered=())
     cores = forecast.batch_cores * share_of_batch
     memory = forecast.memory * np.divide(cores, forecast.cores, out=np.zeros_like(cores), where=forecast.cores > 0)
     idle = forecast.idle
     kept = None if idle is None else replace(idle, batch=idle.batch * (1.0 - share_of_batch))
     left = replace(forecast, cores=forecast.cores - cores, memory=forecast.memory - memory, idle=kept)
-    return left, replace(forecast, cores=cores, memory=memory, idle=None)
+    return left, replace(forecast, cores=cores, memory=memory, idle=None, covered=())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,20 +27,30 @@ what fewer of the others do."""
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A type that a plan counts in, its ladder, and by what fraction at most a size it stands for is priced lower."""
+    """A type that a plan counts in, its ladder, and by what fraction at most a size it stands for is priced lower.
+    Where sizes of the ladder are dearer by the vCPU than the first, it is ``counted`` at their prices."""
 
     ladder: Ladder
     excess: float = 0.0
+    counted: Candidate | None = None
 
     @property
     def candidate(self) -> Candidate:
-        """The type itself."""
-        return self.ladder[0]
+        """The type itself, at the prices that it is counted at."""
+        return self.counted or self.ladder[0]
 
 
-def units_of(candidates: Sequence[Candidate], waste_vcpus: float) -> tuple[Unit, ...]:
+Holds = Callable[[Ladder], bool]
+"""Whether the sizes of a ladder hold every job."""
+
+
+def _always(_: Ladder) -> bool:
+    return True
+
+
+def units_of(candidates: Sequence[Candidate], waste_vcpus: float, holds: Holds | None = None) -> tuple[Unit, ...]:
     """The types worth counting in: of each family and GiB per vCPU in a region the smallest size, and others only where
-    it is not as cheap.
+    it is not as cheap, or does not hold the jobs.
 
     Instances are whole, which wastes half of one in the mean: sizes are no smaller than it takes to waste
     ``waste_vcpus`` (so that a large fleet is not counted in small machines), nor larger than ``LARGEST`` by that rule.
@@ -48,12 +58,89 @@ def units_of(candidates: Sequence[Candidate], waste_vcpus: float) -> tuple[Unit,
     found: list[Unit] = []
     for sizes in _lines(candidates):
         fine = [c for c in sizes if c.shape.vcpus <= min(2 * waste_vcpus, LARGEST)]
-        priced = [_Priced.of(c) for c in sizes[max(len(fine) - 1, 0) :]]
-        excesses = [_replaced_by(p, priced[:at]) for at, p in enumerate(priced)]
-        kept = [p.candidate for p, excess in zip(priced, excesses, strict=True) if excess is None]
-        most = max((x for x in excesses if x is not None), default=0.0)
-        found += [Unit(_ladder(c, [p.candidate for p in priced]), max(most, 0.0)) for c in kept]
+        found += _units_of_line(sizes[max(len(fine) - 1, 0) :], holds)
     return tuple(found)
+
+
+def _units_of_line(sizes: Sequence[Candidate], holds: Holds | None) -> Iterator[Unit]:
+    """The units among the sizes of one line. Where jobs have to be held, sizes are also counted together that differ in
+    price (see ``_levelled``): what makes one of them cheaper never makes a plan dearer."""
+    plain = [Unit(ladder_of(c, sizes)) for c in sizes]
+    holding = [(holds or _always)(u.ladder) for u in plain]
+    levelled = [] if holds is None else [u for u in _levelled(sizes, plain) if holds(u.ladder)]
+    others = [_Priced.of(u.candidate) for u in levelled]
+    priced = [_Priced.of(c) for c in sizes]
+
+    def excess(at: int) -> float | None:
+        smaller = [p for p, its in zip(priced[:at], holding[:at], strict=True) if its or not holding[at]]
+        beside = [p for p in others if p.candidate.shape.vcpus < sizes[at].shape.vcpus]
+        return _replaced_by(priced[at], [*smaller, *beside])
+
+    excesses = [excess(at) for at in range(len(sizes))]
+    most = max((x for x in excesses if x is not None), default=0.0)
+    yield from (replace(u, excess=max(most, 0.0)) for u, x in zip(plain, excesses, strict=True) if x is None)
+    yield from levelled
+
+
+def _levelled(sizes: Sequence[Candidate], plain: Sequence[Unit]) -> Sequence[Unit]:
+    """At the prices of each size, those that are no dearer by the vCPU: so many of the smallest cost, and serve, what
+    fewer of the others do at the most. Without those that a unit of as many sizes is as cheap as."""
+    found = sorted((_of_price(dearest, sizes) for dearest in sizes), key=lambda u: -len(u.ladder))
+    kept: list[Unit] = []
+    for unit in found:
+        if len(unit.ladder) > 1 and not any(_stands_for(other, unit) for other in (*plain, *kept)):
+            kept.append(unit)
+    return kept
+
+
+def _of_price(dearest: Candidate, sizes: Sequence[Candidate]) -> Unit:
+    members = [c for c in sizes if _is_no_dearer(c, dearest)] or [dearest]
+    ladder = tuple(c for c in members if c.shape.vcpus % members[0].shape.vcpus == 0)
+    return Unit(ladder, _cheaper_by(ladder), _at_prices_of(dearest, members[0]))
+
+
+def _stands_for(unit: Unit, other: Unit) -> bool:
+    """Whether a unit has all sizes of the other, and serves for no more but rounding."""
+    if not {c.address for c in other.ladder} <= {c.address for c in unit.ladder}:
+        return False
+    return _excess(_Priced.of(unit.candidate), _Priced.of(other.candidate)) <= ROUNDING
+
+
+def _cheaper_by(members: Ladder) -> float:
+    """By what fraction at most one of the sizes is priced lower by the vCPU than the first."""
+    priced = [_Priced.of(c) for c in members]
+    return max(0.0, *(_excess(priced[0], p) for p in priced))
+
+
+def _is_no_dearer(size: Candidate, dearest: Candidate) -> bool:
+    """Whether a size has the other's GiB per vCPU, and each of its prices by the vCPU but for rounding or lower, under
+    commitments that cover every size."""
+    part = size.shape.vcpus / dearest.shape.vcpus
+    if size.shape.memory_gib != dearest.shape.memory_gib * part:
+        return False
+    its = _by_terms(size)
+    pairs = [(size.on_demand.hourly, dearest.on_demand.hourly)]
+    for offer in dearest.commitments:
+        same = its.get(_terms(offer))
+        if same is None or not _is_flexible(same, offer, size.shape.family):
+            return False
+        pairs.append((same.term_cost, offer.term_cost))
+    return all(float(mine) <= float(most * part) * (1 + ROUNDING) for mine, most in pairs)
+
+
+def _is_flexible(mine: Offer, its: Offer, family: str) -> bool:
+    return mine.remaining is None and its.remaining is None and covers_all_sizes(mine.key, family)
+
+
+def _at_prices_of(dearest: Candidate, size: Candidate) -> Candidate:
+    """A size at the prices by the vCPU of another."""
+    part, its = size.shape.vcpus / dearest.shape.vcpus, _by_terms(size)
+
+    def priced(offer: Offer, at: Offer) -> Offer:
+        return replace(offer, hourly=at.hourly * part, upfront=at.upfront * part)
+
+    bought = tuple(priced(its[_terms(offer)], offer) for offer in dearest.commitments)
+    return replace(size, on_demand=priced(size.on_demand, dearest.on_demand), commitments=bought)
 
 
 def _lines(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
@@ -102,7 +189,8 @@ def _excess(small: _Priced, large: _Priced) -> float:
     return max(mine / its if its else math.inf for mine, its in costs) - 1
 
 
-def _ladder(unit: Candidate, sizes: Sequence[Candidate]) -> Ladder:
+def ladder_of(unit: Candidate, sizes: Sequence[Candidate]) -> Ladder:
+    """The type and those of the sizes that are so many of it, in what they serve and in every price."""
     return (unit, *(c for c in sizes if c.shape.vcpus > unit.shape.vcpus and _is_proportional(unit, c)))
 
 
@@ -115,10 +203,8 @@ def _is_proportional(unit: Candidate, size: Candidate) -> bool:
     pairs = [(unit.on_demand.hourly, size.on_demand.hourly)]
     alike = _by_terms(size)
     for offer in unit.commitments:
-        if not covers_all_sizes(offer.key, unit.shape.family):
-            return False
         same = alike.get(_terms(offer))
-        if same is None or same.remaining is not None or offer.remaining is not None:
+        if same is None or not _is_flexible(same, offer, unit.shape.family):
             return False
         pairs.append((offer.term_cost, same.term_cost))
     return all(abs(float(its - mine * count)) <= float(mine * count) * ROUNDING for mine, its in pairs)
@@ -141,10 +227,10 @@ def stated(fleet: Fleet, types: Sequence[Candidate], ladders: Mapping[str, Ladde
         return fleet
     known = {c.shape.name: ladders[c.address] for c in types}
     holdings = [part for h in fleet.holdings for part in _bought(h, known[h.offer.key.instance_type])]
-    rented = {r.offer.key: r for r in fleet.rentals}
+    rented, whole = {r.offer.key: r for r in fleet.rentals}, forecast.in_whole_machines
     counted = zip(types, rented_counts(forecast, types, fleet.holdings), strict=True)
     rentals = [
-        _charged_alike(rent(size, number, forecast), rented[c.on_demand.key])
+        _charged_alike(rent(size, number, whole), rent(c, counts, whole), rented[c.on_demand.key])
         for c, counts in counted
         for size, number in _split(counts, ladders[c.address])
         if number.any()
@@ -156,7 +242,8 @@ def _bought(holding: Holding, ladder: Ladder) -> Iterator[Holding]:
     left = holding.count
     for size, of in _steps(ladder):
         number, left = divmod(left, of)
-        offer = holding.offer if of == 1 else _by_terms(size).get(_terms(holding.offer))
+        its = holding.offer in size.commitments
+        offer = holding.offer if its else _by_terms(size).get(_terms(holding.offer))
         if number and offer:
             yield Holding(offer, number, holding.start_hour)
 
@@ -173,8 +260,10 @@ def _split(counts: Counts, ladder: Ladder) -> Iterator[tuple[Candidate, Counts]]
         yield size, number
 
 
-def _charged_alike(rental: PlannedRental, whole: PlannedRental) -> PlannedRental:
-    """A part of what is rented with the sustained-use discount of all of it: a series earns that whatever its sizes."""
-    if whole.charged_hours == whole.hours:
-        return replace(rental, charged_hours=rental.hours)
-    return replace(rental, charged_hours=rental.hours * whole.charged_hours / whole.hours)
+def _charged_alike(part: PlannedRental, whole: PlannedRental, rented: PlannedRental) -> PlannedRental:
+    """A part of what is rented with the sustained-use discount of all of it, which a series earns whatever its sizes;
+    and what is owned of a machine left out of all parts alike."""
+    hours = part.hours if rented.hours == whole.hours else part.hours * rented.hours / whole.hours
+    if rented.charged_hours == rented.hours:
+        return replace(part, hours=hours, charged_hours=hours)
+    return replace(part, hours=hours, charged_hours=hours * rented.charged_hours / rented.hours)

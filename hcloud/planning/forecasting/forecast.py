@@ -9,6 +9,7 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand
+from hcloud.planning.forecasting.covered import CoveredParts
 from hcloud.planning.forecasting.idle import IdleHours
 from hcloud.planning.settings import Outlook
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR
@@ -28,7 +29,7 @@ class Forecast:
     """Demand for every step of the horizon in vCPUs and GiB (headroom and growth included).
 
     ``pattern`` is the number of steps of the trace that repeats. ``idle`` is what of it may run in the idle hours of
-    what is reserved, where that is asked for.
+    what is reserved, where that is asked for; ``covered`` are the parts of machines that are owned beside it.
     """
 
     step_seconds: int
@@ -37,6 +38,7 @@ class Forecast:
     batch_cores: Floats
     pattern: int
     idle: IdleHours | None = None
+    covered: tuple[CoveredParts, ...] = ()
 
     def __len__(self) -> int:
         return len(self.cores)
@@ -45,9 +47,9 @@ class Forecast:
         """Its first steps."""
         some = slice(steps)
         idle = None if self.idle is None else self.idle.each(lambda column: column[..., some])
-        return replace(
-            self, cores=self.cores[some], memory=self.memory[some], batch_cores=self.batch_cores[some], idle=idle
-        )
+        covered = tuple(p.first(steps) for p in self.covered)
+        columns = {name: getattr(self, name)[some] for name in ("cores", "memory", "batch_cores")}
+        return replace(self, **columns, idle=idle, covered=covered)
 
     def times(self, factor: float | Floats) -> Forecast:
         """The same with so much more demand."""
@@ -71,6 +73,11 @@ class Forecast:
             batch_cores=np.maximum(self.batch_cores - carried, 0.0),
             idle=None,
         )
+
+    @property
+    def in_whole_machines(self) -> Forecast:
+        """The same as if nothing covered parts of machines."""
+        return replace(self, covered=()) if self.covered else self
 
     @property
     def step_hours(self) -> float:

@@ -40,7 +40,7 @@ class _Known:
 @dataclass(frozen=True, slots=True, eq=False)
 class RunningJobs:
     """All the jobs of a demand series as columns; those where ``whole`` is set run on one machine each. ``name`` is how
-    an error names the job of a row."""
+    an error names the job of a row; ``batch`` says which are batch jobs, all where it is not given."""
 
     begin: Floats
     end: Floats
@@ -49,6 +49,17 @@ class RunningJobs:
     whole: NDArray[np.bool_]
     name: Callable[[int], str] = str
     known: _Known = field(default_factory=_Known)
+    batch: NDArray[np.bool_] | None = None
+
+    def whole_batch(self, gib_per_vcpu: float) -> tuple[float, float]:
+        """The vCPUs of machines of a shape that the smallest and the largest batch job take of those that cannot be
+        split; of the smallest 0 where some can be."""
+        batch = self.whole if self.batch is None else self.batch
+        some = batch & self.whole
+        if not some.any():
+            return 0.0, 0.0
+        wanted = np.maximum(self.cores[some], self.memory[some] / gib_per_vcpu)
+        return 0.0 if (batch & ~self.whole).any() else float(wanted.min()), float(wanted.max())
 
     def shapes(self) -> JobShapes:
         """The shapes of those that cannot be split."""

@@ -101,7 +101,7 @@ def _use_up(wanted: Sequence[WantedCommitment], pools: dict[Pool, Decimal]) -> I
 def owned_in(plan: Plan) -> Iterator[tuple[Pool, Decimal]]:
     """What the plan counted as owned, by what it stands in for."""
     for line in plan.mix:
-        if line.address.startswith(OWNED):
+        if line.address.startswith(OWNED) and not line.covers_nothing:
             yield (
                 pool_of(line.option, line.instance_type),
                 rate(line.hourly_held) if line.option.is_spend_based else line.count,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import Fleet, Holding, cover, instances_needed
+from hcloud.planning.fleets.fleet import Fleet, Holding, cover, instances_needed, parts_owned
+from hcloud.planning.forecasting.covered import end_to_end
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.forecasting.idle import joined
 from hcloud.planning.risks.futures import Futures
@@ -97,8 +98,12 @@ def _end_to_end(patterns: Sequence[Forecast], steps: int) -> Forecast:
     cores, memory, batch = (
         np.concatenate([getattr(p, name)[:steps] for p in patterns]) for name in ("cores", "memory", "batch_cores")
     )
-    idle = [part for p in patterns if (part := p.first(steps).idle) is not None]
-    return replace(patterns[0], cores=cores, memory=memory, batch_cores=batch, idle=joined(idle) if idle else None)
+    some = [p.first(steps) for p in patterns]
+    idle = [p.idle for p in some if p.idle is not None]
+    covered = tuple(map(end_to_end, zip(*(p.covered for p in some), strict=True)))
+    return Forecast(
+        patterns[0].step_seconds, cores, memory, batch, patterns[0].pattern, joined(idle) if idle else None, covered
+    )
 
 
 def _charged_rate(candidate: Candidate, fleet: Fleet) -> float:
@@ -127,10 +132,10 @@ def step_costs(
     left = pattern.beside(vcpus)
     cores, memory = left.cores - vcpus, left.memory - gib
     if len(candidates) == 1:
-        counts = [instances_needed(cores, memory, candidates[0])]
-    else:
-        counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
+        needed = instances_needed(cores, memory, candidates[0])
+        return (needed - parts_owned(candidates[0], pattern) * (needed > 0)) * (rates[0] * pattern.step_hours)
     dollars = np.zeros(len(cores))
+    counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
     for needed, rate in zip(counts, rates, strict=True):
         dollars += needed * (rate * pattern.step_hours)
     return dollars

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from hcloud.errors import EvidenceError
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import (
     Evaluation,
-    all_on_demand,
     cheapest_on_demand,
     evaluate,
     reserved_for_peak,
@@ -17,7 +15,7 @@ from hcloud.planning.fleets.evaluate import (
 )
 from hcloud.planning.fleets.fleet import Fleet, serve
 from hcloud.planning.fleets.options import FleetProblem, Option, divide
-from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.fleets.spot import spot_fleet
 from hcloud.planning.risks.risk import changed, unused_share
 from hcloud.planning.settings import PlanSettings
 
@@ -61,24 +59,6 @@ class ChosenFleet:
     lower_bound: float
 
 
-def region_of(candidate: Candidate) -> tuple[str, str]:
-    """Provider and region of a type."""
-    return candidate.on_demand.key.provider, candidate.on_demand.key.region
-
-
-def spot_fleet(options: Sequence[Option], near: Candidate, part: Forecast) -> Fleet:
-    """Spot instances of the cheapest type of the plan's region for the batch work that may be interrupted."""
-    if not part.cores.any():
-        return Fleet((), ())
-    local = [o.candidate for o in options if region_of(o.candidate) == region_of(near)]
-    offered = [replace(c, on_demand=c.spot, sustained=None) for c in local if c.spot]
-    if not offered:
-        raise EvidenceError(
-            f"{near.address}: no spot price in this region", hint="set planning.spot_share_of_batch to 0 or import one"
-        )
-    return min((all_on_demand(c, part) for c in offered), key=lambda f: f.cost)
-
-
 def rivals(options: Sequence[Option], chosen: ChosenFleet, settings: PlanSettings) -> tuple[Rival, ...]:
     """All on demand, reserved for the peak, and the static hybrid, each with the types that make it cheapest."""
     margin = settings.peak_overprovision
@@ -101,7 +81,16 @@ def rivals(options: Sequence[Option], chosen: ChosenFleet, settings: PlanSetting
             [static_hybrid(c, forecast) for c, forecast in each],
         ),
     ]
-    return tuple(Rival(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets)
+    cheapest = [(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets]
+    return tuple(Rival(name, text, _at_own_prices(fleet, options)) for name, text, fleet in cheapest)
+
+
+def _at_own_prices(fleet: Fleet, options: Sequence[Option]) -> Fleet:
+    """A fleet of one type in its machines, where that is counted at other prices than its own."""
+    offers = [*(h.offer for h in fleet.holdings), *(r.offer for r in fleet.rentals)]
+    types = {f"{o.key.provider}/{o.key.region}/{o.key.instance_type}" for o in offers}
+    found = [o for o in options if {o.candidate.address} == types and o.unit.counted]
+    return found[0].stated(fleet, found[0].parts.whole) if found else fleet
 
 
 def fall(
@@ -125,7 +114,7 @@ def fall(
     return Fall(
         change,
         planned,
-        spot_fleet(options, chosen.types[0], own.spot),
+        spot_fleet(options, chosen.types[0], own.spot, asked.running),
         min((rented, serve(own.whole, chosen.types, ())), key=lambda f: f.cost),
         min((planned, *best), key=lambda f: f.cost),
         unused_share(chosen.fleet, chosen.types, own.planned),

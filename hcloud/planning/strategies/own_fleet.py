@@ -58,7 +58,7 @@ class PlannedFleet:
 
 def fleet_of(plan: Plan) -> PlannedFleet:
     """The fleet of a plan; InputError where it has none (what is owned does not count as none)."""
-    reserved = [line for line in plan.mix if line.option.is_commitment and not line.begins_later]
+    reserved = [line for line in plan.mix if line.option.is_commitment and _runs_at_first(line)]
     lines = reserved or [line for line in plan.mix if line.option is PurchaseOption.ON_DEMAND]
     if not lines:
         raise InputError("the plan has no machines to simulate")
@@ -71,6 +71,10 @@ def fleet_of(plan: Plan) -> PlannedFleet:
     servers = lots[0][1] if lots else 0
     notes = tuple(_notes(plan, reserved))
     return PlannedFleet(on_demand, key if lots else None, servers, chosen, notes, tuple(lots[1:]), _rented(plan, key))
+
+
+def _runs_at_first(line: MixLine) -> bool:
+    return not line.begins_later and not line.covers_nothing
 
 
 def _rented(plan: Plan, near: OfferKey) -> tuple[str, ...]:

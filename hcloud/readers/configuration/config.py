@@ -50,7 +50,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 def _whole_hours(seconds: int) -> int:
     if seconds % SECONDS_PER_HOUR or seconds <= 0:
-        raise ValueError("must be a whole number of hours, for example 1y, 90d or 720h")
+        raise ValueError(
+            "must be a whole number of hours, in h, d, w or y, for example 720h, 90d or 1y; m is minutes, a month is"
+            " 730h"
+        )
     if seconds > LONGEST_HORIZON:
         raise ValueError("must be at most 10y")
     return seconds
@@ -223,8 +226,20 @@ class OwnedSection(Section):
     os: str = setting("linux", "operating system")
     tenancy: str = setting("shared", "tenancy")
     count: Positive | None = setting(None, "how many; or dollars_per_hour [instances]")
-    dollars_per_hour: Positive | None = setting(None, "for a savings plan, instead of count [$/h]")
+    dollars_per_hour: Positive | None = setting(
+        None, "for a commitment in dollars, as a savings plan, instead of count [$/h]"
+    )
     expires: date = setting(..., "the day (UTC) at whose beginning it ends")
+
+    @model_validator(mode="after")
+    def _counted(self) -> Self:
+        if not self.option.is_commitment:
+            raise ValueError(f"{self.option} is no commitment: state what was bought, for example reserved-instance")
+        if self.dollars_per_hour is not None and not self.option.is_spend_based:
+            raise ValueError(
+                f"dollars_per_hour is for savings plans and other commitments in dollars; of a {self.option} give count"
+            )
+        return self
 
     @property
     def key(self) -> OfferKey:

@@ -57,7 +57,7 @@ def left_for_later(plan: Plan, region: str | None = None) -> Iterator[str]:
 def _lines(plan: Plan, region: str | None) -> list[MixLine]:
     """The lines of the one cluster's region."""
     clouds = sorted({line.provider for line in plan.mix})
-    able = [line for line in plan.mix if line.provider in NODE_CLASSES]
+    able = [line for line in plan.mix if line.provider in NODE_CLASSES and not line.covers_nothing]
     if not able:
         known = " and ".join(sorted(NODE_CLASSES))
         raise UsageError(f"the plan is for {', '.join(clouds) or 'no cloud'}; Karpenter pools are written for {known}")

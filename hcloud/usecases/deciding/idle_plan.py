@@ -153,7 +153,7 @@ class _Plays(NamedTuple):
 
     def bought(self, fleet: PlannedFleet) -> float:
         """The vCPUs of a fleet's reserve that are not owned."""
-        owned = sum(float(o.shape.vcpus * o.count) for o in self.asked.owned if o.hours_left)
+        owned = sum(float(o.shape.vcpus * o.count) for o in self.asked.owned if o.is_used)
         return max(fleet.servers * self.size_of(fleet) - owned, 0.0)
 
     def size_of(self, fleet: PlannedFleet) -> int:
@@ -195,7 +195,7 @@ def _near(book: PriceBook, without: FleetDecision) -> PriceBook:
 def _carried(asked: PlanQuestion, decision: FleetDecision, use: IdleUse) -> float:
     """The vCPUs of batch that a decision counts on in the mean, at the demand as it was."""
     held = float(vcpus_held(decision.fleet, decision.types, decision.forecast)[0])
-    owned = sum(float(o.shape.vcpus * o.speed * o.count) for o in asked.owned if o.hours_left)
+    owned = sum(float(o.shape.vcpus * o.speed * o.count) for o in asked.owned if o.is_used)
     return float(use.hours.carried(held + owned).mean())
 
 
@@ -203,7 +203,7 @@ def _fleet_of(decision: FleetDecision, owned: tuple[Owned, ...]) -> PlannedFleet
     """All that is reserved as servers of the type that does most of it; where nothing is, none of the type rented."""
     shapes = {c.shape.name: c.shape for ladder in decision.ladders.values() for c in ladder}
     lots = [(h.offer.key, shapes[h.offer.key.instance_type], Decimal(h.count)) for h in decision.machines.holdings]
-    lots += [(o.offer.key, o.shape, o.count) for o in owned if o.hours_left]
+    lots += [(o.offer.key, o.shape, o.count) for o in owned if o.is_used]
     vcpus: dict[OfferKey, Decimal] = {}
     for key, shape, count in lots:
         vcpus[key] = vcpus.get(key, Decimal(0)) + shape.vcpus * count

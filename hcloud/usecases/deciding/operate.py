@@ -154,9 +154,8 @@ def _study(ground: OperationBasis) -> Study:
 
 def _held(owned: Sequence[Owned], study: Study) -> OwnedServers:
     large = study.shop.types[study.shop.large].shape
-    usable = [o for o in owned if o.hours_left]
-    vcpus = sum((o.shape.vcpus * o.count for o in usable), Decimal(0))
-    hourly = sum((o.offer.effective_hourly * o.count for o in usable), Decimal(0))
+    vcpus = sum((o.shape.vcpus * o.count for o in owned if o.is_used), Decimal(0))
+    hourly = sum((o.offer.effective_hourly * o.count for o in owned if o.hours_left), Decimal(0))
     return OwnedServers(int(vcpus / large.vcpus), hourly)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
@@ -15,17 +15,17 @@ import numpy as np
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import OfferKey, Provider
+from hcloud.model.catalog import OfferKey
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
-from hcloud.model.workload import Demand, Jobs, Workload
+from hcloud.model.workload import Demand, JobKind, Jobs, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.larger import larger_jobs
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.apart import Leanest
-from hcloud.planning.fleets.owned import Owned
+from hcloud.planning.fleets.owned import Owned, why_elsewhere
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecasting.forecast import choose_step
@@ -88,7 +88,7 @@ def plan_for(
     demand = planned_demand(workload, settings) if fell else demand
     running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
-    owned = (*(_owned(section, book, now, settings.speed) for section in loaded.config.owned), *known.held)
+    owned = (*(_owned(section, book, now, settings) for section in loaded.config.owned), *known.held)
     given = Given(running, leanest=leanest_of(workload, demand))
     first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
     decision, operation = decide(book, demand, first, owned, given), None
@@ -139,7 +139,7 @@ def _with_idle_hours(plan: Plan, workload: Workload, demand: Demand, use: IdleUs
     """The plan with the jobs marked that run in idle hours; a series has none."""
     if not isinstance(workload, Jobs):
         return plan
-    vcpus = sum(float(o.shape.vcpus * o.speed * o.count) for o in owned if o.hours_left)
+    vcpus = sum(float(o.shape.vcpus * o.speed * o.count) for o in owned if o.is_used)
     return with_jobs_carried(plan, workload, demand, use, vcpus)
 
 
@@ -160,7 +160,7 @@ def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) ->
     """The decision with the reserve that was chosen by simulation, less what is owned."""
     book, demand, settings, owned = asked
     large = decision.evaluations[0].candidate.shape.vcpus
-    owned_vcpus = sum((o.shape.vcpus * o.count for o in owned if o.hours_left), Decimal(0))
+    owned_vcpus = sum((o.shape.vcpus * o.count for o in owned if o.is_used), Decimal(0))
     reserve = max(operation.reserve - int(owned_vcpus / large), 0)
     if reserve == planned_reserve(decision):
         return decision
@@ -212,10 +212,12 @@ def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) ->
     """The jobs within the demand's window, where some of them cannot be split."""
     if not isinstance(workload, Jobs):
         return None
-    whole = (_seconds_within(workload, demand) > 0) & ~can_split(workload, divisible)
+    seconds = _seconds_within(workload, demand)
+    whole = (seconds > 0) & ~can_split(workload, divisible)
     if not whole.any():
         return None
-    return RunningJobs(workload.begins, workload.ends, workload.cores, workload.memory, whole, workload.name)
+    columns = (workload.begins, workload.ends, workload.cores, workload.memory, whole)
+    return RunningJobs(*columns, workload.name, batch=(seconds > 0) & (workload.kind == JobKind.BATCH))
 
 
 def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:
@@ -247,7 +249,7 @@ def speeds_of(workload: Workload, book: PriceBook) -> Iterator[Speed]:
             yield Speed(provider, family, factor)
 
 
-def _owned(section: OwnedSection, book: PriceBook, now: datetime, speed: Callable[[Provider, str], Decimal]) -> Owned:
+def _owned(section: OwnedSection, book: PriceBook, now: datetime, settings: PlanSettings) -> Owned:
     offer = book.offer(section.key)
     if (section.count is None) == (section.dollars_per_hour is None):
         raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
@@ -255,7 +257,9 @@ def _owned(section: OwnedSection, book: PriceBook, now: datetime, speed: Callabl
     count = section.count if dollars is None else round(dollars / offer.effective_hourly, COUNTED_DIGITS)
     hours = (datetime.combine(section.expires, time(), UTC) - now) / timedelta(hours=1)
     shape = book.instance_type(section.provider, section.instance_type)
-    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed(section.provider, shape.family))
+    speed = settings.speed(section.provider, shape.family)
+    elsewhere = why_elsewhere(section.key, settings.markets)
+    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed, elsewhere)
 
 
 def _considered(decision: FleetDecision) -> Iterator[OfferKey]:
@@ -268,7 +272,7 @@ def _considered(decision: FleetDecision) -> Iterator[OfferKey]:
 
 def _digest(settings: PlanSettings, owned: Sequence[Owned]) -> str:
     """sha256 over every setting the decision saw and what is owned."""
-    held = [(str(o.offer.key), str(o.count), o.hours_left) for o in owned]
+    held = [(str(o.offer.key), str(o.count), o.hours_left, *([o.elsewhere] if o.elsewhere else [])) for o in owned]
     document = {"settings": asdict(settings), "owned": held}
     return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
 

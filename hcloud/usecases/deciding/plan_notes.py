@@ -63,10 +63,8 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
             "a vCPU is a vCPU",
             "types differ in speed: use --family for the families you trust, or profile one",
         )
-    if decision.owned:
-        yield Assumption(
-            "owned", f"{len(decision.owned)}", "owned capacity serves demand first, whatever type is planned"
-        )
+    if used := [o for o in decision.owned if not o.elsewhere]:
+        yield Assumption("owned", f"{len(used)}", "owned capacity serves demand first, whatever type is planned")
     if decision.spot.rentals:
         yield Assumption(
             "planning.spot_share_of_batch", f"{settings.spot_share_of_batch:g}", "batch work that may be interrupted"
@@ -206,6 +204,8 @@ def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
     for owned in seen.decision.owned:
         if not owned.hours_left:
             yield f"owned: {owned.offer.key} has expired and is not counted"
+        elif owned.elsewhere:
+            yield f"owned: {owned.offer.key} covers nothing here, though it is paid for: {owned.elsewhere}"
 
 
 def _refused_terms(seen: PlanNoteInputs) -> Iterator[str]:

@@ -15,6 +15,7 @@ from hcloud.model.checks import CheckResult, CheckStatus
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.fleets.candidates import find_candidates
+from hcloud.planning.fleets.owned import why_elsewhere
 from hcloud.planning.settings import Market
 from hcloud.readers.configuration.config import Config, Loaded, load_config
 from hcloud.units import counted, format_age, format_duration, format_span
@@ -201,7 +202,7 @@ def _buyable(key: OfferKey, market: Market) -> bool:
 
 
 def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> CheckResult:
-    problems, expired = [], 0
+    problems, expired, elsewhere = [], 0, []
     for index, section in enumerate(loaded.config.owned):
         where = f"owned.{index}"
         if (section.count is None) == (section.dollars_per_hour is None):
@@ -211,10 +212,13 @@ def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> CheckResult:
         except HcloudError as error:
             problems.append(f"{where}: {error}")
         expired += section.expires <= now.date()
+        if why := why_elsewhere(section.key, loaded.config.settings().markets):
+            elsewhere.append(f"{where}: {section.key} covers nothing: {why}")
     message = f"{counted(len(loaded.config.owned), 'commitment')}, {expired} expired"
     if problems:
         return CheckResult("owned", CheckStatus.ERROR, message, tuple(problems))
-    return CheckResult("owned", CheckStatus.WARNING if expired else CheckStatus.OK, message)
+    status = CheckStatus.WARNING if expired or elsewhere else CheckStatus.OK
+    return CheckResult("owned", status, message, tuple(elsewhere))
 
 
 def _overlay(loaded: Loaded, now: datetime) -> CheckResult:

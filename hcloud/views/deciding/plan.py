@@ -98,7 +98,7 @@ def too_short_to_save(plan: Plan, glimpse: str) -> str:
 
 def _demand(plan: Plan, width: int) -> list[str | Text]:
     w = plan.workload
-    places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
+    places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix if not m.covers_nothing}))
     age = format_age(plan.price_age_days)
     machines = f" of {counted(w.machines, 'machine')}" if w.machines else ""
     trace = f"{w.name}: {w.rows:,} rows{machines}, {w.hours:,.1f} h"

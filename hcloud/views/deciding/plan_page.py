@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.plans.held import begun_later, held_now
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import OWNED, Plan
@@ -23,6 +24,7 @@ from hcloud.views.workloads.window import mean_window_line
 
 SHOWN = 3
 ALL_ON_DEMAND = "all on demand"
+_RENTED = {PurchaseOption.ON_DEMAND: "on demand", PurchaseOption.SPOT: "as spot"}
 
 
 def plan_page(plan: Plan) -> Page:
@@ -78,7 +80,7 @@ def _lead(plan: Plan) -> Iterator[str]:
     if plan.operation is not None:
         yield f"{_capital(simulated_line(plan.operation))}."
     w = plan.workload
-    places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
+    places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix if not m.covers_nothing}))
     yield (
         f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
         f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
@@ -90,11 +92,19 @@ def _decision(plan: Plan) -> str:
     bought, after = tables.grouped(held_now(plan.purchases)), begun_later(plan.purchases)
     later = f" ({counted(len(after), 'purchase')} later)" if after else ""
     if not bought:
-        return f"Committing to nothing {'now ' if later else ''}and renting on demand{later}"
+        how = _how_rented(plan) or "on demand"
+        return f"Committing to nothing {'now ' if later else ''}and renting {how}{later}"
     parts = [f"{tables.instances(line.count)} × {line.instance_type} {label}" for label, line in bought[:SHOWN]]
     more = f" and {len(bought) - SHOWN} more" if len(bought) > SHOWN else ""
-    rents = any(not m.option.is_commitment for m in plan.mix)
-    return f"Reserving {', '.join(parts)}{more}" + (" and renting the rest on demand" if rents else "") + later
+    how = _how_rented(plan)
+    return f"Reserving {', '.join(parts)}{more}" + (f" and renting the rest {how}" if how else "") + later
+
+
+def _how_rented(plan: Plan) -> str:
+    """On demand, as spot, or both; empty where nothing is rented."""
+    rented = {m.option for m in plan.mix if not m.option.is_commitment}
+    named = [words for option, words in _RENTED.items() if option in rented]
+    return " and ".join(named)
 
 
 def _key(plan: Plan) -> Iterator[KeyFigure]:

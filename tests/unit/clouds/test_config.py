@@ -107,3 +107,36 @@ def test_a_workload_flag_replaces_the_configured_one(tmp_path: Path) -> None:
     assert by_flag.config.workload.options == {"memory_per_core": "2"}
     with pytest.raises(UsageError, match="KEY=VALUE"):
         with_flags(loaded, Flags(options=("oops",)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("planning: {horizon: 6m}", "in h, d, w or y, for example 720h, 90d or 1y; m is minutes, a month is 730h"),
+        (
+            "owned: [{provider: aws, region: us-east-1, instance_type: m5a.large, option: reserved-instance,"
+            " term_years: 1, dollars_per_hour: 0.25, expires: 2028-06-01}]",
+            "dollars_per_hour is for savings plans and other commitments in dollars; of a reserved-instance give count",
+        ),
+        (
+            "owned: [{provider: aws, region: us-east-1, instance_type: m5a.large, option: on-demand,"
+            " term_years: 1, count: 2, expires: 2028-06-01}]",
+            "on-demand is no commitment: state what was bought, for example reserved-instance",
+        ),
+        ("markets: {provider: aws}", "must be a list, for example [first, second]"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_what_it_may_be(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_config(write(tmp_path, text))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("option", ["ec2-instance-savings-plan", "compute-savings-plan"])
+def test_a_savings_plan_is_owned_in_dollars(option: str, tmp_path: Path) -> None:
+    text = (
+        f"owned: [{{provider: aws, region: us-east-1, instance_type: m5a.large, option: {option},"
+        " term_years: 1, dollars_per_hour: 0.25, expires: 2028-06-01}]"
+    )
+    (owned,) = load_config(write(tmp_path, text)).config.owned
+    assert str(owned.dollars_per_hour) == "0.25"

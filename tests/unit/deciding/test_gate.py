@@ -276,6 +276,24 @@ def test_a_file_that_would_let_everything_pass_is_refused(text: str, tmp_path: P
         load_rules(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "holds no rules"),
+        ("# none yet\n", "holds no rules"),
+        ("rules: []\n", "rules: [] (must have at least one entry)"),
+        ("rules:\n", "must be a list"),
+        ("rules: [{types: []}]\n", "rules.0.types: [] (must have at least one entry)"),
+    ],
+)
+def test_a_file_without_rules_is_refused_in_plain_words(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_rules(tmp_path / "rules.yaml")
+    assert said in str(caught.value)
+    assert "uple" not in str(caught.value)
+
+
 def test_no_file_of_rules_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file of rules"):
         load_rules(tmp_path / "rules.yaml")

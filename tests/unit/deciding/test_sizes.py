@@ -252,3 +252,51 @@ def test_sizes_are_not_mixed_where_a_reserved_instance_is_bound_to_its_type(spec
     bought = [CommitmentTerm(h.offer, Decimal(h.count), h.start_hour) for h in decision.machines.holdings]
     usage = [[Usage(unit, Decimal(n))] for n in _units(decision)]
     assert bill(usage, bought, book(*sizes)).total == decision.machines.cost
+
+
+def _off(c: Candidate, percent: int) -> Candidate:
+    """A size that many percent cheaper on demand."""
+    hourly = c.on_demand.hourly * (100 - percent) / 100
+    return replace(c, on_demand=replace(c.on_demand, hourly=hourly))
+
+
+@pytest.mark.parametrize("percent", [7, 30])
+@pytest.mark.parametrize("cheaper", NAMES)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_lower_price_of_one_size_makes_no_plan_dearer_or_impossible(cheaper: int, percent: int, seed: int) -> None:
+    """Jobs of all sizes that run whole, at list prices and with one size cheaper on demand."""
+    chance = np.random.default_rng(seed)
+    rows = [(float(h), 6.0, float(2.0 ** chance.integers(0, 4)), 4.0) for h in range(18) for _ in range(3)]
+    running = jobs(*rows)
+    series = demand([sum(c for h, n, c, _ in rows if h <= at < h + n) for at in range(24)], memory_per_core=0.1)
+    negotiated = [_off(c, percent) if c.shape.vcpus == cheaper else c for c in family()]
+    before, after = (decide(book(*sizes), series, DAY, (), Given(running)) for sizes in (family(), negotiated))
+    assert after.machines.cost <= before.machines.cost
+    assert after.lower_bound <= float(after.machines.cost)
+
+
+def test_what_is_rented_of_a_cheaper_size_is_paid_at_its_own_price() -> None:
+    """One job of 4 vCPUs all day: whatever m9.large costs, it runs on one m9.xlarge under commitment, and one of
+    2 vCPUs in six hours on one m9.large."""
+    running = jobs((0, 24, 4, 4), (0, 6, 2, 2))
+    series = demand([6.0] * 6 + [4.0] * 18, memory_per_core=1.0)
+    sizes = [_off(size(2), 10), *map(size, (4, 8, 16))]
+    decision = decide(book(*sizes), series, DAY, (), Given(running))
+    assert {h.offer.key.instance_type: h.count for h in decision.machines.holdings} == {"m9.xlarge": 1}
+    assert decision.machines.cost == Decimal("0.12") * 8760 + Decimal("0.09") * 6 * 365
+    assert [r.address for r in decision.refusals] == []
+
+
+@pytest.mark.slow
+def test_a_size_whose_reserved_instances_do_not_flex_is_left_for_one_that_holds_the_jobs() -> None:
+    """Sizes of Windows are not counted together: the smallest that holds the jobs is counted in."""
+
+    def windows(offer: Offer) -> Offer:
+        return replace(offer, key=replace(offer.key, os="windows"))
+
+    sizes = [
+        replace(c, on_demand=windows(c.on_demand), commitments=tuple(map(windows, c.commitments))) for c in family()
+    ]
+    settings = replace(DAY, markets=(replace(MARKET, os="windows"),))
+    decision = decide(book(*sizes), demand([4.0] * 24), settings, (), Given(jobs((0, 24, 4, 16))))
+    assert {h.offer.key.instance_type: h.count for h in decision.machines.holdings} == {"m9.xlarge": 1}

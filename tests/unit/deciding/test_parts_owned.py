@@ -1,0 +1,115 @@
+"""Parts of machines that are owned: what flexes covers half of a machine, and only the rest of it is rented."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from builders import REGION, book, candidate, demand, reserved, shape
+
+from hcloud.model.catalog import Provider, PurchaseOption, SustainedUse
+from hcloud.planning.decide import FleetDecision, decide
+from hcloud.planning.explanations.reasons import reasons
+from hcloud.planning.fleets.options import divide
+from hcloud.planning.fleets.owned import Owned
+from hcloud.planning.risks.risk import step_costs
+from hcloud.planning.settings import Market, Outlook, PlanSettings
+
+SETTINGS = PlanSettings(markets=(Market(Provider.AWS, (REGION,)),))
+PRICE, TERM = Decimal("1.00"), Decimal("0.60")
+HOURS = 8760
+
+
+def owns(count: str, hours_left: int = HOURS) -> Owned:
+    """Machines of 16 vCPUs, or parts of one."""
+    return Owned(reserved("m9.4xlarge", "0.60"), shape(), Decimal(count), hours_left)
+
+
+def decided(hours: list[float], *owned: Owned, settings: PlanSettings = SETTINGS) -> FleetDecision:
+    """For machines of one size, held for a year."""
+    market = book(candidate("m9.4xlarge", str(PRICE), [reserved("m9.4xlarge", str(TERM))]))
+    return decide(market, demand(hours), settings, owned)
+
+
+def least_by_hand(machines: list[int], owned: Decimal) -> Decimal:
+    """The best of all numbers to hold: hours of whole machines that neither what is owned nor held covers are rented,
+    by the part where a part is covered."""
+
+    def cost(held: int) -> Decimal:
+        rented = sum((max(n - owned - held, Decimal(0)) for n in machines), Decimal(0))
+        return held * TERM * HOURS + rented * PRICE * HOURS / len(machines)
+
+    return min(map(cost, range(max(machines) + 1)))
+
+
+def test_the_rest_of_a_machine_that_is_half_owned_is_rented_and_not_bought() -> None:
+    decision = decided([16.0] * 24, owns("0.5"))
+    assert decision.fleet.holdings == ()
+    assert decision.machines.cost == Decimal("0.5") * PRICE * HOURS
+    assert any("50.0% of its hours left to pay for" in r for r in reasons(decision))
+    assert {r.fleet.cost for r in decision.rivals if r.name == "all on demand"} == {decision.machines.cost}
+
+
+@pytest.mark.parametrize("owned", ["0.25", "0.5", "1.75", "2.4"])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_number_held_costs_less_than_the_plan_beside_parts_of_machines(seed: int, owned: str) -> None:
+    machines = [int(n) for n in np.random.default_rng(seed).integers(3, 9, 24)]
+    decision = decided([16.0 * n for n in machines], owns(owned))
+    assert float(decision.machines.cost) == pytest.approx(float(least_by_hand(machines, Decimal(owned))), abs=0.01)
+    assert decision.lower_bound <= float(decision.machines.cost) + 0.01
+
+
+def test_two_parts_of_one_machine_leave_what_neither_covers() -> None:
+    decision = decided([16.0] * 24, owns("0.5"), owns("0.25"))
+    assert decision.machines.cost == Decimal("0.25") * PRICE * HOURS
+
+
+def test_a_reserved_instance_that_is_bound_to_its_type_covers_no_part_of_a_larger_machine() -> None:
+    """Of Windows half the vCPUs are owned as another machine, beside which a whole one is needed."""
+    key = replace(reserved("m9.2xlarge", "0.30").key, os="windows")
+    owned = Owned(replace(reserved("m9.2xlarge", "0.30"), key=key), shape("m9.2xlarge", 8, 32), Decimal(1), HOURS)
+    assert decided([16.0] * 24, owned).machines.cost == TERM * HOURS
+
+
+def test_a_family_of_its_own_covers_no_part_of_another() -> None:
+    part = Owned(reserved("m8.4xlarge", "0.60"), replace(shape("m8.4xlarge"), family="m8"), Decimal("0.5"), HOURS)
+    assert decided([16.0] * 24, part).machines.cost == TERM * HOURS
+
+
+def test_where_terms_end_inside_the_horizon_a_part_is_not_bought_again_either() -> None:
+    two_years = replace(SETTINGS, outlook=Outlook(horizon_hours=2 * HOURS))
+    decision = decided([16.0] * 24, owns("0.5", 2 * HOURS), settings=two_years)
+    assert decision.machines.cost == Decimal("0.5") * PRICE * 2 * HOURS
+    assert decision.bound_gap >= 0
+
+
+def test_when_what_is_owned_ends_the_whole_machine_is_paid_for() -> None:
+    half_a_year = decided([16.0] * 24, owns("0.5", HOURS // 2))
+    assert half_a_year.machines.cost == min(TERM * HOURS, Decimal("0.75") * PRICE * HOURS)
+
+
+@pytest.mark.slow
+def test_under_a_sustained_use_discount_the_rest_of_a_machine_is_discounted_alike() -> None:
+    rule = SustainedUse("m9", tuple(map(Decimal, ("1", "0.8", "0.6", "0.4"))))
+    market = replace(book(candidate("m9.4xlarge", "1.00", [])), sustained={(Provider.AWS, "m9"): rule})
+    decision = decide(market, demand([16.0] * 24), SETTINGS, [owns("0.5")])
+    assert decision.machines.cost == Decimal("0.5") * Decimal("0.7") * PRICE * HOURS
+
+
+def test_futures_count_the_parts_too() -> None:
+    """Three machines, one and a half owned and one held: half of one is rented in every hour, of twice the demand
+    three and a half."""
+    decision = decided([48.0] * 24, owns("1.5"))
+    assert [h.count for h in decision.fleet.holdings] == [1]
+    for factor, rented in ((1.0, 0.5), (2.0, 3.5)):
+        left = divide(decision.demanded.times(factor), SETTINGS, decision.owned).planned
+        dollars = step_costs(decision.types, decision.fleet.holdings, left, [1.0])
+        assert set(dollars) == {rented}
+
+
+def test_a_savings_plan_of_any_family_covers_a_part_of_another() -> None:
+    key = replace(reserved("m8.4xlarge", "0.60").key, option=PurchaseOption.COMPUTE_SAVINGS_PLAN)
+    part = replace(owns("0.5"), offer=replace(reserved("m8.4xlarge", "0.60"), key=key))
+    assert decided([16.0] * 24, part).machines.cost == Decimal("0.5") * PRICE * HOURS
