@@ -25,15 +25,22 @@ Lot = tuple[OfferKey, int]
 class PlannedFleet:
     """``servers`` of the type that ``on_demand`` names are reserved as ``commitment`` (None where nothing is), those
     ``beside`` them are of no larger types; all run as ``strategy``, and what the plan rents is for rent, of the types
-    ``rented`` and smaller sizes. ``notes`` say where that is not the plan to the letter."""
+    ``rented`` and smaller sizes. ``dearer`` says what is rented here that the plan pays less for, ``apart`` where else
+    that is not the plan to the letter."""
 
     on_demand: OfferKey
     commitment: OfferKey | None
     servers: int
     strategy: str
-    notes: tuple[str, ...]
+    dearer: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     beside: tuple[Lot, ...] = ()
     rented: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where this is not the plan."""
+        return (*self.dearer, *self.apart)
 
     @property
     def others(self) -> list[str]:
@@ -69,8 +76,10 @@ def fleet_of(plan: Plan) -> PlannedFleet:
     )
     chosen = plan.operation.strategy if plan.operation else WITH_RESERVE if lots else WITHOUT_RESERVE
     servers = lots[0][1] if lots else 0
-    notes = tuple(_notes(plan, reserved))
-    return PlannedFleet(on_demand, key if lots else None, servers, chosen, notes, tuple(lots[1:]), _rented(plan, key))
+    dearer, apart = (*_parts(reserved), *_spot(plan)), tuple(_notes(plan))
+    return PlannedFleet(
+        on_demand, key if lots else None, servers, chosen, dearer, apart, tuple(lots[1:]), _rented(plan, key)
+    )
 
 
 def _runs_at_first(line: MixLine) -> bool:
@@ -114,16 +123,22 @@ def key_of(line: MixLine) -> OfferKey:
     return OfferKey(*place, line.option, line.term_years, payment, system, tenancy)
 
 
-def _notes(plan: Plan, reserved: Sequence[MixLine]) -> Iterator[str]:
+def _parts(reserved: Sequence[MixLine]) -> Iterator[str]:
     counts: dict[str, Decimal] = {}
     for line in reserved:
         counts[line.instance_type] = counts.get(line.instance_type, Decimal(0)) + line.count
     for name, count in counts.items():
         if part := round(count, 3) % 1:
-            yield f"of {count.normalize():f} x {name} that are paid for, {part.normalize():f} are rented here"
+            yield f"of {count.normalize():f} x {name} that are paid for, the simulation rents {part.normalize():f}"
+
+
+def _spot(plan: Plan) -> Iterator[str]:
+    if any(line.option is PurchaseOption.SPOT for line in plan.mix):
+        yield "the simulation rents on demand what the plan gives to spot"
+
+
+def _notes(plan: Plan) -> Iterator[str]:
     if plan.harvest is not None:
         yield f"{counted(plan.harvest.carried_jobs, 'job')} that idle hours carry take no machine here"
     if any(line.begins_later for line in plan.mix):
         yield "what the plan reserves on later days is not simulated"
-    if any(line.option is PurchaseOption.SPOT for line in plan.mix):
-        yield "what the plan gives to spot is rented on demand here"

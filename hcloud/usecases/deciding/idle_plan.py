@@ -210,13 +210,13 @@ def _fleet_of(decision: FleetDecision, owned: tuple[Owned, ...]) -> PlannedFleet
     rented = tuple(dict.fromkeys(r.offer.key.instance_type for r in decision.machines.rentals))
     if not vcpus:
         key = decision.types[0].on_demand.key
-        return PlannedFleet(key, None, 0, WITH_RESERVE, (), (), rented)
+        return PlannedFleet(key, None, 0, WITH_RESERVE, rented=rented)
     key = max(vcpus, key=lambda one: (vcpus[one], str(one)))
     size = _shape_of(key, lots).vcpus
     on_demand = replace(
         key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=decision.types[0].on_demand.key.payment
     )
-    return PlannedFleet(on_demand, key, int(sum(vcpus.values()) / size), WITH_RESERVE, (), (), rented)
+    return PlannedFleet(on_demand, key, int(sum(vcpus.values()) / size), WITH_RESERVE, rented=rented)
 
 
 def _shape_of(key: OfferKey, lots: list[tuple[OfferKey, InstanceType, Decimal]]) -> InstanceType:

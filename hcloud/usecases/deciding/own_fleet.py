@@ -74,7 +74,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
         return replace(told, why_not=_too_many(tasks, most))
     found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
     wait, monthly = found.service.waiting.p95, _monthly(found)
-    is_dearer = monthly > plan.now.monthly and fleet.strategy != WITHOUT_RESERVE
+    is_dearer = monthly > plan.now.monthly and fleet.strategy != WITHOUT_RESERVE and not fleet.dearer
     return replace(
         told,
         kept_qos=round(found.service.kept_qos, 6),
@@ -101,7 +101,7 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
             f"simulated, {found.kept_qos:.1%} of jobs keep 95% of their performance on this fleet; operation.qos asks"
             f" for {qos:.0%}. 'hcloud plan --strategy auto' looks for a fleet that reaches it"
         )
-    if found.monthly is None or found.monthly <= plan.now.monthly:
+    if found.monthly is None or found.monthly <= plan.now.monthly or fleet_of(plan).dearer:
         return
     cost, other = f"costs {format_money(found.monthly)} a month with starts and idle instances", found.all_on_demand
     if other is None:

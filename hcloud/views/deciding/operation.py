@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from hcloud.model.catalog import PurchaseOption
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.strategies.choice import landmarks
+from hcloud.planning.strategies.own_fleet import fleet_of
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.escaped import Markdown, md
@@ -145,9 +145,8 @@ def fleet_line(plan: Plan) -> Iterator[str]:
         cost += f" (all on demand {format_money(found.all_on_demand)})"
     jobs = f"the jobs beside {carried:,} in idle hours" if carried else "jobs"
     kept = f"{found.kept_qos:.1%} of {jobs} keep 95% of their performance"
-    spot = any(line.option is PurchaseOption.SPOT for line in plan.mix)
-    beside = "; without spot: what the plan gives to spot was rented on demand" if spot else ""
-    yield f"simulated as {found.strategy} ({fleet}, one seed): {kept}{wait}{cost}{beside}"
+    dearer = "".join(f"; {note}" for note in fleet_of(plan).dearer)
+    yield f"simulated as {found.strategy} ({fleet}, one seed): {kept}{wait}{cost}{dearer}"
 
 
 def _numbers(operation: Operation) -> Iterator[str]:

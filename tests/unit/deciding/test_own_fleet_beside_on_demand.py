@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.plans.plan import Plan, Prediction
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.deciding.own_fleet import short_of
@@ -71,3 +72,14 @@ def test_a_plan_that_does_not_pay_is_a_warning(plan: Plan, above: int, alike: in
     told = list(short_of(plan, found, 0.9))
     assert len(told) == bool(said)
     assert all(said in one for one in told)
+
+
+def test_a_fleet_that_rents_what_the_plan_pays_less_for_is_no_measure_of_it(plan: Plan) -> None:
+    """A savings plan pays for half a machine, or spot for a whole one: simulated, both are rented on demand."""
+    first = next(line for line in plan.mix if line.option.is_commitment)
+    half = replace(first, count=first.count + Decimal("0.5"))
+    spot = replace(first, option=PurchaseOption.SPOT, term_years=0, address=first.address.replace("reserved", "spot"))
+    found = replace(PAYS, monthly=plan.now.monthly + 3, all_on_demand=plan.now.monthly + 2)
+    for mix in ((half,), (*plan.mix, spot)):
+        assert list(short_of(replace(plan, mix=mix), found, 0.9)) == []
+    assert len(list(short_of(plan, found, 0.9))) == 1

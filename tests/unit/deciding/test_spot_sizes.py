@@ -101,7 +101,7 @@ def test_a_plan_with_spot_names_sizes_that_hold_the_jobs_and_says_what_is_spot(
     )
     assert run(["plan", "-f", str(config), "--now", "2026-10-01", "--out", str(out)]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "without spot: what the plan gives to spot was rented on demand" in told
+    assert "the simulation rents on demand what the plan gives to spot" in told
     assert "need a machine as large as" not in told
     plan = load_plan(out)
     assert {m.instance_type for m in plan.mix if m.option is PurchaseOption.SPOT} == {"m6i.4xlarge"}

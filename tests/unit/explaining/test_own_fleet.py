@@ -78,7 +78,7 @@ def test_what_is_owned_counts_and_parts_of_servers_of_a_type_add_up() -> None:
     assert found.reserved == {"m5.4xlarge": 9}
     assert found.servers + sum(servers for _, servers in found.beside) == 9
     assert found.notes == (
-        "of 9.35 x m5.4xlarge that are paid for, 0.35 are rented here",
+        "of 9.35 x m5.4xlarge that are paid for, the simulation rents 0.35",
         "what the plan reserves on later days is not simulated",
     )
 
