@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 HOURS_PER_DAY = 24
+MISSING_DAYS = 7  # ours: so many days without a machine are not a holiday, but days that were not delivered
 
 
 def most_uneven(cores: Floats, certain: Floats, committed: float) -> float:
@@ -38,18 +39,27 @@ def as_monthly(vcpu_hours: float, hours: int, hourly: Decimal, month: int) -> De
 
 
 def without_missing_days(bill: Bill) -> tuple[Bill, int]:
-    """(the bill without the days of which it has no machine at all, how many these are): a month that was not delivered
-    is no month without machines. Days at its end stay: there machines may have been given back."""
+    """(the bill without the weeks and months of which it has no machine at all, how many days these are): a month that
+    was not delivered is no month without machines. Fewer days stay, as machines may rest on weekends and holidays, and
+    so do days at its end: there they may have been given back."""
     used = sum((u.hours + (0.0 if u.spot is None else u.spot) for u in bill.usage), np.zeros(bill.hours))
     days = np.arange(bill.hours) // HOURS_PER_DAY
     empty = np.bincount(days, used) == 0
     last = int(np.flatnonzero(~empty).max(initial=-1))
     empty[last + 1 :] = False
+    empty &= _run_lengths(empty) >= MISSING_DAYS
     missing = int(empty.sum())
     if not missing:
         return bill, 0
     kept = ~empty[days]
     return replace(bill, hours=int(kept.sum()), usage=tuple(_only(used, kept) for used in bill.usage)), missing
+
+
+def _run_lengths(empty: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many neighbouring days are alike, for each day."""
+    begins = np.flatnonzero(np.diff(empty, prepend=~empty[:1]))
+    lengths = np.diff(begins, append=len(empty))
+    return np.repeat(lengths, lengths)
 
 
 def _only(used: BilledUsage, kept: NDArray[np.bool_]) -> BilledUsage:

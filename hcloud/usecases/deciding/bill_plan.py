@@ -20,6 +20,7 @@ from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.model.plans.held import held_now
 from hcloud.model.plans.plan import Plan
+from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.billed.spread import as_monthly, most_uneven
@@ -33,8 +34,7 @@ from hcloud.usecases.workloads.bills import bill_name
 from hcloud.usecases.workloads.sources import open_prices
 
 READING = 0.7  # ours: the part of the progress bar that reading takes
-SHOWN_PRICES, SHOWN_SAID = 2, 4
-DIFFERS = Decimal("0.1")  # ours: a bill and the price book that differ by more than this share are told apart
+SHOWN_SAID = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         len(bill.commitments),
         basis.held.endless,
         basis.held.unused,
-        tuple(_warnings(basis, plans)),
+        tuple(_warnings(basis, plans, now)),
         tuple(_ends(basis, now)),
     )
 
@@ -272,7 +272,7 @@ def _source(basis: BillBasis) -> str:
     return " ".join([where, *(f"--set {shlex.quote(rate)}" for rate in rates)])
 
 
-def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
+def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Iterator[str]:
     short = [p for p in plans if p.plan is not None and p.plan.history is not None and not p.plan.history.is_enough]
     if short:
         dollars = sum((p.plan.history.committed for p in short if p.plan and p.plan.history), Decimal(0))
@@ -292,19 +292,13 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan]) -> Iterator[str]:
     if len(said) > SHOWN_SAID:
         more = counted(len(said) - SHOWN_SAID, "more remark")
         yield f"{more} on lines of the bill: hcloud workload show {_source(basis)}"
+    yield from old(basis.bill, basis.found.missing_days, now)
     yield from _endless(basis)
     for name, why in basis.held.unused.items():
         yield f"{name} is held and not counted: {why}: check what else it covers before you buy"
-    yield from _of_prices(plans)
-    yield from _told_apart(plans)
-
-
-def _of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
-    """What the plans of kinds warn of their prices, the oldest first."""
-    told = [w for p in plans if p.plan for w in p.plan.warnings if w.startswith(("the oldest price", "derived prices"))]
-    oldest = [w for w in told if w.startswith("the oldest price")]
-    yield from sorted(set(oldest), key=lambda w: (-len(w), w), reverse=False)[:1]
-    yield from sorted(set(told) - set(oldest))[:SHOWN_PRICES]
+    yield from of_prices(plans)
+    yield from told_apart(plans)
+    yield from uncommitted(plans, basis.bill.hours)
 
 
 def _endless(basis: BillBasis) -> Iterator[str]:
@@ -316,17 +310,6 @@ def _endless(basis: BillBasis) -> Iterator[str]:
             f"the bill does not say when {ends}: assumed for the whole horizon, so that nothing is bought twice; "
             "bill.held_until in hcloud.yaml says when"
         )
-
-
-def _told_apart(plans: Sequence[KindPlan]) -> Iterator[str]:
-    """Where the bill's own on-demand prices are not those of the price book."""
-    for one in plans:
-        if one.at_list and one.at_book is not None and abs(one.at_book / one.at_list - 1) > DIFFERS:
-            yield (
-                f"{one.name}: {format_money(one.at_list)}/month on demand by the bill, {format_money(one.at_book)} by "
-                "the price book: its prices changed or are negotiated; bring yours with 'hcloud pricing import' or an "
-                "overlay"
-            )
 
 
 def _at_book(basis: BillBasis, use: KindUse) -> Decimal | None:

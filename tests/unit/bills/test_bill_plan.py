@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import cast
 
@@ -182,6 +182,45 @@ def test_days_that_a_bill_has_nothing_of_are_no_days_without_machines() -> None:
     assert any("nothing of 20 days" in warning for warning in made.warnings)
     one = planned(bill(used("m5.large", gap), used("c5.large", 40 * FLAT)))
     assert not any("nothing of" in warning for warning in one.warnings)
+
+
+@pytest.mark.slow
+def test_weekends_without_machines_are_not_missing() -> None:
+    """A machine that rests two days of seven costs five sevenths, and no reserve of it pays."""
+    day = np.arange(HOURS) // 24
+    weekdays = np.where(day % 7 < 5, 10.0, 0.0) * np.where(
+        (np.arange(HOURS) % 24 >= 7) & (np.arange(HOURS) % 24 < 19), 1, 0
+    )
+    made = planned(bill(used("m5.large", weekdays)))
+    assert not any("nothing of" in warning for warning in made.warnings)
+    assert float(only(made).now) == pytest.approx(730 * 0.096 * weekdays.mean(), rel=0.05)
+    assert only(made).bought_vcpus == 0
+
+
+@pytest.mark.slow
+def test_a_bill_of_long_ago_is_told() -> None:
+    loaded, made = load_config(None), bill(used("m5.large", 50 * FLAT))
+    basis = basis_of(by_kinds(made, loaded), loaded, NOW + timedelta(days=400))
+    warnings = plan_of(basis, NOW + timedelta(days=400)).warnings
+    assert any("the bill ends on 2026-11-20" in warning and "add the latest months" in warning for warning in warnings)
+    assert not any("the bill ends on" in warning for warning in planned(made).warnings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("paid", "told"), [("0.5", True), ("0.95", False)])
+def test_negotiated_prices_are_told_where_nothing_is_committed(paid: str, told: bool) -> None:
+    usage = used("m5.large", 50 * FLAT)
+    made = planned(bill(replace(usage, cost=usage.cost * Decimal(paid))))
+    assert any("was paid without commitments" in warning for warning in made.warnings) == told
+
+
+@pytest.mark.slow
+def test_machines_of_parts_of_hours_are_told() -> None:
+    """Twenty minutes of each hour cost a third of what a plan of whole machines says."""
+    made = planned(bill(used("m5.large", FLAT / 3)))
+    [warning] = [one for one in made.warnings if "parts of hours" in one]
+    assert "$23/month on demand" in warning
+    assert "$70:" in warning
 
 
 @pytest.mark.slow

@@ -1,0 +1,67 @@
+"""What a plan of a bill warns of: a bill of long ago, and prices and hours that are not those of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from hcloud.model.bill import Bill
+from hcloud.model.plans.bill_plan import KindPlan
+from hcloud.planning.billed.spread import HOURS_PER_DAY
+from hcloud.units import counted, format_money
+
+SHOWN_PRICES = 2
+OLD = timedelta(days=60)  # ours: a bill that ended earlier is not today's
+DIFFERS = Decimal("0.1")  # ours: a bill and the price book that differ by more than this share are told apart
+
+
+def old(bill: Bill, missing_days: int, now: datetime) -> Iterator[str]:
+    """That a bill ended long ago."""
+    hours = bill.hours + missing_days * HOURS_PER_DAY
+    end = bill.start + timedelta(hours=hours)
+    if now - end > OLD:
+        yield (
+            f"the bill ends on {end.date()}, {counted((now - end).days, 'day')} ago: what ran and was bought since is "
+            "not in it; add the latest months before you buy"
+        )
+
+
+def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
+    """What the plans of kinds warn of their prices, the oldest first."""
+    told = [w for p in plans if p.plan for w in p.plan.warnings if w.startswith(("the oldest price", "derived prices"))]
+    oldest = [w for w in told if w.startswith("the oldest price")]
+    yield from sorted(set(oldest), key=lambda w: (-len(w), w), reverse=False)[:1]
+    yield from sorted(set(told) - set(oldest))[:SHOWN_PRICES]
+
+
+def told_apart(plans: Sequence[KindPlan]) -> Iterator[str]:
+    """Where the bill's own on-demand prices are not those of the price book."""
+    for one in plans:
+        if one.at_list and one.at_book is not None and abs(one.at_book / one.at_list - 1) > DIFFERS:
+            yield (
+                f"{one.name}: {format_money(one.at_list)}/month on demand by the bill, {format_money(one.at_book)} by "
+                "the price book: its prices changed or are negotiated; bring yours with 'hcloud pricing import' or an "
+                "overlay"
+            )
+
+
+def uncommitted(plans: Sequence[KindPlan], hours: int) -> Iterator[str]:
+    """Where machines without any commitment cost less than the plan takes for granted: by price, or as they ran for
+    parts of hours, while a plan runs whole machines for whole hours."""
+    for one in plans:
+        if one.covered_share or not one.at_book or one.plan is None:
+            continue
+        paid, listed = format_money(one.paid), format_money(one.at_book)
+        if one.paid < one.at_book * (1 - DIFFERS):
+            yield (
+                f"{one.name}: {paid}/month was paid without commitments, {listed} by the price book: your prices are "
+                "negotiated, and the plan saves that much less than it says; bring them with 'hcloud pricing import' "
+                "or an overlay"
+            )
+        elif one.history_hours == hours and one.plan.now.monthly > one.at_book * (1 + DIFFERS):
+            whole = format_money(one.plan.now.monthly)
+            yield (
+                f"{one.name}: machines ran for parts of hours, {listed}/month on demand; the plan counts whole ones, "
+                f"{whole}: it saves that much less than it says"
+            )
