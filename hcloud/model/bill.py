@@ -68,7 +68,8 @@ class BilledUsage:
     ``hours`` are instance-hours, or vCPU-hours where the kind names no instance type; ``memory`` GiB-hours in that
     case, else None. ``covered`` is the part of ``hours`` that each commitment option paid for, ``spot`` is not in
     ``hours``. ``list_cost`` is what ``hours`` cost at public on-demand prices (None: the bill does not say),
-    ``cost`` what was paid for them, commitments amortised. ``whole_days`` are the days' hours that are known for sure
+    ``cost`` what was paid for them, commitments amortised, and ``covered_cost`` the part of it that each commitment
+    option bore (empty: not said). ``whole_days`` are the days' hours that are known for sure
     in a bill of daily rows: the part of ``hours`` from resources that ran all day; None in a bill of hourly rows.
     """
 
@@ -81,6 +82,7 @@ class BilledUsage:
     spot: Floats | None = None
     spot_cost: Decimal = Decimal(0)
     whole_days: Floats | None = None
+    covered_cost: Mapping[PurchaseOption, Decimal] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,9 +58,10 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     """Share each commitment out over the kinds that it may cover, by what its option covered there in the bill.
 
     Reserved instances and the like count as the bill says. What is bought in dollars, and whatever else the bill does
-    not count, is held at what it covered in the mean, and more by the part of it that was not used; what floats over
-    families is so held fixed, where in life it moves from hour to hour and covers no less. Its price is what the bill
-    amortises: sunk, and the same for every alternative.
+    not count, holds as much as its dollars covered in the mean, those that were not used included; dollars that were
+    used for what is not among the kinds (Fargate, Lambda) are left out. What floats over families is so held fixed,
+    where in life it moves from hour to hour and covers no less. Its price is what the bill amortises: sunk, and the
+    same for every alternative.
     """
     shares: dict[MachineKind, list[Owned]] = defaultdict(list)
     unused: dict[str, str] = {}
@@ -68,13 +69,14 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     for held in bill.commitments:
         left = rule.hours_left(held)
         parts = list(_parts(held, bill, kinds, types)) if left else []
-        if held.option in FLOATING:
+        if held.option in FLOATING and left:
             fitting = [use for use in kinds if _covers(held, use.kind)]
-            parts = list(_moved(parts, fitting, shares, rule.recent_hours))
+            free = (0.0, 0.0) if parts else _free(held, bill)
+            parts = list(_moved(parts, fitting, shares, rule.recent_hours, free))
         parts = [part for part in parts if part[0].recent(rule.recent_hours)]
         if left and not parts:
             monthly = format_money(held.paid / _hours_held(held, bill) * HOURS_PER_MONTH)
-            unused[held.id] = f"{monthly}/month{_until(held)}; no machine that it covered runs any more"
+            unused[held.id] = f"{monthly}/month{_until(held)}; {_why_unused(held, kinds)}"
         if parts and held.end is None and rule.until is None:
             endless.append(held.id)
         for use, shape, count, hourly in parts:
@@ -92,31 +94,81 @@ def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: 
     covered = [_covered_units(held.option, use) for use in fitting]
     shape = types.get((held.provider, held.instance_type))
     hours = _hours_held(held, bill)
+    if _is_unknown(held):
+        return
     if not sum(covered):
         if fitting and shape is not None and held.count and not held.option.is_spend_based:
             yield fitting[0], shape, held.count, held.paid / hours / held.count
         return
+    fee, growth = _capacity(held, bill, fitting)
+    bore = sum((use.covered_cost(held.option) for use in fitting), Decimal(0))
     for use, units in zip(fitting, covered, strict=True):
         share = Decimal(units / sum(covered))
         counted = shape if shape is not None and shape.family == use.kind.family else use.usual
         if held.count and not held.option.is_spend_based and shape is not None:
-            count = held.count * share * shape.units / counted.units
+            count, paid = held.count * share * shape.units / counted.units, held.paid * share
         else:
-            grown = _part_of_option(held, bill) / (held.utilisation or Decimal(1))
-            count = Decimal(units) / hours / counted.units * grown
+            count = Decimal(units) / hours / counted.units * growth
+            paid = fee * (use.covered_cost(held.option) / bore if bore else share)
         if count := round(count, COUNT_PLACES):
-            yield use, counted, count, held.paid * share / hours / count
+            yield use, counted, count, paid / hours / count
+
+
+def _capacity(held: BilledCommitment, bill: Bill, fitting: Sequence[KindUse]) -> tuple[Decimal, Decimal]:
+    """(dollars of it that there are for these kinds, how many times what its option covered of them they cover)."""
+    alike = [c for c in bill.commitments if _reach(c) == _reach(held)]
+    spent = sum((c.paid if c.used is None else c.used for c in alike), Decimal(0))
+    inside = sum((use.covered_cost(held.option) for use in fitting), Decimal(0))
+    if inside and held.used is not None and all(c.used is not None for c in alike):
+        elsewhere = 1 - min(inside / spent, Decimal(1)) if spent else Decimal(0)
+        fee = held.paid - held.used * elsewhere
+        return fee, fee / inside
+    return held.paid, held.paid / spent if spent else Decimal(1) / len(alike)
+
+
+def _reach(held: BilledCommitment) -> tuple[object, ...]:
+    """What commitments have in common that cover the same."""
+    if held.option in FLOATING:
+        return held.provider, held.option
+    system = () if held.option in ANY_SYSTEM else (held.os, held.tenancy)
+    return held.provider, held.option, held.region, held.family, *system
+
+
+def _is_unknown(held: BilledCommitment) -> bool:
+    """Whether the bill does not say at all what it is for: it covered nothing, and names no place."""
+    return held.option not in FLOATING and held.used == 0 and held.paid > 0 and not held.region and not held.family
+
+
+def _free(held: BilledCommitment, bill: Bill) -> tuple[float, float]:
+    """(dollars an hour at list prices, dollars an hour) that are free of what floats and covered none of the kinds."""
+    if held.used is None:
+        return 0.0, 0.0
+    hourly = float((held.paid - held.used) / _hours_held(held, bill))
+    known = held.used and held.covered_list_cost is not None
+    return hourly * (float((held.covered_list_cost or 0) / held.used) if known else 1.0), hourly
+
+
+def _why_unused(held: BilledCommitment, kinds: Sequence[KindUse]) -> str:
+    if _is_unknown(held):
+        return "it covered nothing, and the bill does not say what it is for"
+    if held.option in FLOATING and not any(use.covered_vcpu_hours(held.option) for use in kinds) and held.used:
+        return "it covers what is not planned here"
+    return "no machine that it covered runs any more"
 
 
 def _moved(
-    parts: Sequence[Part], fitting: Sequence[KindUse], shares: Mapping[MachineKind, Sequence[Owned]], recent: int
+    parts: Sequence[Part],
+    fitting: Sequence[KindUse],
+    shares: Mapping[MachineKind, Sequence[Owned]],
+    recent: int,
+    free: tuple[float, float],
 ) -> Iterator[Part]:
-    """The parts of a commitment that floats, where machines it covered became fewer or stopped: what they leave covers
-    others, the largest kinds first, and what nobody is left for stays with the largest."""
+    """The parts of a commitment that floats, where machines it covered became fewer or stopped: what they leave, and
+    what is ``free``, covers others, the largest kinds first, and what nobody is left for stays with the largest."""
     room = {
         use.kind: max(use.recent(recent) - sum(_vcpus(o) for o in shares.get(use.kind, ())), 0.0) for use in fitting
     }
-    dollars = fee = 0.0
+    dollars, fee = free
     for use, shape, count, hourly in parts:
         vcpus = float(count * shape.vcpus)
         kept = min(vcpus, room[use.kind])
@@ -170,15 +222,6 @@ def _hours_held(held: BilledCommitment, bill: Bill) -> int:
     last = bill.start + timedelta(hours=bill.hours)
     begin, end = max(held.start or bill.start, bill.start), min(held.end or last, last)
     return max(int((end - begin) / timedelta(hours=1)), 1)
-
-
-def _part_of_option(held: BilledCommitment, bill: Bill) -> Decimal:
-    """Its part of what is paid for all commitments that cover the same."""
-    alike = [c for c in bill.commitments if (c.provider, c.option) == (held.provider, held.option)]
-    if held.option not in FLOATING:
-        alike = [c for c in alike if (c.region, c.family) == (held.region, held.family)]
-    paid = sum((c.paid for c in alike), Decimal(0))
-    return held.paid / paid if paid else Decimal(1) / len(alike)
 
 
 def _offer(held: BilledCommitment, kind: MachineKind, shape: InstanceType, hourly: Decimal, day: date) -> Offer:

@@ -85,6 +85,10 @@ class KindUse:
             total += sum(float(h.sum()) for o, h in used.covered.items() if option in (None, o)) * per_hour
         return total
 
+    def covered_cost(self, option: PurchaseOption) -> Decimal:
+        """What an option bore of its cost; 0 where the bill does not say it."""
+        return sum((used.covered_cost.get(option, Decimal(0)) for used in self.usage), Decimal(0))
+
     @property
     def size(self) -> Decimal:
         """What it is ranked by: dollars at on-demand prices, else dollars paid."""

@@ -162,6 +162,7 @@ def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: PricedLines, 
         spot=None if spot is None else hours.values[spot].copy(),
         spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
         whole_days=_sum(hours.whole, rows) if hours.daily else None,
+        covered_cost=_covered_cost(of, priced, fees),
     )
 
 
@@ -185,6 +186,20 @@ def _share(of: list[LineTotal], priced: PricedLines, fees: _Fees) -> Decimal:
         mine = priced.of((t for t in of if t.line.stream is Stream.COVERED and t.line.option is option), "cost")
         shares += (paid * mine / off).quantize(_AMORTISED) if off else Decimal(0)
     return shares
+
+
+def _covered_cost(of: list[LineTotal], priced: PricedLines, fees: _Fees) -> dict[PurchaseOption, Decimal]:
+    """The part of the amortised cost of usage that each option bears."""
+    by_option: dict[PurchaseOption, list[LineTotal]] = {}
+    for total in of:
+        if total.line.option is not None:
+            by_option.setdefault(total.line.option, []).append(total)
+    return {option: _borne(lines, priced, fees) for option, lines in sorted(by_option.items())}
+
+
+def _borne(lines: list[LineTotal], priced: PricedLines, fees: _Fees) -> Decimal:
+    covered = (t for t in lines if t.line.stream is not Stream.COVERED)
+    return priced.paid(covered) + _share(lines, priced, fees)
 
 
 def _sum(values: Floats, rows: list[int]) -> Floats:

@@ -11,7 +11,7 @@ from hcloud.catalog.shapes import family_of
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.readers.bills.formats.words import details_in, hours_in
+from hcloud.readers.bills.formats.words import details_in, hours_each
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
 from hcloud.readers.bills.money import product
 
@@ -61,7 +61,7 @@ def _usage(texts: Texts) -> BillLine:
     category = texts["category"].lower()
     if category not in _COMPUTE:
         return BillLine(LineKind.OTHER_SERVICE)
-    per, details = hours_in(texts["unit"]), details_in(texts["info"])
+    per, details = hours_each(texts["unit"]), details_in(texts["info"])  # a quantity is of use, not of priced blocks
     name = details.get("ServiceType", "")
     if category != _MACHINES or per is None:
         return BillLine(LineKind.OTHER_COMPUTE)

@@ -19,6 +19,13 @@ def hours_in(unit: str) -> float | None:
     return float((found["many"] or "1").replace(",", "")) * HOURS[found["name"][0].lower()]
 
 
+def hours_each(unit: str) -> float | None:
+    """How many hours one of what a unit counts is: 1 of ``100 Hours``, whose hundred is the size of the block that is
+    priced; None for a unit of something else."""
+    found = _UNIT.fullmatch(unit.strip())
+    return None if found is None else HOURS[found["name"][0].lower()]
+
+
 def details_in(text: str) -> dict[str, str]:
     """The entries of a JSON object, or of a list of keys and values; none for other text."""
     if not text.lstrip().startswith(("{", "[")):

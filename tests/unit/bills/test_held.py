@@ -1,0 +1,140 @@
+"""What commitments in a bill hold of each kind of machine, where several of them were used to a different part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, Service, UsageKind
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.planning.billed.held import HeldRule, HeldShares, held_of
+from hcloud.planning.billed.kinds import kinds_of
+from hcloud.readers.prices.shipped.bundled import load_bundled
+
+HOURS = 24 * 28
+START = datetime(2026, 10, 1, tzinfo=UTC)
+RULE = HeldRule(datetime(2026, 11, 1, tzinfo=UTC), None, 8760, 24 * 7)
+FLAT = np.ones(HOURS)
+TYPES = load_bundled(providers={Provider.AWS}, regions={"us-east-1"}).types
+COMPUTE_PLAN = PurchaseOption.COMPUTE_SAVINGS_PLAN
+
+
+def machines(
+    name: str, on_demand: int, covered: int, rate: str = "0.07", option: PurchaseOption = COMPUTE_PLAN
+) -> BilledUsage:
+    """Machines of a type that ran all the time, some of them covered at ``rate`` dollars an hour each."""
+    bore = Decimal(rate) * covered * HOURS
+    cost = Decimal("0.096") * on_demand * HOURS + bore
+    listed = Decimal("0.096") * (on_demand + covered) * HOURS
+    kind = UsageKind(Provider.AWS, "1", "us-east-1", name.partition(".")[0], name)
+    return BilledUsage(
+        kind, (on_demand + covered) * FLAT, cost, listed, covered={option: covered * FLAT}, covered_cost={option: bore}
+    )
+
+
+def fargate(vcpus: int, hourly: str) -> BilledUsage:
+    """Fargate that a Compute Savings Plan covers at ``hourly`` dollars for all of it."""
+    bore = Decimal(hourly) * HOURS
+    kind = UsageKind(Provider.AWS, "1", "us-east-1", "fargate", "", service=Service.FARGATE)
+    covered = {COMPUTE_PLAN: vcpus * FLAT}
+    return BilledUsage(kind, vcpus * FLAT, bore, bore, covered=covered, covered_cost={COMPUTE_PLAN: bore})
+
+
+def plan(name: str, hourly: str, used: str) -> BilledCommitment:
+    """A Compute Savings Plan of so many dollars an hour, so many of them used."""
+    paid, spent = Decimal(hourly) * HOURS, Decimal(used) * HOURS
+    return BilledCommitment(name, Provider.AWS, COMPUTE_PLAN, "1", "", "", "", Decimal(hourly), paid, spent)
+
+
+def shares_of(usage: list[BilledUsage], *commitments: BilledCommitment) -> HeldShares:
+    lines = {LineKind.ON_DEMAND: LineSum(1, Decimal(1))}
+    bill = Bill("acme", "cur-2.0", "d" * 64, START, HOURS, False, tuple(usage), commitments, lines)
+    return held_of(bill, kinds_of(bill, TYPES)[0], TYPES, RULE)
+
+
+def vcpus_of(shares: HeldShares) -> dict[str, float]:
+    return {
+        kind.label: round(float(sum(o.count * o.shape.vcpus for o in owned)), 2)
+        for kind, owned in shares.by_kind.items()
+    }
+
+
+def dollars_of(shares: HeldShares) -> dict[str, float]:
+    """Dollars an hour, by kind."""
+    return {
+        kind.label: round(float(sum(o.count * o.offer.hourly for o in owned)), 4)
+        for kind, owned in shares.by_kind.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "commitments",
+    [
+        [plan("a", "1.4", "0.7")],
+        [plan("a", "0.7", "0.7"), plan("b", "0.7", "0")],
+        [plan("a", "0.7", "0.35"), plan("b", "0.7", "0.35")],
+    ],
+)
+def test_one_plan_holds_what_two_of_the_same_dollars_do_however_they_were_used(
+    commitments: list[BilledCommitment],
+) -> None:
+    shares = shares_of([machines("m5.large", 20, 10)], *commitments)
+    # ten m5.large of two vCPUs at $0.07 are $0.70 an hour: $1.40 are twenty of them
+    assert vcpus_of(shares) == {"m5": 40.0}
+    assert dollars_of(shares) == {"m5": 1.4}
+
+
+def test_a_plan_used_by_half_beside_one_used_in_full_holds_as_much_as_its_dollars() -> None:
+    shares = shares_of([machines("m5.large", 20, 30)], plan("a", "1.4", "1.4"), plan("b", "1.4", "0.7"))
+    assert vcpus_of(shares) == {"m5": 80.0}  # $2.80 an hour at $0.07: forty m5.large
+
+
+def test_a_plan_that_was_not_used_at_all_holds_at_the_price_of_the_one_that_was() -> None:
+    shares = shares_of([machines("m5.large", 1, 1)], plan("a", "0.1", "0.07"), plan("b", "0.5", "0"))
+    assert vcpus_of(shares) == {"m5": 17.14}  # $0.60 an hour at $0.035 a vCPU
+    assert dollars_of(shares) == {"m5": 0.6}
+
+
+def test_what_covers_fargate_is_neither_paid_nor_held_by_machines() -> None:
+    usage = [machines("m5.large", 0, 10), fargate(100, "3.2")]
+    shares = shares_of(usage, plan("a", "3.9", "3.9"))
+    assert vcpus_of(shares) == {"m5": 20.0}
+    assert dollars_of(shares) == {"m5": 0.7}  # 3.90 less the 3.20 of Fargate
+
+
+def test_the_idle_part_of_a_plan_that_covers_fargate_is_for_machines() -> None:
+    usage = [machines("m5.large", 20, 10), fargate(20, "0.7")]
+    shares = shares_of(usage, plan("a", "2.1", "1.4"))
+    assert vcpus_of(shares) == {"m5": 40.0}  # the idle $0.70 an hour are ten m5.large more
+    assert dollars_of(shares) == {"m5": 1.4}
+
+
+def test_the_idle_part_of_a_plan_that_covers_fargate_alone_is_for_machines_at_its_discount() -> None:
+    held = replace(plan("a", "2.0", "1.0"), covered_list_cost=Decimal("1.25") * HOURS)
+    shares = shares_of([machines("m5.large", 20, 0), fargate(20, "1.0")], held)
+    assert vcpus_of(shares) == {"m5": 26.04}  # $1 idle covers $1.25 at list prices, at $0.048 a vCPU
+    assert dollars_of(shares) == {"m5": 1.0}
+
+
+def test_a_plan_that_fargate_uses_in_full_is_not_said_to_be_left_without_machines() -> None:
+    shares = shares_of([machines("m5.large", 20, 0), fargate(20, "1.0")], plan("a", "1.0", "1.0"))
+    assert not shares.by_kind
+    assert shares.unused == {"a": "$730/month; it covers what is not planned here"}
+
+
+def test_of_one_plan_the_kinds_bear_what_it_cost_there() -> None:
+    usage = [machines("m5.large", 0, 10, "0.07"), machines("r5.large", 0, 10, "0.09")]
+    shares = shares_of(usage, plan("a", "1.6", "1.6"))
+    assert vcpus_of(shares) == {"m5": 20.0, "r5": 20.0}
+    assert dollars_of(shares) == {"m5": 0.7, "r5": 0.9}
+
+
+def test_a_reservation_that_covered_nothing_and_names_no_place_is_not_shared_out() -> None:
+    idle = BilledCommitment("ri", Provider.AWS, PurchaseOption.RESERVED, "", "", "", "", None, Decimal(672), Decimal(0))
+    shares = shares_of([machines("m5.large", 0, 10, option=PurchaseOption.RESERVED)], idle)
+    assert not shares.by_kind
+    assert shares.unused == {"ri": "$730/month; it covered nothing, and the bill does not say what it is for"}
