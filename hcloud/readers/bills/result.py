@@ -223,15 +223,8 @@ def _held_by(total: LineTotal) -> NamedCommitment | None:
 def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
     of = sorted(of, key=lambda t: not t.line.fee)
     held = _merged([held for t in of if (held := _held_by(t)) is not None])
-    fees, uses = [t for t in of if t.line.fee], [t for t in of if t.line.use]
-    told = [t for t in fees if t.line.use] or uses
-    paid = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0))
-    used: Decimal | None = sum((priced.of([t], *t.line.use) for t in told), Decimal(0))
-    if not fees:
-        paid, used = used or Decimal(0), None
-    elif not told:
-        unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
-        used = paid - unused if any(t.line.unused for t in fees) else None
+    fees = [t for t in of if t.line.fee]
+    paid, used = _paid_and_used(of, fees, priced)
     covered = [t for t in of if t.line.kind is LineKind.COVERED]
     return BilledCommitment(
         id=held.id,
@@ -252,6 +245,21 @@ def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
         start=held.start,
         end=held.end,
     )
+
+
+def _paid_and_used(of: list[LineTotal], fees: list[LineTotal], priced: PricedLines) -> tuple[Decimal, Decimal | None]:
+    """What a commitment cost, and the part of it that covered usage; None where the bill does not say."""
+    told = [t for t in fees if t.line.use] or [t for t in of if t.line.use]
+    paid = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0))
+    used = sum((priced.of([t], *t.line.use) for t in told), Decimal(0))
+    if not fees:
+        return used, None
+    if told:
+        return paid, used
+    if all(t.line.kind is LineKind.UNUSED for t in fees):
+        return paid, Decimal(0)
+    unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
+    return paid, paid - unused if any(t.line.unused for t in fees) else None
 
 
 def _merged(holdings: list[NamedCommitment]) -> NamedCommitment:
