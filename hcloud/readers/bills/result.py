@@ -168,7 +168,8 @@ def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: PricedLines, 
 def _fees(totals: list[LineTotal], priced: PricedLines) -> _Fees:
     """The fees of commitments that the bill spreads over no usage (Google), and what was taken off for them."""
     off = [t for t in totals if t.line.stream is Stream.COVERED]
-    fees = [t for t in totals if t.line.holding is not None and t.line.fee]
+    offset = {t.line.holding.id for t in totals if t.line.holding is not None and t.line.use and not t.line.fee}
+    fees = [t for t in totals if t.line.holding is not None and t.line.fee and t.line.holding.id not in offset]
     return {
         option: (
             priced.of((t for t in fees if t.line.holding and t.line.holding.option is option), "cost"),

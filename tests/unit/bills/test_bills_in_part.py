@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 
 from hcloud.model.bill_figures import figures_of
+from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bills.reading import read_bill
 
 Row = Mapping[str, object]
@@ -71,3 +73,59 @@ def test_a_reservation_of_azure_that_covered_nothing_was_not_used(tmp_path: Path
     figures = figures_of(read_bill(written(rows, tmp_path / "azure.csv")))
     assert {c.id: c.used for c in figures.commitments} == {"used": Decimal(3), "idle": Decimal(0)}
     assert (figures.unused, figures.utilisation) == (Decimal(9), Decimal("0.25"))
+
+
+def of_google(sku: str, cost: str, quantity: float, model: str = "Default", off: str = "") -> Row:
+    """A line of the second form of flexible commitments, of the amounts in Google's own example of it."""
+    fee = "Commitment" in sku
+    taken = [{"type": "FEE_UTILIZATION_OFFSET", "amount": float(off)}] if off else []
+    return {
+        "service": {"description": "Compute Engine"}, "sku": {"description": sku}, "cost": float(cost),
+        "cost_at_list": quantity * (1.0 if fee else 0.02181159 if "Core" in sku else 0.00292353),
+        "usage_start_time": "2026-10-01 00:00:00 UTC", "usage_end_time": "2026-10-01 01:00:00 UTC",
+        "usage": {"amount_in_pricing_units": quantity, "pricing_unit": "gibibyte hour" if "Ram" in sku else "hour"},
+        "location": {"region": "us-central1"}, "project": {"id": "p"}, "currency": "USD", "credits": taken,
+        "consumption_model": {"description": model}, "subscription": {"instance_id": "s" if fee else ""},
+    }  # fmt: skip
+
+
+FLEXIBLE = "Compute Flexible CUDs 1 Year"
+FEE = "Commitment - dollar based v1: GCE for 1 year"
+CORE, RAM = "E2 Instance Core running in Americas", "E2 Instance Ram running in Americas"
+
+
+def as_objects(rows: Iterable[Row], path: Path) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_use_at_the_price_of_a_flexible_commitment_is_covered(tmp_path: Path) -> None:
+    rows = [
+        of_google(FEE, "0.046868", 0.04686833, off="-0.046868"),
+        of_google(FEE, "0.025132", 0.02513167, off="-0.025132"),
+        of_google(CORE, "0.109398", 5.0),
+        of_google(RAM, "0.058648", 20.0),
+        of_google(CORE, "0.046868", 3.0, FLEXIBLE),
+        of_google(RAM, "0.025132", 12.0, FLEXIBLE),
+    ]
+    bill = read_bill(as_objects(rows, tmp_path / "google.jsonl"))
+    (used,), (held,) = bill.usage, bill.commitments
+    assert {option: hours.tolist() for option, hours in used.covered.items()} == {held.option: [3.0]}
+    assert held.option is PurchaseOption.FLEXIBLE_COMMITTED_USE
+    assert used.hours.tolist() == [8.0]
+    # the fee is taken off again, so that the bill's total is what the use cost
+    assert bill.total == used.cost == Decimal("0.240046")
+    assert (held.paid, held.used) == (Decimal("0.072"), Decimal("0.072"))
+
+
+def test_what_is_left_of_the_fee_of_a_flexible_commitment_was_not_used(tmp_path: Path) -> None:
+    rows = [
+        of_google(FEE, "0.022994", 0.022994),
+        of_google(FEE, "0.193006", 0.193006, off="-0.192993"),
+        of_google(CORE, "0.125637", 8.0, FLEXIBLE),
+        of_google(RAM, "0.067369", 32.0, FLEXIBLE),
+    ]
+    figures = figures_of(read_bill(as_objects(rows, tmp_path / "google.jsonl")))
+    assert figures.unused == Decimal("0.216") - Decimal("0.192993")
+    assert figures.usage.coverage == 1
+    assert figures.usage.cost == Decimal("0.193006")
