@@ -151,18 +151,23 @@ def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: PricedLines, 
     rows = [row for (stream, _), row in places.items() if stream is Stream.HOURS]
     spot = next((row for (stream, _), row in places.items() if stream is Stream.SPOT), None)
     memory = [row for (stream, _), row in places.items() if stream is Stream.MEMORY]
-    listed = any("list" in t.money for t in used)
+    cost = priced.paid(used) + _share(of, priced, fees)
     return BilledUsage(
         kind=kind,
         hours=_sum(hours.values, rows),
-        cost=priced.paid(used) + _share(of, priced, fees),
-        list_cost=priced.of(used, "list") if listed else None,
+        cost=cost,
+        list_cost=priced.of(used, "list") if _is_listed(used, cost) else None,
         memory=_sum(hours.values, memory) if not kind.instance_type else None,
         covered=_covered(places, hours),
         spot=None if spot is None else hours.values[spot].copy(),
         spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
         whole_days=_sum(hours.whole, rows) if hours.daily else None,
     )
+
+
+def _is_listed(used: list[LineTotal], cost: Decimal) -> bool:
+    """Whether the bill says what usage costs at list prices; nothing is said of that by nothing for what was paid."""
+    return any("list" in t.money for t in used) or (not cost and any(t.listed for t in used))
 
 
 def _fees(totals: list[LineTotal], priced: PricedLines) -> _Fees:

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
+from hcloud.cli.main import run
 from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bills.reading import read_bill
@@ -129,3 +132,41 @@ def test_what_is_left_of_the_fee_of_a_flexible_commitment_was_not_used(tmp_path:
     assert figures.unused == Decimal("0.216") - Decimal("0.192993")
     assert figures.usage.coverage == 1
     assert figures.usage.cost == Decimal("0.193006")
+
+
+def of_report(kind: str, usage_type: str = "BoxUsage:m5.large", cost: str = "0", **cells: object) -> Row:
+    """A line of CUR 2.0: an hour of a machine, or what a commitment cost."""
+    return {
+        "line_item_line_item_type": kind, "line_item_product_code": "AmazonEC2",
+        "line_item_usage_type": usage_type, "line_item_operation": "RunInstances",
+        "line_item_usage_account_id": "1", "line_item_usage_amount": 1, "line_item_unblended_cost": cost,
+        "line_item_usage_start_date": "2026-10-01 00:00:00", "line_item_usage_end_date": "2026-10-01 01:00:00",
+        "product_region_code": "us-east-1", "product": "{}", **cells,
+    }  # fmt: skip
+
+
+RESERVED = {"reservation_reservation_a_r_n": "arn:aws:ec2:us-east-1:1:reserved-instances/a"}
+
+
+def test_a_free_machine_has_a_list_cost_of_nothing(tmp_path: Path) -> None:
+    listed = {"pricing_public_on_demand_cost": "0.096"}
+    rows = [
+        of_report("Usage", cost="0.096", **listed),
+        of_report("DiscountedUsage", **RESERVED, **listed, reservation_effective_cost="0.06"),
+        of_report("Usage", "BoxUsage:t2.micro", pricing_public_on_demand_cost="0.0000000000"),
+    ]
+    figures = figures_of(read_bill(written(rows, tmp_path / "report.csv")))
+    assert (figures.usage.list_cost, figures.usage.coverage) == (Decimal("0.192"), Decimal("0.5"))
+    # paid 0.096 + 0.06 of 0.192
+    assert figures.effective_savings_rate == Decimal("0.1875")
+
+
+def test_a_list_cost_of_nothing_for_what_was_paid_for_is_not_known(tmp_path: Path) -> None:
+    rows = [of_report("Usage", cost="0.096", pricing_public_on_demand_cost="0")]
+    assert figures_of(read_bill(written(rows, tmp_path / "report.csv"))).usage.list_cost is None
+
+
+def test_coverage_by_hours_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [of_report("Usage", cost="0.096"), of_report("DiscountedUsage", **RESERVED)]
+    assert run(["workload", "show", str(written(rows, tmp_path / "report.csv"))]) == 0
+    assert "50.0% of the hours are covered by commitments" in capsys.readouterr().out
