@@ -35,6 +35,8 @@ class LineTotal:
     first: int = 1 << 40
     last: int = -1
     """The hours its rows are of; ``last`` is exclusive."""
+    listed: int = 0
+    """Of its rows, those with a list cost."""
     quantity: float = 0.0
     money: dict[str, int] = field(default_factory=dict)
 
@@ -92,9 +94,15 @@ class BillSums:
         counted = cells.codes if cells.counted is None else cells.codes[cells.counted]
         rows = np.bincount(counted, minlength=count).tolist()
         hours = np.bincount(cells.codes, weights=cells.span, minlength=count).tolist()
+        listed = (
+            np.bincount(cells.codes, weights=cells.listed, minlength=count).tolist()
+            if cells.listed is not None
+            else [0] * count
+        )
         for place, one in enumerate(ids):
             self.totals[one].rows += rows[place]
             self.totals[one].hours += int(hours[place])
+            self.totals[one].listed += int(listed[place])
         for role, amounts in cells.money.items():
             for one, total in zip(ids, amounts.sums(cells.codes, count), strict=True):
                 if total:

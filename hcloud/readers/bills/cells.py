@@ -31,7 +31,7 @@ NO_HOUR = np.int64(-1)
 class Cells:
     """A batch: ``codes`` says for each row which of ``sorts`` it is, the texts that rows have in common; ``start`` is
     the hour since 1970, -1 for none, ``span`` how many hours the row is of. ``counted`` is false for rows that only
-    complete another."""
+    complete another, ``listed`` true for those with a list cost, be it nothing."""
 
     codes: Whole
     sorts: list[tuple[str, ...]]
@@ -42,6 +42,7 @@ class Cells:
     money: Mapping[str, Amounts]
     counted: NDArray[np.bool_] | None = None
     single: NDArray[np.bool_] | None = None
+    listed: NDArray[np.bool_] | None = None
 
 
 def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
@@ -57,7 +58,17 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     counted = batch.column("counted").to_numpy(zero_copy_only=False) if "counted" in there else None
     quantity, money = _quantity(batch, rows), _money(form, batch)
     single = _single(batch) if (span >= _DAY).any() else None
-    return Cells(codes, _sorts(form, texts, first), first, start, span, quantity, money, counted, single)
+    listed = _said(batch.column("list")) if "list" in money else None
+    return Cells(codes, _sorts(form, texts, first), first, start, span, quantity, money, counted, single, listed)
+
+
+def _said(column: pa.Array) -> NDArray[np.bool_]:
+    """Which cells of a column are not empty."""
+    said = column.is_valid()
+    if pa.types.is_string(column.type):
+        said = pc.fill_null(pc.not_equal(column, ""), fill_value=False)
+    there: NDArray[np.bool_] = said.to_numpy(zero_copy_only=False)
+    return there
 
 
 def _single(batch: pa.RecordBatch) -> NDArray[np.bool_] | None:

@@ -151,12 +151,12 @@ def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: PricedLines, 
     rows = [row for (stream, _), row in places.items() if stream is Stream.HOURS]
     spot = next((row for (stream, _), row in places.items() if stream is Stream.SPOT), None)
     memory = [row for (stream, _), row in places.items() if stream is Stream.MEMORY]
-    listed = any("list" in t.money for t in used)
+    cost = priced.paid(used) + _share(of, priced, fees)
     return BilledUsage(
         kind=kind,
         hours=_sum(hours.values, rows),
-        cost=priced.paid(used) + _share(of, priced, fees),
-        list_cost=priced.of(used, "list") if listed else None,
+        cost=cost,
+        list_cost=priced.of(used, "list") if _is_listed(used, cost) else None,
         memory=_sum(hours.values, memory) if not kind.instance_type else None,
         covered=_covered(places, hours),
         spot=None if spot is None else hours.values[spot].copy(),
@@ -166,10 +166,16 @@ def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: PricedLines, 
     )
 
 
+def _is_listed(used: list[LineTotal], cost: Decimal) -> bool:
+    """Whether the bill says what usage costs at list prices; nothing is said of that by nothing for what was paid."""
+    return any("list" in t.money for t in used) or (not cost and any(t.listed for t in used))
+
+
 def _fees(totals: list[LineTotal], priced: PricedLines) -> _Fees:
     """The fees of commitments that the bill spreads over no usage (Google), and what was taken off for them."""
     off = [t for t in totals if t.line.stream is Stream.COVERED]
-    fees = [t for t in totals if t.line.holding is not None and t.line.fee]
+    offset = {t.line.holding.id for t in totals if t.line.holding is not None and t.line.use and not t.line.fee}
+    fees = [t for t in totals if t.line.holding is not None and t.line.fee and t.line.holding.id not in offset]
     return {
         option: (
             priced.of((t for t in fees if t.line.holding and t.line.holding.option is option), "cost"),
@@ -238,15 +244,8 @@ def _held_by(total: LineTotal) -> NamedCommitment | None:
 def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
     of = sorted(of, key=lambda t: not t.line.fee)
     held = _merged([held for t in of if (held := _held_by(t)) is not None])
-    fees, uses = [t for t in of if t.line.fee], [t for t in of if t.line.use]
-    told = [t for t in fees if t.line.use] or uses
-    paid = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0))
-    used: Decimal | None = sum((priced.of([t], *t.line.use) for t in told), Decimal(0))
-    if not fees:
-        paid, used = used or Decimal(0), None
-    elif not told:
-        unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
-        used = paid - unused if any(t.line.unused for t in fees) else None
+    fees = [t for t in of if t.line.fee]
+    paid, used = _paid_and_used(of, fees, priced)
     covered = [t for t in of if t.line.kind is LineKind.COVERED]
     return BilledCommitment(
         id=held.id,
@@ -267,6 +266,21 @@ def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
         start=held.start,
         end=held.end,
     )
+
+
+def _paid_and_used(of: list[LineTotal], fees: list[LineTotal], priced: PricedLines) -> tuple[Decimal, Decimal | None]:
+    """What a commitment cost, and the part of it that covered usage; None where the bill does not say."""
+    told = [t for t in fees if t.line.use] or [t for t in of if t.line.use]
+    paid = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0))
+    used = sum((priced.of([t], *t.line.use) for t in told), Decimal(0))
+    if not fees:
+        return used, None
+    if told:
+        return paid, used
+    if all(t.line.kind is LineKind.UNUSED for t in fees):
+        return paid, Decimal(0)
+    unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
+    return paid, paid - unused if any(t.line.unused for t in fees) else None
 
 
 def _merged(holdings: list[NamedCommitment]) -> NamedCommitment:

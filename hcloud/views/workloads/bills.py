@@ -68,7 +68,8 @@ def bill_figures(figures: BillFigures) -> Figures:
     if usage.list_cost is not None:
         rows.append(("usage at list prices", f"{_money(usage.list_cost)}, paid {_money(usage.cost)}"))
     if usage.coverage is not None:
-        rows.append(("coverage", f"{usage.coverage:.1%} of the usage is covered by commitments"))
+        part = "usage is" if usage.list_cost else "hours are"
+        rows.append(("coverage", f"{usage.coverage:.1%} of the {part} covered by commitments"))
     if figures.utilisation is not None:
         unused = f"; {_money(figures.unused)} was not used" if figures.unused > 0 else ""
         rows.append(("utilisation", f"{figures.utilisation:.1%} of the commitments{unused}"))

@@ -2,13 +2,17 @@
 
 vCPUs and memory are lines of their own. The detailed export names the machine (``system_labels``): its vCPU-hours are
 then instance-hours, its memory adds cost only. A credit is a line of its own here, so that all lines add up.
-Source: Cloud Billing documentation, "Structure of Standard data export" and "of Detailed data export", read November
-2026.
+
+Flexible commitments come in two forms: a credit on usage at its full price, or (accounts since July 2025, all since
+January 2026) usage at a consumption model's own price and a credit on the fee for what of it was used.
+Sources: Cloud Billing documentation, "Structure of Standard data export" and "of Detailed data export"; "Spend-based
+CUDs data model updates", read November 2026.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -32,10 +36,12 @@ _NAMED = {"compute-optimized": "c2", "memory-optimized": "m1", "custom": "n1", "
 _COMMITMENT = re.compile(r"(?P<flexible>Commitment - dollar based)?.*for (?P<years>\d) years?", re.IGNORECASE)
 _PER = {"hour": 1.0, "hours": 1.0, "h": 1.0, "second": 1 / 3600, "seconds": 1 / 3600}
 _PER_MEMORY = {"gibibyte hour": 1.0, "byte-seconds": 1 / 3600 / 2**30, "gibibyte second": 1 / 3600}
+_OFFSET = "FEE_UTILIZATION_OFFSET"
+"""The credit on a fee for the part of it that usage at the committed price used."""
 _CREDITS = (
     ("COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE", LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
     ("COMMITTED_USE_DISCOUNT_DOLLAR_BASE", LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
-    ("FEE_UTILIZATION_OFFSET", LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
+    (_OFFSET, LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
     ("COMMITTED_US", LineKind.NEGATION, PurchaseOption.COMMITTED_USE),
     ("SUSTAINED_US", LineKind.DISCOUNT, None),
     ("DISCOUNT", LineKind.DISCOUNT, None),
@@ -56,7 +62,14 @@ def _meaning(texts: Texts) -> BillLine:
         return BillLine(LineKind.OTHER_SERVICE)
     if texts["sku"].startswith("Commitment"):
         return _fee(texts)
-    return use_of_google(texts)
+    return _priced(use_of_google(texts), texts["model"])
+
+
+def _priced(line: BillLine, model: str) -> BillLine:
+    """A line of use, covered where it was priced by the consumption model of a commitment."""
+    if model in ("", "Default") or line.usage is None or line.stream is Stream.SPOT:
+        return line
+    return replace(line, kind=LineKind.COVERED, option=PurchaseOption.FLEXIBLE_COMMITTED_USE)
 
 
 def use_of_google(texts: Texts) -> BillLine:
@@ -96,6 +109,8 @@ def _credit(texts: Texts) -> BillLine:
     kind, option = next((kind, option) for word, kind, option in _CREDITS if texts["credit"].startswith(word))
     if texts["service"] != "Compute Engine":
         return BillLine(kind)
+    if texts["credit"] == _OFFSET:
+        return BillLine(kind, holding=_fee(texts).holding, use=("offset",))
     of = use_of_google(texts)
     if of.usage is None or kind is LineKind.CREDIT:
         return BillLine(kind)
@@ -138,14 +153,21 @@ def _with_credits(batch: pa.RecordBatch) -> pa.RecordBatch:
     amount, cost = pc.struct_field(flat, "amount"), batch.column("cost").cast(pa.float64())
     share = np.clip(-amount.to_numpy(False) / np.where(cost := cost.take(parent).to_numpy(False), cost, np.inf), 0, 1)
     quantity = batch.column("quantity").cast(pa.float64())
+    types = pc.fill_null(pc.struct_field(flat, "type"), "credit")
+    offset = pc.if_else(pc.equal(types, _OFFSET), pc.negate(amount), None)
     more = {
         "cost": amount,
         "quantity": pa.array(quantity.take(parent).to_numpy(False) * share),
         "list": pa.nulls(len(flat), pa.float64()),
     }
     columns = [_stacked(batch.column(name), more.get(name), parent) for name in kept]
-    types = pc.fill_null(pc.struct_field(flat, "type"), "credit")
-    return pa.record_batch([*columns, pa.concat_arrays([pa.nulls(rows, pa.string()), types]), counted], names)
+    columns += [_behind(rows, types), counted, _behind(rows, offset)]
+    return pa.record_batch(columns, [*names, "offset"])
+
+
+def _behind(rows: int, of_credits: pa.Array) -> pa.Array:
+    """A column that the lines themselves do not have."""
+    return pa.concat_arrays([pa.nulls(rows, of_credits.type), of_credits])
 
 
 def _stacked(column: pa.Array, more: pa.Array | None, parent: pa.Array) -> pa.Array:
@@ -207,9 +229,10 @@ GOOGLE = BillFormat(
         "cost_type": ("costtype",),
         "currency": ("currency",),
         "subscription": ("subscriptioninstanceid",),
+        "model": ("consumptionmodeldescription",),
         "credit": (),
     },
-    money={"cost": ("cost",), "list": ("costatlist",)},
+    money={"cost": ("cost",), "list": ("costatlist",), "offset": ()},
     quantity=("usageamountinpricingunits", "usageamount"),
     start=("usagestarttime",),
     end=("usageendtime",),
@@ -231,6 +254,7 @@ GOOGLE = BillFormat(
         "cost_type": "cost_type",
         "currency": "currency",
         "subscription": "subscription.instance_id",
+        "model": "consumption_model.description",
         "cost": "cost",
         "list": "cost_at_list",
         "quantity": "usage.amount_in_pricing_units",

@@ -1,0 +1,172 @@
+"""Bills that leave something out: commitments without use, columns and prices that are not there."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.model.bill_figures import figures_of
+from hcloud.model.catalog import PurchaseOption
+from hcloud.readers.bills.reading import read_bill
+
+Row = Mapping[str, object]
+PLAN = "arn:aws:savingsplans::1:savingsplan/"
+
+
+def written(rows: Iterable[Row], path: Path) -> Path:
+    table = list(rows)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(name for row in table for name in row)), restval="")
+        writer.writeheader()
+        writer.writerows(table)
+    return path
+
+
+def of_focus(**cells: object) -> Row:
+    return {
+        "ProviderName": "AWS", "ChargeCategory": "Usage", "ServiceCategory": "Compute",
+        "ServiceName": "Amazon Elastic Compute Cloud", "ChargePeriodStart": "2026-10-01T00:00:00Z",
+        "ChargePeriodEnd": "2026-10-01T01:00:00Z", "BillingCurrency": "USD", "SubAccountId": "1",
+        "RegionId": "us-east-1", "x_Operation": "RunInstances", "BilledCost": 0, "ListCost": 0, **cells,
+    }  # fmt: skip
+
+
+def of_plan(name: str, status: str, cost: str, **cells: object) -> Row:
+    return of_focus(
+        CommitmentDiscountId=f"{PLAN}{name}", CommitmentDiscountType="Compute Savings Plans",
+        CommitmentDiscountStatus=status, EffectiveCost=cost, **cells,
+    )  # fmt: skip
+
+
+def test_a_savings_plan_that_covered_nothing_was_not_used(tmp_path: Path) -> None:
+    machine = {"x_UsageType": "BoxUsage:m5.large", "ConsumedQuantity": 1, "ConsumedUnit": "Hours", "ListCost": "0.096"}
+    rows = [
+        of_plan("a", "Used", "0.07", **machine),
+        of_plan("a", "Unused", "0.03"),
+        of_plan("b", "Unused", "0.5"),
+    ]
+    figures = figures_of(read_bill(written(rows, tmp_path / "focus.csv")))
+    # paid 0.07 + 0.03 + 0.5 = 0.6, of which 0.07 was used
+    assert figures.unused == Decimal("0.53")
+    assert figures.utilisation == round(Decimal("0.07") / Decimal("0.6"), 6)
+    # what the machine took, 0.07, and the 0.53 that covered nothing, against 0.096
+    assert figures.effective_savings_rate == round(1 - Decimal("0.6") / Decimal("0.096"), 6)
+
+
+def test_a_reservation_of_azure_that_covered_nothing_was_not_used(tmp_path: Path) -> None:
+    def of_day(charge: str, reservation: str, cost: str, quantity: int) -> Row:
+        return {
+            "Date": "10/01/2026", "MeterCategory": "Virtual Machines", "ChargeType": charge, "SubscriptionId": "1",
+            "ResourceLocation": "eastus", "UnitOfMeasure": "1 Hour", "Quantity": quantity,
+            "CostInBillingCurrency": cost, "PricingModel": "Reservation", "BillingCurrency": "USD",
+            "ReservationId": reservation, "AdditionalInfo": '{"ServiceType":"Standard_D4s_v5"}',
+        }  # fmt: skip
+
+    rows = [
+        of_day("Usage", "used", "3", 24),
+        of_day("UnusedReservation", "used", "1", 8),
+        of_day("UnusedReservation", "idle", "8", 64),
+    ]
+    figures = figures_of(read_bill(written(rows, tmp_path / "azure.csv")))
+    assert {c.id: c.used for c in figures.commitments} == {"used": Decimal(3), "idle": Decimal(0)}
+    assert (figures.unused, figures.utilisation) == (Decimal(9), Decimal("0.25"))
+
+
+def of_google(sku: str, cost: str, quantity: float, model: str = "Default", off: str = "") -> Row:
+    """A line of the second form of flexible commitments, of the amounts in Google's own example of it."""
+    fee = "Commitment" in sku
+    taken = [{"type": "FEE_UTILIZATION_OFFSET", "amount": float(off)}] if off else []
+    return {
+        "service": {"description": "Compute Engine"}, "sku": {"description": sku}, "cost": float(cost),
+        "cost_at_list": quantity * (1.0 if fee else 0.02181159 if "Core" in sku else 0.00292353),
+        "usage_start_time": "2026-10-01 00:00:00 UTC", "usage_end_time": "2026-10-01 01:00:00 UTC",
+        "usage": {"amount_in_pricing_units": quantity, "pricing_unit": "gibibyte hour" if "Ram" in sku else "hour"},
+        "location": {"region": "us-central1"}, "project": {"id": "p"}, "currency": "USD", "credits": taken,
+        "consumption_model": {"description": model}, "subscription": {"instance_id": "s" if fee else ""},
+    }  # fmt: skip
+
+
+FLEXIBLE = "Compute Flexible CUDs 1 Year"
+FEE = "Commitment - dollar based v1: GCE for 1 year"
+CORE, RAM = "E2 Instance Core running in Americas", "E2 Instance Ram running in Americas"
+
+
+def as_objects(rows: Iterable[Row], path: Path) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_use_at_the_price_of_a_flexible_commitment_is_covered(tmp_path: Path) -> None:
+    rows = [
+        of_google(FEE, "0.046868", 0.04686833, off="-0.046868"),
+        of_google(FEE, "0.025132", 0.02513167, off="-0.025132"),
+        of_google(CORE, "0.109398", 5.0),
+        of_google(RAM, "0.058648", 20.0),
+        of_google(CORE, "0.046868", 3.0, FLEXIBLE),
+        of_google(RAM, "0.025132", 12.0, FLEXIBLE),
+    ]
+    bill = read_bill(as_objects(rows, tmp_path / "google.jsonl"))
+    (used,), (held,) = bill.usage, bill.commitments
+    assert {option: hours.tolist() for option, hours in used.covered.items()} == {held.option: [3.0]}
+    assert held.option is PurchaseOption.FLEXIBLE_COMMITTED_USE
+    assert used.hours.tolist() == [8.0]
+    # the fee is taken off again, so that the bill's total is what the use cost
+    assert bill.total == used.cost == Decimal("0.240046")
+    assert (held.paid, held.used) == (Decimal("0.072"), Decimal("0.072"))
+
+
+def test_what_is_left_of_the_fee_of_a_flexible_commitment_was_not_used(tmp_path: Path) -> None:
+    rows = [
+        of_google(FEE, "0.022994", 0.022994),
+        of_google(FEE, "0.193006", 0.193006, off="-0.192993"),
+        of_google(CORE, "0.125637", 8.0, FLEXIBLE),
+        of_google(RAM, "0.067369", 32.0, FLEXIBLE),
+    ]
+    figures = figures_of(read_bill(as_objects(rows, tmp_path / "google.jsonl")))
+    assert figures.unused == Decimal("0.216") - Decimal("0.192993")
+    assert figures.usage.coverage == 1
+    assert figures.usage.cost == Decimal("0.193006")
+
+
+def of_report(kind: str, usage_type: str = "BoxUsage:m5.large", cost: str = "0", **cells: object) -> Row:
+    """A line of CUR 2.0: an hour of a machine, or what a commitment cost."""
+    return {
+        "line_item_line_item_type": kind, "line_item_product_code": "AmazonEC2",
+        "line_item_usage_type": usage_type, "line_item_operation": "RunInstances",
+        "line_item_usage_account_id": "1", "line_item_usage_amount": 1, "line_item_unblended_cost": cost,
+        "line_item_usage_start_date": "2026-10-01 00:00:00", "line_item_usage_end_date": "2026-10-01 01:00:00",
+        "product_region_code": "us-east-1", "product": "{}", **cells,
+    }  # fmt: skip
+
+
+RESERVED = {"reservation_reservation_a_r_n": "arn:aws:ec2:us-east-1:1:reserved-instances/a"}
+
+
+def test_a_free_machine_has_a_list_cost_of_nothing(tmp_path: Path) -> None:
+    listed = {"pricing_public_on_demand_cost": "0.096"}
+    rows = [
+        of_report("Usage", cost="0.096", **listed),
+        of_report("DiscountedUsage", **RESERVED, **listed, reservation_effective_cost="0.06"),
+        of_report("Usage", "BoxUsage:t2.micro", pricing_public_on_demand_cost="0.0000000000"),
+    ]
+    figures = figures_of(read_bill(written(rows, tmp_path / "report.csv")))
+    assert (figures.usage.list_cost, figures.usage.coverage) == (Decimal("0.192"), Decimal("0.5"))
+    # paid 0.096 + 0.06 of 0.192
+    assert figures.effective_savings_rate == Decimal("0.1875")
+
+
+def test_a_list_cost_of_nothing_for_what_was_paid_for_is_not_known(tmp_path: Path) -> None:
+    rows = [of_report("Usage", cost="0.096", pricing_public_on_demand_cost="0")]
+    assert figures_of(read_bill(written(rows, tmp_path / "report.csv"))).usage.list_cost is None
+
+
+def test_coverage_by_hours_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [of_report("Usage", cost="0.096"), of_report("DiscountedUsage", **RESERVED)]
+    assert run(["workload", "show", str(written(rows, tmp_path / "report.csv"))]) == 0
+    assert "50.0% of the hours are covered by commitments" in capsys.readouterr().out
