@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from hcloud.errors import InputError
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.planning.billed.held import FLOATING
 
 Texts = Mapping[str, str]
 """The cells that lines have in common, by what they are for; empty where the file has none."""
@@ -44,6 +45,12 @@ class NamedCommitment:
     start: datetime | None = None
     end: datetime | None = None
     count: int | None = None
+
+    def of(self, covered: UsageKind) -> NamedCommitment:
+        """The same of a line that does not describe it, by what it covered there: where it holds, unless it floats."""
+        if self.option in FLOATING:
+            return self
+        return replace(self, region=covered.region, family=covered.family, os=covered.os, tenancy=covered.tenancy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,8 @@ def _merged(holdings: list[NamedCommitment]) -> NamedCommitment:
     for other in holdings[1:]:
         news = {f.name: getattr(other, f.name) for f in fields(NamedCommitment) if not getattr(merged, f.name)}
         merged = replace(merged, **news)
-    return merged
+    families = {held.family for held in holdings if held.family}
+    return merged if len(families) < 2 else replace(merged, family="")
 
 
 def _count(held: NamedCommitment, fees: list[LineTotal], paid: Decimal) -> Decimal | None:

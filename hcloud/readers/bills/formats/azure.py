@@ -68,12 +68,15 @@ def _usage(texts: Texts) -> BillLine:
     if not CLOUDS[Provider.AZURE].names.pattern.fullmatch(name):
         told = f"is not known ({name})" if name else "the bill does not say"
         return BillLine(LineKind.OTHER_COMPUTE, said=f"lines of machines whose size {told}")
-    region = "".join(texts["region"].lower().split())
-    region = _METER_REGIONS.get(region, region)
     kind = UsageKind(
-        Provider.AZURE, texts["account"], region, family_of(Provider.AZURE, name), name, _system(texts, details)
+        Provider.AZURE, texts["account"], _region(texts), family_of(Provider.AZURE, name), name, _system(texts, details)
     )
     return _paid(texts, kind, per)
+
+
+def _region(texts: Texts) -> str:
+    region = "".join(texts["region"].lower().split())
+    return _METER_REGIONS.get(region, region)
 
 
 def _paid(texts: Texts, kind: UsageKind, per: float) -> BillLine:
@@ -83,6 +86,7 @@ def _paid(texts: Texts, kind: UsageKind, per: float) -> BillLine:
     holding = _holding(texts) if model != "ondemand" else None
     if holding is None:
         return BillLine(LineKind.ON_DEMAND, kind, per=per)
+    holding = holding.of(kind)
     return BillLine(LineKind.COVERED, kind, option=holding.option, per=per, holding=holding, fee=_COST, use=_COST)
 
 
