@@ -218,7 +218,9 @@ def _covered_units(option: PurchaseOption, use: KindUse) -> float:
 
 
 def _hours_held(held: BilledCommitment, bill: Bill) -> int:
-    """How many hours of the bill it held."""
+    """How many hours of the bill it held; where the bill does not say it, those between its begin and its end."""
+    if held.hours is not None:
+        return held.hours
     last = bill.start + timedelta(hours=bill.hours)
     begin, end = max(held.start or bill.start, bill.start), min(held.end or last, last)
     return max(int((end - begin) / timedelta(hours=1)), 1)

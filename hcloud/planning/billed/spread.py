@@ -37,19 +37,30 @@ def as_monthly(vcpu_hours: float, hours: int, hourly: Decimal, month: int) -> De
     return Decimal(vcpu_hours) / hours * hourly * month
 
 
-def without_missing_days(bill: Bill) -> tuple[Bill, int]:
-    """(the bill without the days of which it has no machine at all, how many these are): a month that was not delivered
-    is no month without machines. Days at its end stay: there machines may have been given back."""
-    used = sum((u.hours + (0.0 if u.spot is None else u.spot) for u in bill.usage), np.zeros(bill.hours))
-    days = np.arange(bill.hours) // HOURS_PER_DAY
-    empty = np.bincount(days, used) == 0
+def missing_hours(in_use: Floats) -> NDArray[np.bool_]:
+    """Whether each hour is of a day without any machine, which does not count: a month that was not delivered is no
+    month without machines. Days at the end are not missing: there machines may have been given back."""
+    days = np.arange(len(in_use)) // HOURS_PER_DAY
+    empty = np.bincount(days, in_use) == 0
     last = int(np.flatnonzero(~empty).max(initial=-1))
     empty[last + 1 :] = False
-    missing = int(empty.sum())
-    if not missing:
+    missing: NDArray[np.bool_] = empty[days]
+    return missing
+
+
+def in_use(bill: Bill) -> Floats:
+    """What ran in each hour of a bill, spot included."""
+    return sum((u.hours + (0.0 if u.spot is None else u.spot) for u in bill.usage), np.zeros(bill.hours))
+
+
+def without_missing_days(bill: Bill) -> tuple[Bill, int]:
+    """(the bill without its missing days, how many these are)."""
+    missing = missing_hours(in_use(bill))
+    if not missing.any():
         return bill, 0
-    kept = ~empty[days]
-    return replace(bill, hours=int(kept.sum()), usage=tuple(_only(used, kept) for used in bill.usage)), missing
+    kept = ~missing
+    cut = replace(bill, hours=int(kept.sum()), usage=tuple(_only(used, kept) for used in bill.usage))
+    return cut, int(missing.sum()) // HOURS_PER_DAY
 
 
 def _only(used: BilledUsage, kept: NDArray[np.bool_]) -> BilledUsage:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.bill_figures import BillFigures, UsageFigures
+from hcloud.planning.billed.spread import HOURS_PER_DAY, in_use, missing_hours
 from hcloud.units import cents, counted
 from hcloud.views.charts import Layer, SeriesChart, figure, terminal_legend, terminal_series
 from hcloud.views.console import Terminal, plain_of
@@ -59,12 +60,16 @@ def treatment(bill: Bill) -> Iterator[Figures]:
 def bill_figures(figures: BillFigures) -> Figures:
     """What a bill is in figures."""
     bill, usage = figures.bill, figures.usage
+    missing = int(missing_hours(in_use(bill)).sum())
     rows = [
         ("format", f"{bill.format}, {counted(bill.files, 'file')}"),
         ("period", f"{bill.start:%Y-%m-%d %H:%M} UTC, {bill.hours:,} hours" + (", in daily rows" * bill.daily)),
         ("total", f"{_money(bill.total)} in {counted(bill.rows, 'row')}"),
-        ("instance-hours", f"{figure(usage.hours)}, {figure(usage.hours / max(bill.hours, 1))} at a time"),
+        ("instance-hours", f"{figure(usage.hours)}, {figure(usage.hours / max(bill.hours - missing, 1))} at a time"),
     ]
+    if missing:
+        days = counted(missing // HOURS_PER_DAY, "day")
+        rows.append(("missing", f"{days} between the first and the last without any machine: they do not count"))
     if usage.list_cost is not None:
         rows.append(("usage at list prices", f"{_money(usage.list_cost)}, paid {_money(usage.cost)}"))
     if usage.coverage is not None:
@@ -148,7 +153,8 @@ def chart_of(bill: Bill) -> SeriesChart:
     step = max(1, -(-bill.hours // _POINTS))
     parts = (("covered", covered), ("on demand", (hours - covered).clip(min=0.0)), ("spot", spot))
     layers = [Layer(name, _means(values, step)) for name, values in parts if values.any()]
-    mean, peak = float((hours + spot).mean()), float((hours + spot).max())
+    ran = hours + spot
+    mean, peak = float(ran[~missing_hours(ran)].mean()), float(ran.max())
     return SeriesChart(
         title=f"Machines of {bill.name}",
         subtitle=f"mean {figure(mean)}, peak {figure(peak)} in an hour",
