@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, Service, UsageKind
+from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.planning.billed.held import HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import kinds_of
 from hcloud.readers.bills.reading import read_bill
 from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.views.workloads.bills import bill_figures, chart_of
 
 HOURS = 24 * 28
 START = datetime(2026, 10, 1, tzinfo=UTC)
@@ -133,6 +135,27 @@ def test_of_one_plan_the_kinds_bear_what_it_cost_there() -> None:
     shares = shares_of(usage, plan("a", "1.6", "1.6"))
     assert vcpus_of(shares) == {"m5": 20.0, "r5": 20.0}
     assert dollars_of(shares) == {"m5": 0.7, "r5": 0.9}
+
+
+def test_what_is_sold_by_memory_is_told_with_its_dollars_and_fargate_is_no_instance() -> None:
+    kind = UsageKind(Provider.AWS, "1", "us-east-1", "lambda", "", service=Service.LAMBDA)
+    bore = Decimal("0.25") * HOURS
+    functions = BilledUsage(kind, 0 * FLAT, bore, bore, memory=20 * FLAT)
+    lines = {LineKind.ON_DEMAND: LineSum(1, Decimal(1))}
+    usage = (machines("m5.large", 0, 10), fargate(100, "3.2"), functions)
+    bill = Bill("acme", "cur-2.0", "d" * 64, START, HOURS, False, usage, (), lines)
+    _, unplanned = kinds_of(bill, TYPES)
+    assert {one.name: one.cost for one in unplanned} == {
+        "aws/us-east-1/Fargate": Decimal("3.2") * 672,
+        "aws/us-east-1/Lambda": Decimal("0.25") * 672,
+    }
+    rows = {row[0]: row[1] for row in bill_figures(figures_of(bill)).rows}
+    assert rows["instance-hours"] == "6,720, 10 at a time"  # 10 machines in each of 672 hours
+    assert rows["vCPU-hours"] == "67,200, 100 at a time, of Fargate"
+    chart = chart_of(bill)
+    assert (chart.subtitle, chart.unit) == ("mean 10, peak 10 in an hour", "machines in use")
+    alone = replace(bill, usage=(fargate(100, "3.2"),))
+    assert (chart_of(alone).subtitle, chart_of(alone).unit) == ("mean 100, peak 100 in an hour", "vCPUs in use")
 
 
 def test_a_reservation_that_covered_nothing_and_names_no_place_is_not_shared_out() -> None:
