@@ -16,9 +16,7 @@ from hcloud.units import HOURS_PER_MONTH, format_money
 
 ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION})
 """Options that cover all systems of a family in a region."""
-FLOATING = frozenset(
-    {PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.SAVINGS_PLAN, PurchaseOption.FLEXIBLE_COMMITTED_USE}
-)
+FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 """Options that cover every family and region of their provider."""
 COUNT_PLACES = 4
 NOTHING = 1e-6

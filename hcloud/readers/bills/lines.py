@@ -12,7 +12,6 @@ import pyarrow as pa
 from hcloud.errors import InputError
 from hcloud.model.bill import LineKind, UsageKind
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
-from hcloud.planning.billed.held import FLOATING
 
 Texts = Mapping[str, str]
 """The cells that lines have in common, by what they are for; empty where the file has none."""
@@ -48,7 +47,7 @@ class NamedCommitment:
 
     def of(self, covered: UsageKind) -> NamedCommitment:
         """The same of a line that does not describe it, by what it covered there: where it holds, unless it floats."""
-        if self.option in FLOATING:
+        if self.option.floats:
             return self
         return replace(self, region=covered.region, family=covered.family, os=covered.os, tenancy=covered.tenancy)
 
