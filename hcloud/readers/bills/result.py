@@ -266,6 +266,7 @@ def _commitment(of: list[LineTotal], priced: PricedLines, hours: _Hours) -> Bill
     elif not told:
         unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
         used = paid - unused if any(t.line.unused for t in fees) else None
+        used = Decimal(0) if all(t.line.kind is LineKind.UNUSED for t in fees) else used
     covered = [t for t in of if t.line.kind is LineKind.COVERED]
     return BilledCommitment(
         id=held.id,

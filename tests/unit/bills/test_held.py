@@ -198,6 +198,28 @@ def test_what_a_reservation_of_azure_leaves_idle_is_of_the_series_and_region_tha
     assert vcpus_of(shares) == {"Dsv5": 80.0, "Esv5": 40.0}
 
 
+def test_a_reservation_of_azure_that_was_not_used_at_all_is_of_the_size_of_its_meter(tmp_path: Path) -> None:
+    def metered(row: str) -> str:
+        return row.replace(",Virtual Machines,", ",Virtual Machines,D4s v5,")
+
+    path = tmp_path / "azure.csv"
+    rows = [
+        azure_day("", 480, "idle", "0.113", "UnusedReservation"),
+        azure_day("Standard_D4s_v5", 240, "used", "0.113"),
+        azure_day("Standard_D4s_v5", 960, "", "0.192"),
+    ]
+    columns = AZURE_COLUMNS.replace("MeterCategory,", "MeterCategory,MeterName,")
+    path.write_text(columns + "".join(metered(row) for row in rows))
+    bill = read_bill(path)
+    assert {c.id: (c.family, c.used) for c in bill.commitments} == {
+        "idle": ("Dsv5", 0),
+        "used": ("Dsv5", Decimal("0.113") * 240),
+    }
+    types = load_bundled(providers={Provider.AZURE}, regions={"eastus"}).types
+    shares = held_of(bill, kinds_of(bill, types)[0], types, RULE)
+    assert vcpus_of(shares) == {"Dsv5": 120.0}  # twenty idle and ten used D4s of four vCPUs
+
+
 def focus_hour(name: str, count: int, reservation: str, cost: str, status: str = "Used") -> str:
     """A row of FOCUS of AWS: so many machines of a type in the first hour of October."""
     hour = "2026-10-01T00:00:00Z,2026-10-01T01:00:00Z"
@@ -232,6 +254,14 @@ def test_what_a_reserved_instance_of_focus_leaves_idle_is_of_the_family_and_syst
     shares = held_of(bill, kinds_of(bill, TYPES)[0], TYPES, RULE)
     # ten m5.large of two vCPUs are reserved and half of them run, five r5.large are reserved and run
     assert vcpus_of(shares) == {"m5.large": 20.0, "r5.large": 10.0}
+
+
+def test_a_commitment_of_focus_with_nothing_but_unused_lines_was_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "focus.csv"
+    rows = focus_hour("", 0, "ri-idle", "0.5", "Unused") + focus_hour("m5.large", 5, "", "0.5")
+    path.write_text(FOCUS_COLUMNS + rows)
+    (held,) = read_bill(path).commitments
+    assert (held.paid, held.used) == (Decimal("0.5"), Decimal(0))
 
 
 def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) -> None:
