@@ -91,7 +91,8 @@ class BilledCommitment:
 
     ``count`` is instances, or dollars an hour for a spend-based option (see ``PurchaseOption.is_spend_based``).
     ``paid`` is its amortised cost in the bill, ``used`` the part of ``paid`` that covered usage (None: not said);
-    ``covered_list_cost`` what that usage costs at public on-demand prices.
+    ``covered_list_cost`` what that usage costs at public on-demand prices. ``hours`` are those of the bill that it was
+    paid for, without those of days that are missing there.
     """
 
     id: str
@@ -111,6 +112,7 @@ class BilledCommitment:
     payment: Payment | None = None
     start: datetime | None = None
     end: datetime | None = None
+    hours: int | None = None
 
     @property
     def utilisation(self) -> Decimal | None:

@@ -46,6 +46,15 @@ class PurchaseOption(StrEnum):
         return self not in (PurchaseOption.ON_DEMAND, PurchaseOption.SPOT)
 
     @property
+    def floats(self) -> bool:
+        """Whether the commitment covers every family and region of its provider."""
+        return self in (
+            PurchaseOption.COMPUTE_SAVINGS_PLAN,
+            PurchaseOption.SAVINGS_PLAN,
+            PurchaseOption.FLEXIBLE_COMMITTED_USE,
+        )
+
+    @property
     def is_spend_based(self) -> bool:
         """Whether the commitment is dollars an hour rather than instances, vCPUs or GiB."""
         return self in (

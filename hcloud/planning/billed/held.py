@@ -16,9 +16,7 @@ from hcloud.units import HOURS_PER_MONTH, format_money
 
 ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION})
 """Options that cover all systems of a family in a region."""
-FLOATING = frozenset(
-    {PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.SAVINGS_PLAN, PurchaseOption.FLEXIBLE_COMMITTED_USE}
-)
+FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 """Options that cover every family and region of their provider."""
 COUNT_PLACES = 4
 NOTHING = 1e-6
@@ -218,7 +216,9 @@ def _covered_units(option: PurchaseOption, use: KindUse) -> float:
 
 
 def _hours_held(held: BilledCommitment, bill: Bill) -> int:
-    """How many hours of the bill it held."""
+    """How many hours of the bill it held; where the bill does not say it, those between its begin and its end."""
+    if held.hours is not None:
+        return held.hours
     last = bill.start + timedelta(hours=bill.hours)
     begin, end = max(held.start or bill.start, bill.start), min(held.end or last, last)
     return max(int((end - begin) / timedelta(hours=1)), 1)

@@ -123,7 +123,7 @@ def kinds_of(bill: Bill, types: Types) -> tuple[tuple[KindUse, ...], tuple[Unpla
     groups: dict[tuple[MachineKind, Decimal, Decimal], list[tuple[BilledUsage, InstanceType]]] = defaultdict(list)
     left: list[Unplanned] = []
     for used in bill.usage:
-        if not used.hours.any():
+        if not used.hours.any() and used.kind.service is Service.INSTANCES:
             continue  # spot alone: nothing is committed to for it
         shape = types.get((used.kind.provider, used.kind.instance_type or _any_of(used, types)))
         if shape is None or used.kind.service is not Service.INSTANCES:

@@ -38,21 +38,32 @@ def as_monthly(vcpu_hours: float, hours: int, hourly: Decimal, month: int) -> De
     return Decimal(vcpu_hours) / hours * hourly * month
 
 
-def without_missing_days(bill: Bill) -> tuple[Bill, int]:
-    """(the bill without the weeks and months of which it has no machine at all, how many days these are): a month that
-    was not delivered is no month without machines. Fewer days stay, as machines may rest on weekends and holidays, and
-    so do days at its end: there they may have been given back."""
-    used = sum((u.hours + (0.0 if u.spot is None else u.spot) for u in bill.usage), np.zeros(bill.hours))
-    days = np.arange(bill.hours) // HOURS_PER_DAY
-    empty = np.bincount(days, used) == 0
+def missing_hours(in_use: Floats) -> NDArray[np.bool_]:
+    """Whether each hour is of a week or more without any machine, which does not count: a month that was not delivered
+    is no month without machines. Fewer days are not missing, as machines may rest on weekends and holidays, and neither
+    are days at the end: there they may have been given back."""
+    days = np.arange(len(in_use)) // HOURS_PER_DAY
+    empty = np.bincount(days, in_use) == 0
     last = int(np.flatnonzero(~empty).max(initial=-1))
     empty[last + 1 :] = False
     empty &= _run_lengths(empty) >= MISSING_DAYS
-    missing = int(empty.sum())
-    if not missing:
+    missing: NDArray[np.bool_] = empty[days]
+    return missing
+
+
+def in_use(bill: Bill) -> Floats:
+    """What ran in each hour of a bill, spot included."""
+    return sum((u.hours + (0.0 if u.spot is None else u.spot) for u in bill.usage), np.zeros(bill.hours))
+
+
+def without_missing_days(bill: Bill) -> tuple[Bill, int]:
+    """(the bill without its missing days, how many these are)."""
+    missing = missing_hours(in_use(bill))
+    if not missing.any():
         return bill, 0
-    kept = ~empty[days]
-    return replace(bill, hours=int(kept.sum()), usage=tuple(_only(used, kept) for used in bill.usage)), missing
+    kept = ~missing
+    cut = replace(bill, hours=int(kept.sum()), usage=tuple(_only(used, kept) for used in bill.usage))
+    return cut, int(missing.sum()) // HOURS_PER_DAY
 
 
 def _run_lengths(empty: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -44,6 +44,12 @@ class NamedCommitment:
     start: datetime | None = None
     end: datetime | None = None
     count: int | None = None
+
+    def of(self, covered: UsageKind) -> NamedCommitment:
+        """The same of a line that does not describe it, by what it covered there: where it holds, unless it floats."""
+        if self.option.floats:
+            return self
+        return replace(self, region=covered.region, family=covered.family, os=covered.os, tenancy=covered.tenancy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, UsageKind
 from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.billed.held import FLOATING
+from hcloud.planning.billed.spread import missing_hours
 from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal
 from hcloud.readers.bills.lines import NamedCommitment, Stream
 from hcloud.readers.bills.money import decimal_of
@@ -82,7 +83,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         hours=hours.count,
         daily=hours.daily,
         usage=usage,
-        commitments=_commitments(sums.totals, priced),
+        commitments=_commitments(sums.totals, priced, hours),
         lines=_lines(sums.totals, priced),
         files=origin.files,
         repaired={_CORRECTED: hours.corrected} if hours.corrected else {},
@@ -116,6 +117,24 @@ class _Hours:
         long = sum(float(table.values.sum()) for length, table in there.items() if length >= _DAY)
         self.daily = long > 0 and long * 2 > float(self.values.sum())
         self.spread = any(length > 1 for length in there)
+        self.missing = missing_hours(self.values.sum(axis=0))
+
+    def paid_for(self, fees: list[LineTotal]) -> int:
+        """How many hours a commitment was paid for: as its fees say where they follow each other, else from the first
+        to the last of them, without missing days."""
+        first, last = min(t.first for t in fees), max(t.last for t in fees)
+        told, span = sum(t.hours for t in fees), last - first
+        return max(told if told <= span else span - self._missing(first, last), 1)
+
+    def between(self, start: datetime | None, end: datetime | None) -> int:
+        """How many hours of the bill there are from when to when a commitment holds, without missing days."""
+        first, last = self.first, self.first + self.count
+        begin = first if start is None else max(int(start.timestamp() // 3600), first)
+        stop = last if end is None else min(int(end.timestamp() // 3600), last)
+        return max(stop - begin - self._missing(begin, stop), 1)
+
+    def _missing(self, first: int, last: int) -> int:
+        return int(self.missing[max(first - self.first, 0) : max(last - self.first, 0)].sum())
 
     def _spread(self, table: HourTable, length: int, into: Floats) -> None:
         rows = min(len(table.values), len(into))
@@ -221,12 +240,12 @@ def _covered(places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: 
     return {option: _sum(hours.values, rows) for option, rows in sorted(covered.items())}
 
 
-def _commitments(totals: list[LineTotal], priced: PricedLines) -> tuple[BilledCommitment, ...]:
+def _commitments(totals: list[LineTotal], priced: PricedLines, hours: _Hours) -> tuple[BilledCommitment, ...]:
     by_id: dict[str, list[LineTotal]] = {}
     for total in totals:
         if (held := _held_by(total)) is not None:
             by_id.setdefault(held.id, []).append(total)
-    return tuple(_commitment(of, priced) for _, of in sorted(by_id.items()))
+    return tuple(_commitment(of, priced, hours) for _, of in sorted(by_id.items()))
 
 
 def _held_by(total: LineTotal) -> NamedCommitment | None:
@@ -241,7 +260,7 @@ def _held_by(total: LineTotal) -> NamedCommitment | None:
     return replace(held, id=words, region=region, family=family)
 
 
-def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
+def _commitment(of: list[LineTotal], priced: PricedLines, hours: _Hours) -> BilledCommitment:
     of = sorted(of, key=lambda t: not t.line.fee)
     held = _merged([held for t in of if (held := _held_by(t)) is not None])
     fees = [t for t in of if t.line.fee]
@@ -255,7 +274,7 @@ def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
         region=held.region,
         family=held.family,
         instance_type=held.instance_type,
-        count=_count(held, fees, paid),
+        count=_count(held, fees, paid, hours),
         paid=paid,
         used=used,
         covered_list_cost=priced.of(covered, "list") if any("list" in t.money for t in covered) else None,
@@ -265,6 +284,7 @@ def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
         payment=held.payment,
         start=held.start,
         end=held.end,
+        hours=hours.paid_for(fees) if fees else hours.between(held.start, held.end),
     )
 
 
@@ -289,16 +309,16 @@ def _merged(holdings: list[NamedCommitment]) -> NamedCommitment:
     for other in holdings[1:]:
         news = {f.name: getattr(other, f.name) for f in fields(NamedCommitment) if not getattr(merged, f.name)}
         merged = replace(merged, **news)
-    return merged
+    families = {held.family for held in holdings if held.family}
+    return merged if len(families) < 2 else replace(merged, family="")
 
 
-def _count(held: NamedCommitment, fees: list[LineTotal], paid: Decimal) -> Decimal | None:
+def _count(held: NamedCommitment, fees: list[LineTotal], paid: Decimal, hours: _Hours) -> Decimal | None:
     if held.count is not None:
         return Decimal(held.count)
-    hours = max((t.last for t in fees), default=0) - min((t.first for t in fees), default=0)
-    if not held.option.is_spend_based or hours <= 0 or not paid:
+    if not held.option.is_spend_based or not fees or not paid:
         return None
-    return (paid / hours).quantize(_RATE).normalize()
+    return (paid / hours.paid_for(fees)).quantize(_RATE).normalize()
 
 
 def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from hcloud.model.bill import Bill, BilledCommitment
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, Service
 from hcloud.model.bill_figures import BillFigures, UsageFigures
+from hcloud.planning.billed.spread import HOURS_PER_DAY, in_use, missing_hours
 from hcloud.units import cents, counted
 from hcloud.views.charts import Layer, SeriesChart, figure, terminal_legend, terminal_series
 from hcloud.views.console import Terminal, plain_of
@@ -59,12 +60,16 @@ def treatment(bill: Bill) -> Iterator[Figures]:
 def bill_figures(figures: BillFigures) -> Figures:
     """What a bill is in figures."""
     bill, usage = figures.bill, figures.usage
+    missing = int(missing_hours(in_use(bill)).sum())
     rows = [
         ("format", f"{bill.format}, {counted(bill.files, 'file')}"),
         ("period", f"{bill.start:%Y-%m-%d %H:%M} UTC, {bill.hours:,} hours" + (", in daily rows" * bill.daily)),
         ("total", f"{_money(bill.total)} in {counted(bill.rows, 'row')}"),
-        ("instance-hours", f"{figure(usage.hours)}, {figure(usage.hours / max(bill.hours, 1))} at a time"),
+        *_ran(bill, max(bill.hours - missing, 1)),
     ]
+    if missing:
+        days = counted(missing // HOURS_PER_DAY, "day")
+        rows.append(("missing", f"{days} between the first and the last without any machine: they do not count"))
     if usage.list_cost is not None:
         rows.append(("usage at list prices", f"{_money(usage.list_cost)}, paid {_money(usage.cost)}"))
     if usage.coverage is not None:
@@ -78,6 +83,24 @@ def bill_figures(figures: BillFigures) -> Figures:
     if bill.daily:
         rows.append(("hours", "each day's quantity is spread evenly over its hours"))
     return Figures(("figure", "value"), [*rows, ("digest", bill.digest)])
+
+
+def _ran(bill: Bill, hours: int) -> Iterator[tuple[str, str]]:
+    """What ran in so many hours, spot apart: instances, and the vCPUs of what is not sold by the instance."""
+    instances, others = _by_instance(bill)
+    if instances or not others:
+        total = float(sum(used.hours.sum() for used in instances))
+        yield "instance-hours", f"{figure(total)}, {figure(total / hours)} at a time"
+    if total := float(sum(used.hours.sum() for used in others)):
+        names = sorted({str(used.kind.service) for used in others if used.hours.any()})
+        of = ", ".join(names).replace(Service.INSTANCES, "machines without a type")
+        yield "vCPU-hours", f"{figure(total)}, {figure(total / hours)} at a time, of {of}"
+
+
+def _by_instance(bill: Bill) -> tuple[list[BilledUsage], list[BilledUsage]]:
+    """(usage that is counted in instances, usage that is counted in vCPUs)."""
+    named = [used for used in bill.usage if used.kind.instance_type]
+    return named, [used for used in bill.usage if not used.kind.instance_type]
 
 
 def _lines(bill: Bill) -> Figures:
@@ -140,20 +163,23 @@ def _money(amount: Decimal) -> str:
 
 
 def chart_of(bill: Bill) -> SeriesChart:
-    """The machines that ran at a time: covered below, on demand on top, spot above."""
+    """The machines that ran at a time: covered below, on demand on top, spot above. Where a bill names no instance, the
+    vCPUs."""
+    instances, others = _by_instance(bill)
     hours, covered, spot = np.zeros(bill.hours), np.zeros(bill.hours), np.zeros(bill.hours)
-    for usage in bill.usage:
+    for usage in instances or others:
         hours += usage.hours
         covered += sum(usage.covered.values(), np.zeros(bill.hours))
         spot += usage.spot if usage.spot is not None else 0.0
     step = max(1, -(-bill.hours // _POINTS))
     parts = (("covered", covered), ("on demand", (hours - covered).clip(min=0.0)), ("spot", spot))
     layers = [Layer(name, _means(values, step)) for name, values in parts if values.any()]
-    mean, peak = float((hours + spot).mean()), float((hours + spot).max())
+    ran = hours + spot
+    mean, peak = float(ran[~missing_hours(ran)].mean()), float(ran.max())
     return SeriesChart(
-        title=f"Machines of {bill.name}",
+        title=f"{'Machines' if instances or not others else 'vCPUs'} of {bill.name}",
         subtitle=f"mean {figure(mean)}, peak {figure(peak)} in an hour",
-        unit="machines in use",
+        unit="machines in use" if instances or not others else "vCPUs in use",
         start=bill.start.timestamp(),
         step_seconds=3600 * step,
         layers=tuple(layers) or (Layer("on demand", _means(hours, step)),),

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, Service, UsageKind
+from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.planning.billed.held import HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import kinds_of
+from hcloud.readers.bills.reading import read_bill
 from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.views.workloads.bills import bill_figures, chart_of
 
 HOURS = 24 * 28
 START = datetime(2026, 10, 1, tzinfo=UTC)
@@ -133,8 +137,136 @@ def test_of_one_plan_the_kinds_bear_what_it_cost_there() -> None:
     assert dollars_of(shares) == {"m5": 0.7, "r5": 0.9}
 
 
+def test_what_is_sold_by_memory_is_told_with_its_dollars_and_fargate_is_no_instance() -> None:
+    kind = UsageKind(Provider.AWS, "1", "us-east-1", "lambda", "", service=Service.LAMBDA)
+    bore = Decimal("0.25") * HOURS
+    functions = BilledUsage(kind, 0 * FLAT, bore, bore, memory=20 * FLAT)
+    lines = {LineKind.ON_DEMAND: LineSum(1, Decimal(1))}
+    usage = (machines("m5.large", 0, 10), fargate(100, "3.2"), functions)
+    bill = Bill("acme", "cur-2.0", "d" * 64, START, HOURS, False, usage, (), lines)
+    _, unplanned = kinds_of(bill, TYPES)
+    assert {one.name: one.cost for one in unplanned} == {
+        "aws/us-east-1/Fargate": Decimal("3.2") * 672,
+        "aws/us-east-1/Lambda": Decimal("0.25") * 672,
+    }
+    rows = {row[0]: row[1] for row in bill_figures(figures_of(bill)).rows}
+    assert rows["instance-hours"] == "6,720, 10 at a time"  # 10 machines in each of 672 hours
+    assert rows["vCPU-hours"] == "67,200, 100 at a time, of Fargate"
+    chart = chart_of(bill)
+    assert (chart.subtitle, chart.unit) == ("mean 10, peak 10 in an hour", "machines in use")
+    alone = replace(bill, usage=(fargate(100, "3.2"),))
+    assert (chart_of(alone).subtitle, chart_of(alone).unit) == ("mean 100, peak 100 in an hour", "vCPUs in use")
+
+
 def test_a_reservation_that_covered_nothing_and_names_no_place_is_not_shared_out() -> None:
     idle = BilledCommitment("ri", Provider.AWS, PurchaseOption.RESERVED, "", "", "", "", None, Decimal(672), Decimal(0))
     shares = shares_of([machines("m5.large", 0, 10, option=PurchaseOption.RESERVED)], idle)
     assert not shares.by_kind
     assert shares.unused == {"ri": "$730/month; it covered nothing, and the bill does not say what it is for"}
+
+
+def azure_day(size: str, quantity: int, reservation: str, hourly: str, charge: str = "Usage") -> str:
+    """A row of Azure cost details: so many hours of a size on the first of October."""
+    info = f'"{{""ServiceType"": ""{size}""}}"' if size else ""
+    cost = Decimal(hourly) * quantity
+    model = "Reservation" if reservation else "OnDemand"
+    return f"10/01/2026,s,Virtual Machines,{info},eastus,1 Hour,{model},{charge},{reservation},{cost},{quantity}\n"
+
+
+AZURE_COLUMNS = (
+    "Date,SubscriptionId,MeterCategory,AdditionalInfo,ResourceLocation,UnitOfMeasure,PricingModel,ChargeType,"
+    "ReservationId,CostInBillingCurrency,Quantity\n"
+)
+
+
+def test_what_a_reservation_of_azure_leaves_idle_is_of_the_series_and_region_that_it_covers(tmp_path: Path) -> None:
+    d, e = "Standard_D4s_v5", "Standard_E4s_v5"
+    rows = [
+        azure_day("", 240, "res-d", "0.113", "UnusedReservation"),
+        azure_day(d, 240, "res-d", "0.113"),
+        azure_day(e, 240, "res-e", "0.148"),
+        azure_day(e, 480, "", "0.252"),
+    ]
+    path = tmp_path / "azure.csv"
+    path.write_text(AZURE_COLUMNS + "".join(rows))
+    bill = read_bill(path)
+    places = {c.id: (c.family, c.region) for c in bill.commitments}
+    assert places == {"res-d": ("Dsv5", "eastus"), "res-e": ("Esv5", "eastus")}
+    types = load_bundled(providers={Provider.AZURE}, regions={"eastus"}).types
+    shares = held_of(bill, kinds_of(bill, types)[0], types, RULE)
+    # twenty D4s are reserved and ten run, ten E4s are reserved and run: of four vCPUs each
+    assert vcpus_of(shares) == {"Dsv5": 80.0, "Esv5": 40.0}
+
+
+def test_a_reservation_of_azure_that_was_not_used_at_all_is_of_the_size_of_its_meter(tmp_path: Path) -> None:
+    def metered(row: str) -> str:
+        return row.replace(",Virtual Machines,", ",Virtual Machines,D4s v5,")
+
+    path = tmp_path / "azure.csv"
+    rows = [
+        azure_day("", 480, "idle", "0.113", "UnusedReservation"),
+        azure_day("Standard_D4s_v5", 240, "used", "0.113"),
+        azure_day("Standard_D4s_v5", 960, "", "0.192"),
+    ]
+    columns = AZURE_COLUMNS.replace("MeterCategory,", "MeterCategory,MeterName,")
+    path.write_text(columns + "".join(metered(row) for row in rows))
+    bill = read_bill(path)
+    assert {c.id: (c.family, c.used) for c in bill.commitments} == {
+        "idle": ("Dsv5", 0),
+        "used": ("Dsv5", Decimal("0.113") * 240),
+    }
+    types = load_bundled(providers={Provider.AZURE}, regions={"eastus"}).types
+    shares = held_of(bill, kinds_of(bill, types)[0], types, RULE)
+    assert vcpus_of(shares) == {"Dsv5": 120.0}  # twenty idle and ten used D4s of four vCPUs
+
+
+def focus_hour(name: str, count: int, reservation: str, cost: str, status: str = "Used") -> str:
+    """A row of FOCUS of AWS: so many machines of a type in the first hour of October."""
+    hour = "2026-10-01T00:00:00Z,2026-10-01T01:00:00Z"
+    usage = f"BoxUsage:{name},RunInstances:0002,{count},Hours" if name else ",,,"
+    return (
+        f"AWS,Usage,Compute,Amazon Elastic Compute Cloud,1,us-east-1,{hour},0,{cost},{reservation},Reserved Instance,"
+        f"{status if reservation else ''},{usage},USD\n"
+    )
+
+
+FOCUS_COLUMNS = (
+    "ProviderName,ChargeCategory,ServiceCategory,ServiceName,SubAccountId,RegionId,ChargePeriodStart,ChargePeriodEnd,"
+    "BilledCost,EffectiveCost,CommitmentDiscountId,CommitmentDiscountType,CommitmentDiscountStatus,x_UsageType,"
+    "x_Operation,ConsumedQuantity,ConsumedUnit,BillingCurrency\n"
+)
+
+
+def test_what_a_reserved_instance_of_focus_leaves_idle_is_of_the_family_and_system_that_it_covers(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        focus_hour("", 0, "ri-m5", "0.5", "Unused"),
+        focus_hour("m5.large", 5, "ri-m5", "0.5"),
+        focus_hour("r5.large", 5, "ri-r5", "0.6"),
+        focus_hour("r5.large", 10, "", "1.26"),
+    ]
+    path = tmp_path / "focus.csv"
+    path.write_text(FOCUS_COLUMNS + "".join(rows))
+    bill = read_bill(path)
+    places = {c.id: (c.family, c.region, c.os) for c in bill.commitments}
+    assert places == {"ri-m5": ("m5", "us-east-1", "windows"), "ri-r5": ("r5", "us-east-1", "windows")}
+    shares = held_of(bill, kinds_of(bill, TYPES)[0], TYPES, RULE)
+    # ten m5.large of two vCPUs are reserved and half of them run, five r5.large are reserved and run
+    assert vcpus_of(shares) == {"m5.large": 20.0, "r5.large": 10.0}
+
+
+def test_a_commitment_of_focus_with_nothing_but_unused_lines_was_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "focus.csv"
+    rows = focus_hour("", 0, "ri-idle", "0.5", "Unused") + focus_hour("m5.large", 5, "", "0.5")
+    path.write_text(FOCUS_COLUMNS + rows)
+    (held,) = read_bill(path).commitments
+    assert (held.paid, held.used) == (Decimal("0.5"), Decimal(0))
+
+
+def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) -> None:
+    path = tmp_path / "azure.csv"
+    rows = azure_day("Standard_D4s_v5", 240, "res", "0.113") + azure_day("Standard_E4s_v5", 240, "res", "0.148")
+    path.write_text(AZURE_COLUMNS + rows)
+    (held,) = read_bill(path).commitments
+    assert (held.family, held.region) == ("", "eastus")

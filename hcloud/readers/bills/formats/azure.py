@@ -5,6 +5,8 @@ Source: Microsoft Cost Management, "cost and usage details file schema" of EA an
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 
 from hcloud.catalog.shapes import family_of
@@ -31,6 +33,7 @@ _METER_REGIONS = {
     "secentral": "swedencentral", "krcentral": "koreacentral", "aenorth": "uaenorth", "zanorth": "southafricanorth",
 }  # fmt: skip
 """Regions as meters spell them."""
+_METER_SIZE = re.compile(r"[A-Z]+\d+(?:-\d+)?[a-z]*(?: v\d+)?")
 _MONTHS = {"12": 1, "36": 3}
 _COST = ("cost",)
 
@@ -38,7 +41,7 @@ _COST = ("cost",)
 def _meaning(texts: Texts) -> BillLine:
     charge = texts["charge"].replace(" ", "").lower()
     if charge in ("unusedreservation", "unusedsavingsplan"):
-        return BillLine(LineKind.UNUSED, holding=_holding(texts), fee=_COST)
+        return BillLine(LineKind.UNUSED, holding=_idle(texts), fee=_COST)
     if charge in ("refund", "roundingadjustment"):
         return BillLine(LineKind.CREDIT)
     if charge == "tax":
@@ -48,6 +51,15 @@ def _meaning(texts: Texts) -> BillLine:
     if charge != "usage":
         return BillLine(LineKind.OTHER_SERVICE, said=f"lines of a charge type that is not known ({charge or 'empty'})")
     return _usage(texts)
+
+
+def _idle(texts: Texts) -> NamedCommitment | None:
+    """The commitment of a line of what was not used, with the place of the size that its meter names (``D4s v5``)."""
+    holding = _holding(texts)
+    if holding is None or not _METER_SIZE.fullmatch(texts["meter"]):
+        return holding
+    name = f"Standard_{texts['meter'].replace(' ', '_')}"
+    return holding.of(UsageKind(Provider.AZURE, "", _region(texts), family_of(Provider.AZURE, name), name))
 
 
 def _purchase(texts: Texts) -> BillLine:
@@ -68,12 +80,15 @@ def _usage(texts: Texts) -> BillLine:
     if not CLOUDS[Provider.AZURE].names.pattern.fullmatch(name):
         told = f"is not known ({name})" if name else "the bill does not say"
         return BillLine(LineKind.OTHER_COMPUTE, said=f"lines of machines whose size {told}")
-    region = "".join(texts["region"].lower().split())
-    region = _METER_REGIONS.get(region, region)
     kind = UsageKind(
-        Provider.AZURE, texts["account"], region, family_of(Provider.AZURE, name), name, _system(texts, details)
+        Provider.AZURE, texts["account"], _region(texts), family_of(Provider.AZURE, name), name, _system(texts, details)
     )
     return _paid(texts, kind, per)
+
+
+def _region(texts: Texts) -> str:
+    region = "".join(texts["region"].lower().split())
+    return _METER_REGIONS.get(region, region)
 
 
 def _paid(texts: Texts, kind: UsageKind, per: float) -> BillLine:
@@ -83,6 +98,7 @@ def _paid(texts: Texts, kind: UsageKind, per: float) -> BillLine:
     holding = _holding(texts) if model != "ondemand" else None
     if holding is None:
         return BillLine(LineKind.ON_DEMAND, kind, per=per)
+    holding = holding.of(kind)
     return BillLine(LineKind.COVERED, kind, option=holding.option, per=per, holding=holding, fee=_COST, use=_COST)
 
 

@@ -70,6 +70,7 @@ def _usage(texts: Texts, provider: Provider) -> BillLine:
     if line.usage is None:
         kind = LineKind.COVERED if texts["service_category"] == "Compute" else LineKind.OTHER_SERVICE
         return replace(line, kind=kind, holding=holding, fee=used, use=used)
+    holding = holding.of(line.usage)
     return replace(line, kind=LineKind.COVERED, option=holding.option, holding=holding, fee=used, use=used)
 
 
@@ -184,7 +185,7 @@ def _holding(texts: Texts, provider: Provider | None, *, covered: bool = False) 
     option = next((option for word, option in CLOUDS[provider].seller.commitments if word in said), None)
     if option is None and covered:
         option = PurchaseOption.SAVINGS_PLAN
-    return None if option is None else NamedCommitment(texts["commitment"], provider, option)
+    return None if option is None else NamedCommitment(texts["commitment"], provider, option, os="", tenancy="")
 
 
 def _provider(name: str) -> Provider | None:
