@@ -88,7 +88,8 @@ class BilledCommitment:
     """A commitment that the bill names. What the bill does not say is None or empty, never guessed.
 
     ``count`` is instances, or dollars an hour for a spend-based option (see ``PurchaseOption.is_spend_based``).
-    ``paid`` is its amortised cost in the bill, ``used`` the part of ``paid`` that covered usage (None: not said);
+    ``paid`` is its amortised cost in the bill, ``used`` the part of ``paid`` that covered usage (None: not said,
+    and then ``paid`` may be what it covered alone);
     ``covered_list_cost`` what that usage costs at public on-demand prices.
     """
 
@@ -128,7 +129,8 @@ class LineSum:
 class Bill:
     """One bill: all files of it, merged. ``start`` is the first hour (UTC), ``hours`` how many there are;
     ``lines`` has every row of the files by kind, so that its costs add up to ``total``; ``repaired`` and ``said``
-    count rows by what was repaired and what a user should know (a month delivered twice, an unknown type)."""
+    count rows by what was repaired and what a user should know (a month delivered twice, an unknown type). ``lacking``
+    are columns that its files have none of, without which it does not say what commitments and their use cost."""
 
     name: str
     format: str
@@ -142,6 +144,7 @@ class Bill:
     files: int = 1
     repaired: Mapping[str, int] = field(default_factory=dict)
     said: Mapping[str, int] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
 
     @property
     def total(self) -> Decimal:

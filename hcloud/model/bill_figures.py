@@ -84,7 +84,10 @@ class BillFigures:
 
     @property
     def utilisation(self) -> Decimal | None:
-        """The part of the commitments' cost that covered usage; None where the bill does not say it of any."""
+        """The part of the commitments' cost that covered usage; None where the bill does not say it of any, or lacks
+        columns of it."""
+        if self.bill.lacking:
+            return None
         told = [c for c in self.commitments if c.used is not None]
         paid = sum((c.paid for c in told), NOTHING)
         return (sum((c.used or NOTHING for c in told), NOTHING) / paid).quantize(_SHARE) if paid else None
@@ -96,7 +99,10 @@ class BillFigures:
 
     @property
     def effective_savings_rate(self) -> Decimal | None:
-        """1 - (amortised cost of usage + unused commitments) / cost of the usage at list prices; spot apart."""
+        """1 - (amortised cost of usage + unused commitments) / cost of the usage at list prices; spot apart. None where
+        the bill lacks a part of it."""
+        if self.bill.lacking:
+            return None
         listed = self.usage.list_cost
         return (1 - (self.usage.cost + self.unused) / listed).quantize(_SHARE) if listed else None
 

@@ -14,6 +14,7 @@ from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, Lin
 from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.billed.held import FLOATING
 from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal
+from hcloud.readers.bills.formats.spelling import spelled
 from hcloud.readers.bills.lines import NamedCommitment, Stream
 from hcloud.readers.bills.money import decimal_of
 from hcloud.readers.bills.options import CURRENCY
@@ -74,6 +75,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
     kinds = _by_kind(sums)
     fees = _fees(sums.totals, priced)
     usage = tuple(_usage(kind, kinds[kind], hours, priced, fees) for kind in sorted(kinds))
+    lacking = _lacking(sums.totals, slashes="legacy" in origin.format)
     return Bill(
         name=origin.name,
         format=origin.format,
@@ -86,7 +88,8 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         lines=_lines(sums.totals, priced),
         files=origin.files,
         repaired={_CORRECTED: hours.corrected} if hours.corrected else {},
-        said={**said, **_said(sums, hours)},
+        said={**said, **_said(sums, hours), **_said_lacking(sums.totals, lacking)},
+        lacking=lacking,
     )
 
 
@@ -255,9 +258,12 @@ def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
 
 def _paid_and_used(of: list[LineTotal], fees: list[LineTotal], priced: PricedLines) -> tuple[Decimal, Decimal | None]:
     """What a commitment cost, and the part of it that covered usage; None where the bill does not say."""
-    told = [t for t in fees if t.line.use] or [t for t in of if t.line.use]
+    uses = [t for t in of if _has(t, t.line.use)]
+    told = [t for t in uses if t.line.fee] or uses
     paid = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0))
     used = sum((priced.of([t], *t.line.use) for t in told), Decimal(0))
+    if not all(_has(t, t.line.fee) for t in fees):
+        return max(paid, used), None
     if not fees:
         return used, None
     if told:
@@ -265,7 +271,32 @@ def _paid_and_used(of: list[LineTotal], fees: list[LineTotal], priced: PricedLin
     if all(t.line.kind is LineKind.UNUSED for t in fees):
         return paid, Decimal(0)
     unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
-    return paid, paid - unused if any(t.line.unused for t in fees) else None
+    return paid, paid - unused if any(_has(t, t.line.unused) for t in fees) else None
+
+
+def _has(total: LineTotal, roles: tuple[str, ...]) -> bool:
+    """Whether a line says an amount by columns that its files have."""
+    return bool(roles) and not any(role in total.absent for role in roles)
+
+
+def _lacking(totals: list[LineTotal], *, slashes: bool) -> tuple[str, ...]:
+    """The columns without which the bill does not say what commitments and their use cost."""
+    names: dict[str, None] = {}
+    for total in totals:
+        names.update(dict.fromkeys(total.absent[role] for role in _needed(total) if role in total.absent))
+    return tuple(spelled(name, slashes=slashes) for name in names)
+
+
+def _needed(total: LineTotal) -> tuple[str, ...]:
+    return (*total.line.fee, total.line.paid_by) if total.line.holding is not None else ()
+
+
+def _said_lacking(totals: list[LineTotal], lacking: tuple[str, ...]) -> dict[str, int]:
+    if not lacking:
+        return {}
+    rows = sum(t.rows for t in totals if any(role in t.absent for role in _needed(t)))
+    what = f"column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}"
+    return {f"lines of commitments without their cost (utilisation and savings are left out): export {what} too": rows}
 
 
 def _merged(holdings: list[NamedCommitment]) -> NamedCommitment:
@@ -281,7 +312,7 @@ def _count(held: NamedCommitment, fees: list[LineTotal], paid: Decimal) -> Decim
     if held.count is not None:
         return Decimal(held.count)
     hours = max((t.last for t in fees), default=0) - min((t.first for t in fees), default=0)
-    if not held.option.is_spend_based or hours <= 0 or not paid:
+    if not held.option.is_spend_based or hours <= 0 or not paid or not all(_has(t, t.line.fee) for t in fees):
         return None
     return (paid / hours).quantize(_RATE).normalize()
 
@@ -307,7 +338,8 @@ def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:
         told = f"lines of types that the bundled price tables do not have: {', '.join(names[:_NAMED])}{more}"
         said[told] = sum(unpriced.values())
     covered = [t for t in sums.totals if t.line.kind is LineKind.COVERED and t.line.usage is not None]
-    if covered and not any(t.money.get(t.line.paid_by) for t in covered):
+    lacks = any(t.line.paid_by in t.absent for t in covered)
+    if covered and not lacks and not any(t.money.get(t.line.paid_by) for t in covered):
         told = "lines that a commitment covers, without its amortised cost (savings look larger than they are)"
         said[told] = sum(t.rows for t in covered)
     nameless = sum(t.rows for t in covered if t.line.holding is not None and not t.line.holding.id)

@@ -45,7 +45,7 @@ def bill_tables(figures: BillFigures) -> Iterator[Figures]:
     yield _lines(figures.bill)
     yield from (_usage(name, slices) for name, slices in figures.by.items() if len(slices) > 1 or name == "size")
     if figures.commitments:
-        yield _commitments(figures.commitments)
+        yield _commitments(figures.commitments, lacking=bool(figures.bill.lacking))
 
 
 def treatment(bill: Bill) -> Iterator[Figures]:
@@ -66,7 +66,8 @@ def bill_figures(figures: BillFigures) -> Figures:
         ("instance-hours", f"{figure(usage.hours)}, {figure(usage.hours / max(bill.hours, 1))} at a time"),
     ]
     if usage.list_cost is not None:
-        rows.append(("usage at list prices", f"{_money(usage.list_cost)}, paid {_money(usage.cost)}"))
+        paid = "" if bill.lacking else f", paid {_money(usage.cost)}"
+        rows.append(("usage at list prices", f"{_money(usage.list_cost)}{paid}"))
     if usage.coverage is not None:
         part = "usage is" if usage.list_cost else "hours are"
         rows.append(("coverage", f"{usage.coverage:.1%} of the {part} covered by commitments"))
@@ -115,9 +116,9 @@ def _row(one: UsageFigures) -> tuple[str, ...]:
     return one.name, figure(one.hours), listed, _money(one.cost), covered, spot
 
 
-def _commitments(commitments: Sequence[BilledCommitment]) -> Figures:
+def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> Figures:
     shown = commitments[:COMMITMENTS_SHOWN]
-    rows = [_commitment(one) for one in shown]
+    rows = [_commitment(one, least=lacking and one.used is None) for one in shown]
     if len(commitments) > len(shown):
         rest = commitments[COMMITMENTS_SHOWN:]
         paid = _money(sum((one.paid for one in rest), Decimal(0)))
@@ -126,12 +127,13 @@ def _commitments(commitments: Sequence[BilledCommitment]) -> Figures:
     return Figures(names, rows, frozenset({2, 3, 4}))
 
 
-def _commitment(one: BilledCommitment) -> tuple[str, ...]:
+def _commitment(one: BilledCommitment, *, least: bool) -> tuple[str, ...]:
     where = " ".join(word for word in (one.instance_type or one.family, one.region) if word)
     what = f"{one.option}{' ' + where if where else ''} ({one.id[-_DIGEST:]})"
     count = "" if not one.count else f"${one.count}/h" if one.option.is_spend_based else f"{one.count}"
     used = "" if one.utilisation is None else f"{one.utilisation:.0%}"
-    return what, f"{one.end:%Y-%m-%d}" if one.end else "not said", count, _money(one.paid), used
+    paid = f"at least {_money(one.paid)}" if least else _money(one.paid)
+    return what, f"{one.end:%Y-%m-%d}" if one.end else "not said", count, paid, used
 
 
 def _money(amount: Decimal) -> str:
