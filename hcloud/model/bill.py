@@ -66,10 +66,11 @@ class BilledUsage:
     """What of one kind ran, an entry for each hour of the bill (spot apart).
 
     ``hours`` are instance-hours, or vCPU-hours where the kind names no instance type; ``memory`` GiB-hours in that
-    case, else None. ``covered`` is the part of ``hours`` that each commitment option paid for, ``spot`` is not in
-    ``hours``. ``list_cost`` is what ``hours`` cost at public on-demand prices (None: the bill does not say),
-    ``cost`` what was paid for them, commitments amortised. ``whole_days`` are the days' hours that are known for sure
-    in a bill of daily rows: the part of ``hours`` from resources that ran all day; None in a bill of hourly rows.
+    case, else None. ``covered`` is the part of ``hours`` that each commitment option paid for (of Lambda, which has
+    none, of ``memory``), ``covered_list_cost`` that of ``list_cost`` (None: not told apart), ``spot`` is not in
+    ``hours``. ``list_cost`` is what ``hours`` cost at public on-demand prices (None: the bill does not say), ``cost``
+    what was paid for them, commitments amortised. ``whole_days`` are the days' hours that are known for sure in a bill
+    of daily rows: the part of ``hours`` from resources that ran all day; None in a bill of hourly rows.
     """
 
     kind: UsageKind
@@ -81,6 +82,7 @@ class BilledUsage:
     spot: Floats | None = None
     spot_cost: Decimal = Decimal(0)
     whole_days: Floats | None = None
+    covered_list_cost: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)

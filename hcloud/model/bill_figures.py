@@ -46,7 +46,7 @@ class UsageFigures:
     def add(self, usage: BilledUsage) -> None:
         """Count usage in."""
         hours = float(usage.hours.sum())
-        covered = sum(float(part.sum()) for part in usage.covered.values())
+        covered = sum(float(part.sum()) for part in usage.covered.values()) if hours else 0.0
         self.hours += hours
         self.covered_hours += covered
         self.spot_hours += float(usage.spot.sum()) if usage.spot is not None else 0.0
@@ -54,7 +54,9 @@ class UsageFigures:
         self.spot_cost += usage.spot_cost
         if usage.list_cost is not None and self.list_cost is not None:
             self.list_cost += usage.list_cost
-            self.covered_list_cost += usage.list_cost * Decimal(min(covered / hours, 1.0) if hours else 0.0)
+            told = usage.covered_list_cost
+            by_hours = Decimal(min(covered / hours, 1.0) if hours else 0.0)
+            self.covered_list_cost += usage.list_cost * by_hours if told is None else told
         elif hours:
             self.list_cost = None
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, UsageKind
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, Service, UsageKind
 from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.billed.held import FLOATING
 from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal
@@ -161,10 +161,11 @@ def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: PricedLines, 
         cost=cost,
         list_cost=priced.of(used, "list") if _is_listed(used, cost) else None,
         memory=_sum(hours.values, memory) if not kind.instance_type else None,
-        covered=_covered(places, hours),
+        covered=_covered(kind, places, hours),
         spot=None if spot is None else hours.values[spot].copy(),
         spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
         whole_days=_sum(hours.whole, rows) if hours.daily else None,
+        covered_list_cost=_covered_list_cost(used, priced),
     )
 
 
@@ -201,10 +202,23 @@ def _sum(values: Floats, rows: list[int]) -> Floats:
     return total
 
 
-def _covered(places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: _Hours) -> dict[PurchaseOption, Floats]:
+def _covered_list_cost(used: list[LineTotal], priced: PricedLines) -> Decimal | None:
+    """What the lines that commitments cover cost at list prices; None where they do not say, or are no lines of
+    their own (credits of Google)."""
+    covered = [t for t in used if t.line.kind is LineKind.COVERED]
+    told = all("list" in t.money for t in covered) and not any(t.line.stream is Stream.COVERED for t in used)
+    return priced.of(covered, "list") if told else None
+
+
+def _covered(
+    kind: UsageKind, places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: _Hours
+) -> dict[PurchaseOption, Floats]:
+    counted = {Stream.HOURS, Stream.COVERED}
+    if kind.service is Service.LAMBDA:
+        counted = {Stream.MEMORY}
     covered: dict[PurchaseOption, list[int]] = {}
     for (stream, option), row in places.items():
-        if option is not None and stream in (Stream.HOURS, Stream.COVERED):
+        if option is not None and stream in counted:
             covered.setdefault(option, []).append(row)
     return {option: _sum(hours.values, rows) for option, rows in sorted(covered.items())}
 

@@ -146,7 +146,8 @@ def chart_of(bill: Bill) -> SeriesChart:
     hours, covered, spot = np.zeros(bill.hours), np.zeros(bill.hours), np.zeros(bill.hours)
     for usage in bill.usage:
         hours += usage.hours
-        covered += sum(usage.covered.values(), np.zeros(bill.hours))
+        if usage.hours.any():
+            covered += sum(usage.covered.values(), np.zeros(bill.hours))
         spot += usage.spot if usage.spot is not None else 0.0
     step = max(1, -(-bill.hours // _POINTS))
     parts = (("covered", covered), ("on demand", (hours - covered).clip(min=0.0)), ("spot", spot))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.model.bill import Service
 from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bills.formats.spelling import spelled
@@ -257,3 +258,29 @@ def test_the_screen_of_a_report_without_a_column(tmp_path: Path, capsys: pytest.
 )  # fmt: skip
 def test_columns_are_named_as_exports_spell_them(plain: str, snake: str, legacy: str) -> None:
     assert (spelled(plain), spelled(plain, slashes=True)) == (snake, legacy)
+
+
+def test_what_a_savings_plan_covers_of_lambda_and_memory_is_covered(tmp_path: Path) -> None:
+    plan = {"savings_plan_savings_plan_a_r_n": f"{PLAN}a", "savings_plan_offering_type": "ComputeSavingsPlans"}
+
+    def covered(usage_type: str, quantity: int, listed: str) -> Row:
+        cells = {"line_item_usage_amount": quantity, "pricing_public_on_demand_cost": listed}
+        kind = "SavingsPlanCoveredUsage"
+        return {**of_report(kind, usage_type, listed, **plan, savings_plan_savings_plan_effective_cost="0.01"), **cells}
+
+    memory = covered("Fargate-GB-Hours", 16, "0.07")
+    rows: list[Row] = [
+        {**covered("Lambda-GB-Second", 7200, "0.12"), "line_item_product_code": "AWSLambda"},
+        {**memory, "line_item_product_code": "AmazonECS"},
+        {**of_report("Usage", "Fargate-vCPU-Hours:perCPU", "0.13"), "pricing_public_on_demand_cost": "0.13"},
+    ]
+    rows[2] = {**rows[2], "line_item_product_code": "AmazonECS", "line_item_usage_amount": 4}
+    figures = figures_of(read_bill(written(rows, tmp_path / "report.csv")))
+    by_size = {one.name: one.coverage for one in figures.by["size"]}
+    # of Fargate's 0.13 + 0.07 the memory is covered; of 0.32 in all, 0.12 + 0.07
+    assert by_size == {"Lambda": Decimal(1), "Fargate": Decimal("0.35")}
+    assert figures.usage.coverage == Decimal("0.59375")
+    # 7,200 GiB-seconds are 2 GiB-hours
+    of_lambda = next(used for used in figures.bill.usage if used.kind.service is Service.LAMBDA)
+    assert [hours.sum() for hours in of_lambda.covered.values()] == [2.0]
+    assert figures.usage.covered_hours == 0
