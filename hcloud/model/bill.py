@@ -25,6 +25,7 @@ class LineKind(StrEnum):
     SPOT = "spot"
     COVERED = "covered by a commitment"
     NEGATION = "taken off for a savings plan"
+    COMMITTED = "taken off for committed use"
     RECURRING = "recurring fee of a commitment"
     UPFRONT = "upfront fee of a commitment"
     UNUSED = "unused commitment"

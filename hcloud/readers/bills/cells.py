@@ -23,6 +23,8 @@ HOUR = 3600
 _DAY = 24
 _MICROS = HOUR * 1_000_000
 _YEARS = (1995, 2100)
+_TIMES = f"a time of {_YEARS[0]} to {_YEARS[1]}"
+_FORMS = "2026-10-01, 2026-10-01T00:00:00Z or 10/01/2026 (month, day, year, with their zeros)"
 _DENSE = 1 << 40
 NO_HOUR = np.int64(-1)
 
@@ -150,7 +152,7 @@ def _hours(batch: pa.RecordBatch, role: str, rows: int, *, up: bool = False) -> 
         odd = (hours != NO_HOUR) & ((hours < _hour_of(_YEARS[0])) | (hours >= _hour_of(_YEARS[1])))
         if odd.any():
             row = int(np.argmax(odd))
-            raise PlaceError(row, role, _told(column, row), f"a time of {_YEARS[0]} to {_YEARS[1]}")
+            raise PlaceError(row, role, _told(column, row), _TIMES)
         return hours
     coded = _encoded(column)
     known = np.array([_hour(text, up=up) for text in coded.dictionary.to_pylist()] + [NO_HOUR], np.int64)
@@ -158,7 +160,7 @@ def _hours(batch: pa.RecordBatch, role: str, rows: int, *, up: bool = False) -> 
     bad = of_rows < NO_HOUR
     if bad.any():
         row = int(np.argmax(bad))
-        raise PlaceError(row, role, _told(coded, row), f"a time of {_YEARS[0]} to {_YEARS[1]}")
+        raise PlaceError(row, role, _told(coded, row), f"{_TIMES}, as {_FORMS}")
     return of_rows
 
 

@@ -83,7 +83,8 @@ def bill_figures(figures: BillFigures) -> Figures:
 
 def _lines(bill: Bill) -> Figures:
     ranked = sorted(bill.lines.items(), key=lambda item: -abs(item[1].cost))
-    rows = [(str(kind), f"{line.rows:,}", _money(line.cost)) for kind, line in ranked]
+    # credits of Google are no rows of their own
+    rows = [(str(kind), f"{line.rows:,}" if line.rows else "", _money(line.cost)) for kind, line in ranked]
     rows.append(("total", f"{bill.rows:,}", _money(bill.total)))
     return Figures(("kind of line", "rows", "cost"), rows, frozenset({1, 2}), bold=frozenset({len(rows) - 1}))
 

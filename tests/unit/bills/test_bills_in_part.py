@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.errors import InputError
 from hcloud.model.bill import Service
 from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import PurchaseOption
@@ -284,3 +285,29 @@ def test_what_a_savings_plan_covers_of_lambda_and_memory_is_covered(tmp_path: Pa
     of_lambda = next(used for used in figures.bill.usage if used.kind.service is Service.LAMBDA)
     assert [hours.sum() for hours in of_lambda.covered.values()] == [2.0]
     assert figures.usage.covered_hours == 0
+
+
+def test_a_column_that_is_missing_is_named_as_the_export_spells_it(tmp_path: Path) -> None:
+    path = written(without([of_report("Usage")], "line_item_unblended_cost"), tmp_path / "report.csv")
+    with pytest.raises(InputError, match=r"column line_item_unblended_cost is missing .add it to the export"):
+        read_bill(path)
+    slashed = written([{"lineItem/LineItemType": "Usage"}], tmp_path / "legacy.csv")
+    with pytest.raises(InputError, match="column lineItem/UnblendedCost is missing"):
+        read_bill(slashed)
+
+
+def test_a_date_that_cannot_be_read_is_told_the_forms_that_can(tmp_path: Path) -> None:
+    row = {**of_report("Usage"), "line_item_usage_start_date": "10/1/2026"}
+    with pytest.raises(InputError, match=r"line 2.*'10/1/2026' .*as 2026-10-01, .* or 10/01/2026 \(month, day, year"):
+        read_bill(written([row], tmp_path / "report.csv"))
+
+
+def test_what_is_taken_off_for_committed_use_is_no_savings_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = as_objects(
+        [of_google(FEE, "0.1", 0.1, off="-0.1"), of_google(CORE, "0.1", 4.0, FLEXIBLE)], tmp_path / "g.json"
+    )
+    assert run(["workload", "show", str(path)]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "taken off" in line)
+    assert line.split() == ["taken", "off", "for", "committed", "use", "-$0.10"]
