@@ -228,7 +228,14 @@ def _commitments(totals: list[LineTotal], priced: PricedLines) -> tuple[BilledCo
     for total in totals:
         if (held := _held_by(total)) is not None:
             by_id.setdefault(held.id, []).append(total)
-    return tuple(_commitment(of, priced) for _, of in sorted(by_id.items()))
+    offset = _offset_options(totals)
+    return tuple(_commitment(of, priced, offset) for _, of in sorted(by_id.items()))
+
+
+def _offset_options(totals: list[LineTotal]) -> frozenset[PurchaseOption]:
+    """Options whose fees the bill takes off as they are used (Google), all of them: a fee that is left was not used."""
+    offset = {t.line.holding.option for t in totals if t.line.kind is LineKind.COMMITTED and t.line.holding is not None}
+    return frozenset(offset - {t.line.option for t in totals if t.line.stream is Stream.COVERED})
 
 
 def _held_by(total: LineTotal) -> NamedCommitment | None:
@@ -243,11 +250,13 @@ def _held_by(total: LineTotal) -> NamedCommitment | None:
     return replace(held, id=words, region=region, family=family)
 
 
-def _commitment(of: list[LineTotal], priced: PricedLines) -> BilledCommitment:
+def _commitment(of: list[LineTotal], priced: PricedLines, offset: frozenset[PurchaseOption]) -> BilledCommitment:
     of = sorted(of, key=lambda t: not t.line.fee)
     held = _merged([held for t in of if (held := _held_by(t)) is not None])
     fees = [t for t in of if t.line.fee]
     paid, used = _paid_and_used(of, fees, priced)
+    if fees and used is None and held.option in offset:
+        used = Decimal(0)
     covered = [t for t in of if t.line.kind is LineKind.COVERED]
     return BilledCommitment(
         id=held.id,

@@ -311,3 +311,11 @@ def test_what_is_taken_off_for_committed_use_is_no_savings_plan(
     assert run(["workload", "show", str(path)]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if "taken off" in line)
     assert line.split() == ["taken", "off", "for", "committed", "use", "-$0.10"]
+
+
+def test_a_flexible_commitment_of_whose_fee_nothing_is_taken_off_was_not_used(tmp_path: Path) -> None:
+    idle = {**of_google(FEE, "0.3", 0.3), "subscription": {"instance_id": "idle"}}
+    rows = [of_google(FEE, "0.1", 0.1, off="-0.1"), of_google(CORE, "0.1", 4.0, FLEXIBLE), idle]
+    figures = figures_of(read_bill(as_objects(rows, tmp_path / "google.jsonl")))
+    assert {held.id: held.used for held in figures.commitments} == {"s": Decimal("0.1"), "idle": Decimal(0)}
+    assert (figures.unused, figures.utilisation) == (Decimal("0.3"), Decimal("0.25"))
