@@ -25,6 +25,7 @@ class LineKind(StrEnum):
     SPOT = "spot"
     COVERED = "covered by a commitment"
     NEGATION = "taken off for a savings plan"
+    COMMITTED = "taken off for committed use"
     RECURRING = "recurring fee of a commitment"
     UPFRONT = "upfront fee of a commitment"
     UNUSED = "unused commitment"
@@ -66,11 +67,12 @@ class BilledUsage:
     """What of one kind ran, an entry for each hour of the bill (spot apart).
 
     ``hours`` are instance-hours, or vCPU-hours where the kind names no instance type; ``memory`` GiB-hours in that
-    case, else None. ``covered`` is the part of ``hours`` that each commitment option paid for, ``spot`` is not in
-    ``hours``. ``list_cost`` is what ``hours`` cost at public on-demand prices (None: the bill does not say),
-    ``cost`` what was paid for them, commitments amortised, and ``covered_cost`` the part of it that each commitment
-    option bore (empty: not said). ``whole_days`` are the days' hours that are known for sure
-    in a bill of daily rows: the part of ``hours`` from resources that ran all day; None in a bill of hourly rows.
+    case, else None. ``covered`` is the part of ``hours`` that each commitment option paid for (of Lambda, which has
+    none, of ``memory``), ``covered_list_cost`` that of ``list_cost`` (None: not told apart), ``spot`` is not in
+    ``hours``. ``list_cost`` is what ``hours`` cost at public on-demand prices (None: the bill does not say), ``cost``
+    what was paid for them, commitments amortised, and ``covered_cost`` the part of it that each commitment option bore
+    (empty: not said). ``whole_days`` are the days' hours that are known for sure in a bill of daily rows: the part of
+    ``hours`` from resources that ran all day; None in a bill of hourly rows.
     """
 
     kind: UsageKind
@@ -83,6 +85,7 @@ class BilledUsage:
     spot_cost: Decimal = Decimal(0)
     whole_days: Floats | None = None
     covered_cost: Mapping[PurchaseOption, Decimal] = field(default_factory=dict)
+    covered_list_cost: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ class BilledCommitment:
     """A commitment that the bill names. What the bill does not say is None or empty, never guessed.
 
     ``count`` is instances, or dollars an hour for a spend-based option (see ``PurchaseOption.is_spend_based``).
-    ``paid`` is its amortised cost in the bill, ``used`` the part of ``paid`` that covered usage (None: not said);
+    ``paid`` is its amortised cost in the bill, ``used`` the part of ``paid`` that covered usage (None: not said,
+    and then ``paid`` may be what it covered alone);
     ``covered_list_cost`` what that usage costs at public on-demand prices. ``hours`` are those of the bill that it was
     paid for, without those of days that are missing there.
     """
@@ -132,7 +136,8 @@ class LineSum:
 class Bill:
     """One bill: all files of it, merged. ``start`` is the first hour (UTC), ``hours`` how many there are;
     ``lines`` has every row of the files by kind, so that its costs add up to ``total``; ``repaired`` and ``said``
-    count rows by what was repaired and what a user should know (a month delivered twice, an unknown type)."""
+    count rows by what was repaired and what a user should know (a month delivered twice, an unknown type). ``lacking``
+    are columns that its files have none of, without which it does not say what commitments and their use cost."""
 
     name: str
     format: str
@@ -146,6 +151,7 @@ class Bill:
     files: int = 1
     repaired: Mapping[str, int] = field(default_factory=dict)
     said: Mapping[str, int] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
 
     @property
     def total(self) -> Decimal:

@@ -46,7 +46,7 @@ class UsageFigures:
     def add(self, usage: BilledUsage) -> None:
         """Count usage in."""
         hours = float(usage.hours.sum())
-        covered = sum(float(part.sum()) for part in usage.covered.values())
+        covered = sum(float(part.sum()) for part in usage.covered.values()) if hours else 0.0
         self.hours += hours
         self.covered_hours += covered
         self.spot_hours += float(usage.spot.sum()) if usage.spot is not None else 0.0
@@ -54,7 +54,9 @@ class UsageFigures:
         self.spot_cost += usage.spot_cost
         if usage.list_cost is not None and self.list_cost is not None:
             self.list_cost += usage.list_cost
-            self.covered_list_cost += usage.list_cost * Decimal(min(covered / hours, 1.0) if hours else 0.0)
+            told = usage.covered_list_cost
+            by_hours = Decimal(min(covered / hours, 1.0) if hours else 0.0)
+            self.covered_list_cost += usage.list_cost * by_hours if told is None else told
         elif hours:
             self.list_cost = None
 
@@ -84,7 +86,10 @@ class BillFigures:
 
     @property
     def utilisation(self) -> Decimal | None:
-        """The part of the commitments' cost that covered usage; None where the bill does not say it of any."""
+        """The part of the commitments' cost that covered usage; None where the bill does not say it of any, or lacks
+        columns of it."""
+        if self.bill.lacking:
+            return None
         told = [c for c in self.commitments if c.used is not None]
         paid = sum((c.paid for c in told), NOTHING)
         return (sum((c.used or NOTHING for c in told), NOTHING) / paid).quantize(_SHARE) if paid else None
@@ -96,7 +101,10 @@ class BillFigures:
 
     @property
     def effective_savings_rate(self) -> Decimal | None:
-        """1 - (amortised cost of usage + unused commitments) / cost of the usage at list prices; spot apart."""
+        """1 - (amortised cost of usage + unused commitments) / cost of the usage at list prices; spot apart. None where
+        the bill lacks a part of it."""
+        if self.bill.lacking:
+            return None
         listed = self.usage.list_cost
         return (1 - (self.usage.cost + self.unused) / listed).quantize(_SHARE) if listed else None
 

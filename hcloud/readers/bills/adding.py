@@ -39,6 +39,8 @@ class LineTotal:
     """Of its rows, those with a list cost."""
     quantity: float = 0.0
     money: dict[str, int] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+    """The columns of money that a file of it has none of, by role."""
 
 
 class HourTable:
@@ -103,6 +105,7 @@ class BillSums:
             self.totals[one].rows += rows[place]
             self.totals[one].hours += int(hours[place])
             self.totals[one].listed += int(listed[place])
+            self.totals[one].absent.update(cells.absent)
         for role, amounts in cells.money.items():
             for one, total in zip(ids, amounts.sums(cells.codes, count), strict=True):
                 if total:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
@@ -23,6 +23,8 @@ HOUR = 3600
 _DAY = 24
 _MICROS = HOUR * 1_000_000
 _YEARS = (1995, 2100)
+_TIMES = f"a time of {_YEARS[0]} to {_YEARS[1]}"
+_FORMS = "2026-10-01, 2026-10-01T00:00:00Z or 10/01/2026 (month, day, year, with their zeros)"
 _DENSE = 1 << 40
 NO_HOUR = np.int64(-1)
 
@@ -31,7 +33,8 @@ NO_HOUR = np.int64(-1)
 class Cells:
     """A batch: ``codes`` says for each row which of ``sorts`` it is, the texts that rows have in common; ``start`` is
     the hour since 1970, -1 for none, ``span`` how many hours the row is of. ``counted`` is false for rows that only
-    complete another, ``listed`` true for those with a list cost, be it nothing."""
+    complete another, ``listed`` true for those with a list cost, be it nothing. ``absent`` names the
+    columns of money that the file has none of, by role."""
 
     codes: Whole
     sorts: list[tuple[str, ...]]
@@ -43,6 +46,7 @@ class Cells:
     counted: NDArray[np.bool_] | None = None
     single: NDArray[np.bool_] | None = None
     listed: NDArray[np.bool_] | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
 
 
 def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
@@ -59,7 +63,9 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     quantity, money = _quantity(batch, rows), _money(form, batch)
     single = _single(batch) if (span >= _DAY).any() else None
     listed = _said(batch.column("list")) if "list" in money else None
-    return Cells(codes, _sorts(form, texts, first), first, start, span, quantity, money, counted, single, listed)
+    absent = {role: called[0] for role, called in form.money.items() if called and role not in there}
+    sorts = _sorts(form, texts, first)
+    return Cells(codes, sorts, first, start, span, quantity, money, counted, single, listed, absent)
 
 
 def _said(column: pa.Array) -> NDArray[np.bool_]:
@@ -146,7 +152,7 @@ def _hours(batch: pa.RecordBatch, role: str, rows: int, *, up: bool = False) -> 
         odd = (hours != NO_HOUR) & ((hours < _hour_of(_YEARS[0])) | (hours >= _hour_of(_YEARS[1])))
         if odd.any():
             row = int(np.argmax(odd))
-            raise PlaceError(row, role, _told(column, row), f"a time of {_YEARS[0]} to {_YEARS[1]}")
+            raise PlaceError(row, role, _told(column, row), _TIMES)
         return hours
     coded = _encoded(column)
     known = np.array([_hour(text, up=up) for text in coded.dictionary.to_pylist()] + [NO_HOUR], np.int64)
@@ -154,7 +160,7 @@ def _hours(batch: pa.RecordBatch, role: str, rows: int, *, up: bool = False) -> 
     bad = of_rows < NO_HOUR
     if bad.any():
         row = int(np.argmax(bad))
-        raise PlaceError(row, role, _told(coded, row), f"a time of {_YEARS[0]} to {_YEARS[1]}")
+        raise PlaceError(row, role, _told(coded, row), f"{_TIMES}, as {_FORMS}")
     return of_rows
 
 

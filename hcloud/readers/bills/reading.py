@@ -37,7 +37,7 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
     files = _opened(found)
     seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
     read = _BillRead(rates).of(files, seen, progress)
-    if len(shared := seen.shared()):
+    if shared := seen.shared():
         if seen.sampled:
             shared = _every_line(files).shared()
         read = _BillRead(rates, SharedLines(shared)).of(files, None, progress)

@@ -10,11 +10,12 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, UsageKind
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, Service, UsageKind
 from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.billed.held import FLOATING
 from hcloud.planning.billed.spread import missing_hours
 from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal
+from hcloud.readers.bills.lacking import has, lacking, said_lacking
 from hcloud.readers.bills.lines import NamedCommitment, Stream
 from hcloud.readers.bills.money import decimal_of
 from hcloud.readers.bills.options import CURRENCY
@@ -75,6 +76,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
     kinds = _by_kind(sums)
     fees = _fees(sums.totals, priced)
     usage = tuple(_usage(kind, kinds[kind], hours, priced, fees) for kind in sorted(kinds))
+    without = lacking(sums.totals, slashes="legacy" in origin.format)
     return Bill(
         name=origin.name,
         format=origin.format,
@@ -87,7 +89,8 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         lines=_lines(sums.totals, priced),
         files=origin.files,
         repaired={_CORRECTED: hours.corrected} if hours.corrected else {},
-        said={**said, **_said(sums, hours)},
+        said={**said, **_said(sums, hours), **said_lacking(sums.totals, without)},
+        lacking=without,
     )
 
 
@@ -177,11 +180,12 @@ def _usage(kind: UsageKind, there: _OfKind, hours: _Hours, priced: PricedLines, 
         cost=cost,
         list_cost=priced.of(used, "list") if _is_listed(used, cost) else None,
         memory=_sum(hours.values, memory) if not kind.instance_type else None,
-        covered=_covered(places, hours),
+        covered=_covered(kind, places, hours),
         spot=None if spot is None else hours.values[spot].copy(),
         spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
         whole_days=_sum(hours.whole, rows) if hours.daily else None,
         covered_cost=_covered_cost(of, priced, fees),
+        covered_list_cost=_covered_list_cost(used, priced),
     )
 
 
@@ -232,10 +236,23 @@ def _sum(values: Floats, rows: list[int]) -> Floats:
     return total
 
 
-def _covered(places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: _Hours) -> dict[PurchaseOption, Floats]:
+def _covered_list_cost(used: list[LineTotal], priced: PricedLines) -> Decimal | None:
+    """What the lines that commitments cover cost at list prices; None where they do not say, or are no lines of
+    their own (credits of Google)."""
+    covered = [t for t in used if t.line.kind is LineKind.COVERED]
+    told = all("list" in t.money for t in covered) and not any(t.line.stream is Stream.COVERED for t in used)
+    return priced.of(covered, "list") if told else None
+
+
+def _covered(
+    kind: UsageKind, places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: _Hours
+) -> dict[PurchaseOption, Floats]:
+    counted = {Stream.HOURS, Stream.COVERED}
+    if kind.service is Service.LAMBDA:
+        counted = {Stream.MEMORY}
     covered: dict[PurchaseOption, list[int]] = {}
     for (stream, option), row in places.items():
-        if option is not None and stream in (Stream.HOURS, Stream.COVERED):
+        if option is not None and stream in counted:
             covered.setdefault(option, []).append(row)
     return {option: _sum(hours.values, rows) for option, rows in sorted(covered.items())}
 
@@ -245,7 +262,14 @@ def _commitments(totals: list[LineTotal], priced: PricedLines, hours: _Hours) ->
     for total in totals:
         if (held := _held_by(total)) is not None:
             by_id.setdefault(held.id, []).append(total)
-    return tuple(_commitment(of, priced, hours) for _, of in sorted(by_id.items()))
+    offset = _offset_options(totals)
+    return tuple(_commitment(of, priced, hours, offset) for _, of in sorted(by_id.items()))
+
+
+def _offset_options(totals: list[LineTotal]) -> frozenset[PurchaseOption]:
+    """Options whose fees the bill takes off as they are used (Google), all of them: a fee that is left was not used."""
+    offset = {t.line.holding.option for t in totals if t.line.kind is LineKind.COMMITTED and t.line.holding is not None}
+    return frozenset(offset - {t.line.option for t in totals if t.line.stream is Stream.COVERED})
 
 
 def _held_by(total: LineTotal) -> NamedCommitment | None:
@@ -260,11 +284,15 @@ def _held_by(total: LineTotal) -> NamedCommitment | None:
     return replace(held, id=words, region=region, family=family)
 
 
-def _commitment(of: list[LineTotal], priced: PricedLines, hours: _Hours) -> BilledCommitment:
+def _commitment(
+    of: list[LineTotal], priced: PricedLines, hours: _Hours, offset: frozenset[PurchaseOption]
+) -> BilledCommitment:
     of = sorted(of, key=lambda t: not t.line.fee)
     held = _merged([held for t in of if (held := _held_by(t)) is not None])
     fees = [t for t in of if t.line.fee]
     paid, used = _paid_and_used(of, fees, priced)
+    if fees and used is None and held.option in offset:
+        used = Decimal(0)
     covered = [t for t in of if t.line.kind is LineKind.COVERED]
     return BilledCommitment(
         id=held.id,
@@ -290,9 +318,12 @@ def _commitment(of: list[LineTotal], priced: PricedLines, hours: _Hours) -> Bill
 
 def _paid_and_used(of: list[LineTotal], fees: list[LineTotal], priced: PricedLines) -> tuple[Decimal, Decimal | None]:
     """What a commitment cost, and the part of it that covered usage; None where the bill does not say."""
-    told = [t for t in fees if t.line.use] or [t for t in of if t.line.use]
+    uses = [t for t in of if has(t, t.line.use)]
+    told = [t for t in uses if t.line.fee] or uses
     paid = sum((priced.of([t], *t.line.fee) for t in fees), Decimal(0))
     used = sum((priced.of([t], *t.line.use) for t in told), Decimal(0))
+    if not all(has(t, t.line.fee) for t in fees):
+        return max(paid, used), None
     if not fees:
         return used, None
     if told:
@@ -300,7 +331,7 @@ def _paid_and_used(of: list[LineTotal], fees: list[LineTotal], priced: PricedLin
     if all(t.line.kind is LineKind.UNUSED for t in fees):
         return paid, Decimal(0)
     unused = sum((priced.of([t], *t.line.unused) for t in fees), Decimal(0))
-    return paid, paid - unused if any(t.line.unused for t in fees) else None
+    return paid, paid - unused if any(has(t, t.line.unused) for t in fees) else None
 
 
 def _merged(holdings: list[NamedCommitment]) -> NamedCommitment:
@@ -316,7 +347,7 @@ def _merged(holdings: list[NamedCommitment]) -> NamedCommitment:
 def _count(held: NamedCommitment, fees: list[LineTotal], paid: Decimal, hours: _Hours) -> Decimal | None:
     if held.count is not None:
         return Decimal(held.count)
-    if not held.option.is_spend_based or not fees or not paid:
+    if not held.option.is_spend_based or not fees or not paid or not all(has(t, t.line.fee) for t in fees):
         return None
     return (paid / hours.paid_for(fees)).quantize(_RATE).normalize()
 
@@ -342,7 +373,8 @@ def _said(sums: BillSums, hours: _Hours) -> dict[str, int]:
         told = f"lines of types that the bundled price tables do not have: {', '.join(names[:_NAMED])}{more}"
         said[told] = sum(unpriced.values())
     covered = [t for t in sums.totals if t.line.kind is LineKind.COVERED and t.line.usage is not None]
-    if covered and not any(t.money.get(t.line.paid_by) for t in covered):
+    lacks = any(t.line.paid_by in t.absent for t in covered)
+    if covered and not lacks and not any(t.money.get(t.line.paid_by) for t in covered):
         told = "lines that a commitment covers, without its amortised cost (savings look larger than they are)"
         said[told] = sum(t.rows for t in covered)
     nameless = sum(t.rows for t in covered if t.line.holding is not None and not t.line.holding.id)

@@ -20,6 +20,7 @@ from pyarrow import parquet
 from hcloud.address_space import is_bounded
 from hcloud.errors import InputError, Problem
 from hcloud.model.json_text import parsed
+from hcloud.readers.bills.formats.spelling import spelled
 from hcloud.readers.bills.lines import BillFormat, PlaceError, plain
 from hcloud.readers.bills.money import AmountError, numbers_of
 from hcloud.readers.bills.stored import column_at, is_text
@@ -146,7 +147,8 @@ def opened(source: TraceFile, form: BillFormat, label: str, *, told_apart: bool 
         elif known:
             found[role] = by_plain[known[0]][0]
         elif role in form.required:
-            problems.append(Problem(source.name, "header", f"column {called[0]} is missing", "it is required"))
+            missing = spelled(called[0], slashes=any("/" in name for name in names))
+            problems.append(Problem(source.name, "header", f"column {missing} is missing", "add it to the export"))
     if told_apart:
         known = [by_plain[name][0] for name in form.identity if name in by_plain]
         found.update({f"{IDENTITY}{number}": name for number, name in enumerate(known)})

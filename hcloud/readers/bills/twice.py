@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +19,8 @@ OWNER = IDENTITY + "of "
 _SAME = 0.5
 """Ours: the part of the smaller file's lines that is in the other where both are of one delivery made twice."""
 _UNIQUE = 0.99
-"""Ours: where fewer lines are there once within their file, two that are alike are not one."""
+"""Ours: where fewer lines are there once within their file, two that are alike are one only in files that are alike
+whole, or that share mostly lines that each of them has once."""
 _ALL_BELOW = 64 << 20
 _DAY = 24
 _ONE_IN = np.int64(8)
@@ -42,18 +45,19 @@ class SeenLines:
         if len(rows) and (hashes := hashes_of(batch, rows)) is not None:
             self.files.setdefault(file, []).append(hashes)
 
-    def shared(self) -> Hashes:
+    def shared(self) -> list[SharedPair]:
         """The lines that two files share, by their hashes: those of a resource or commitment, and all of a file that
         is in another whole. InputError where most lines of a file are in another, but not all."""
-        whole = {name: np.unique(np.concatenate(parts)) for name, parts in self.files.items()}
-        read = sum(len(part) for parts in self.files.values() for part in parts)
-        told_apart = sum(map(len, whole.values())) >= _UNIQUE * read
-        found, names = [np.zeros(0, np.uint64)], list(whole)
+        whole = {name: _Counted.of(parts) for name, parts in self.files.items()}
+        read = sum(lines.rows for lines in whole.values())
+        told_apart = sum(len(lines.hashes) for lines in whole.values()) >= _UNIQUE * read
+        found, names = list[SharedPair](), list(whole)
         for place, name in enumerate(names):
             for other in names[:place]:
-                found.append(self._common(name, whole[name], other, whole[other]))
-        shared: Hashes = np.unique(np.concatenate(found if told_apart else found[:1]))
-        return shared
+                common = self._common(name, whole[name].hashes, other, whole[other].hashes)
+                if len(common) and (told_apart or whole[name].surely_has(common, whole[other])):
+                    found.append(SharedPair(other, name, common))
+        return found
 
     def _common(self, name: str, lines: Hashes, other: str, of_other: Hashes) -> Hashes:
         common: Hashes = np.intersect1d(lines, of_other, assume_unique=True)
@@ -70,26 +74,95 @@ class SeenLines:
         return named
 
 
-class SharedLines:
-    """The lines that several files share; each counts in the first file that has it."""
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The lines of a file by their hashes, and how often it has each."""
 
-    def __init__(self, shared: Hashes) -> None:
-        self._shared = shared
-        self._owner = np.zeros(len(shared), np.int32)
-        self._files: dict[str, int] = {}
+    hashes: Hashes
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, parts: list[Hashes]) -> _Counted:
+        return cls(*np.unique(np.concatenate(parts), return_counts=True))
+
+    @property
+    def rows(self) -> int:
+        return int(self.counts.sum())
+
+    def surely_has(self, common: Hashes, other: _Counted) -> bool:
+        """Whether lines that another file has too are the same lines, where many within a file are alike."""
+        if np.array_equal(self.hashes, other.hashes) and np.array_equal(self.counts, other.counts):
+            return True
+        once = int(np.count_nonzero((self._count(common) == 1) & (other._count(common) == 1)))
+        few = (1 - _UNIQUE) * min(len(self.hashes), len(other.hashes))  # parts cut between lines that are alike
+        return once > max(_SAME * len(common), few)
+
+    def _count(self, some: Hashes) -> NDArray[np.int64]:
+        return self.counts[np.searchsorted(self.hashes, some)]
+
+
+class SharedPair:
+    """The lines that two files share; ``counts`` is how often the one that is read first has each."""
+
+    def __init__(self, first: str, later: str, lines: Hashes) -> None:
+        self.first, self.later, self.lines = first, later, lines
+        self.counts = np.zeros(len(lines), np.int64)
+
+
+class SharedLines:
+    """The lines that files share by twos; each counts in the first file that has it, as often as one of the two."""
+
+    def __init__(self, pairs: list[SharedPair]) -> None:
+        self._pairs = pairs
+        self._file = ""
+        self._lines: Hashes = np.zeros(0, np.uint64)
+        self._earlier = self._here = np.zeros(0, np.int64)
 
     def in_an_earlier_file(self, file: str, batch: pa.RecordBatch) -> NDArray[np.bool_]:
         """Which rows of a batch an earlier file had."""
-        hashes = hashes_of(batch, np.arange(batch.num_rows)) if len(self._shared) else None
+        earlier = np.zeros(batch.num_rows, np.bool_)
+        if not any(file in (pair.first, pair.later) for pair in self._pairs):
+            return earlier
+        hashes = hashes_of(batch, np.arange(batch.num_rows))
         if hashes is None:
-            return np.zeros(batch.num_rows, np.bool_)
-        mine = self._files.setdefault(file, len(self._files) + 1)
-        places = np.minimum(np.searchsorted(self._shared, hashes), len(self._shared) - 1)
-        there = self._shared[places] == hashes
-        new = places[there & (self._owner[places] == 0)]
-        self._owner[new] = mine
-        earlier: NDArray[np.bool_] = there & (self._owner[places] != mine)
+            return earlier
+        if file != self._file:
+            self._begin(file)
+        for pair in self._pairs:
+            if pair.first == file:
+                np.add.at(pair.counts, _found(hashes, pair.lines)[1], 1)
+        rows, of_lines = _found(hashes, self._lines)
+        earlier[rows] = self._here[of_lines] + _ordinals(of_lines) < self._earlier[of_lines]
+        np.add.at(self._here, of_lines, 1)
         return earlier
+
+    def _begin(self, file: str) -> None:
+        """Look up what earlier files had of a file's lines."""
+        pairs = [pair for pair in self._pairs if pair.later == file]
+        self._file = file
+        self._lines = np.unique(np.concatenate([np.zeros(0, np.uint64), *(pair.lines for pair in pairs)]))
+        self._here, self._earlier = np.zeros(len(self._lines), np.int64), np.zeros(len(self._lines), np.int64)
+        for pair in pairs:
+            np.maximum.at(self._earlier, np.searchsorted(self._lines, pair.lines), pair.counts)
+
+
+def _found(hashes: Hashes, some: Hashes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of the hashes that are among some, which are sorted, and their places there."""
+    if not len(some):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    places = np.minimum(np.searchsorted(some, hashes), len(some) - 1)
+    rows = np.flatnonzero(some[places] == hashes)
+    return rows, places[rows]
+
+
+def _ordinals(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often each value came before it."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    first = np.searchsorted(ranked, ranked)
+    ordinals = np.empty(len(values), np.int64)
+    ordinals[order] = np.arange(len(values)) - first
+    return ordinals
 
 
 def hashes_of(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> Hashes | None:

@@ -46,7 +46,7 @@ def bill_tables(figures: BillFigures) -> Iterator[Figures]:
     yield _lines(figures.bill)
     yield from (_usage(name, slices) for name, slices in figures.by.items() if len(slices) > 1 or name == "size")
     if figures.commitments:
-        yield _commitments(figures.commitments)
+        yield _commitments(figures.commitments, lacking=bool(figures.bill.lacking))
 
 
 def treatment(bill: Bill) -> Iterator[Figures]:
@@ -71,7 +71,8 @@ def bill_figures(figures: BillFigures) -> Figures:
         days = counted(missing // HOURS_PER_DAY, "day")
         rows.append(("missing", f"{days} between the first and the last without any machine: they do not count"))
     if usage.list_cost is not None:
-        rows.append(("usage at list prices", f"{_money(usage.list_cost)}, paid {_money(usage.cost)}"))
+        paid = "" if bill.lacking else f", paid {_money(usage.cost)}"
+        rows.append(("usage at list prices", f"{_money(usage.list_cost)}{paid}"))
     if usage.coverage is not None:
         part = "usage is" if usage.list_cost else "hours are"
         rows.append(("coverage", f"{usage.coverage:.1%} of the {part} covered by commitments"))
@@ -105,7 +106,8 @@ def _by_instance(bill: Bill) -> tuple[list[BilledUsage], list[BilledUsage]]:
 
 def _lines(bill: Bill) -> Figures:
     ranked = sorted(bill.lines.items(), key=lambda item: -abs(item[1].cost))
-    rows = [(str(kind), f"{line.rows:,}", _money(line.cost)) for kind, line in ranked]
+    # credits of Google are no rows of their own
+    rows = [(str(kind), f"{line.rows:,}" if line.rows else "", _money(line.cost)) for kind, line in ranked]
     rows.append(("total", f"{bill.rows:,}", _money(bill.total)))
     return Figures(("kind of line", "rows", "cost"), rows, frozenset({1, 2}), bold=frozenset({len(rows) - 1}))
 
@@ -138,9 +140,9 @@ def _row(one: UsageFigures) -> tuple[str, ...]:
     return one.name, figure(one.hours), listed, _money(one.cost), covered, spot
 
 
-def _commitments(commitments: Sequence[BilledCommitment]) -> Figures:
+def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> Figures:
     shown = commitments[:COMMITMENTS_SHOWN]
-    rows = [_commitment(one) for one in shown]
+    rows = [_commitment(one, least=lacking and one.used is None) for one in shown]
     if len(commitments) > len(shown):
         rest = commitments[COMMITMENTS_SHOWN:]
         paid = _money(sum((one.paid for one in rest), Decimal(0)))
@@ -149,12 +151,13 @@ def _commitments(commitments: Sequence[BilledCommitment]) -> Figures:
     return Figures(names, rows, frozenset({2, 3, 4}))
 
 
-def _commitment(one: BilledCommitment) -> tuple[str, ...]:
+def _commitment(one: BilledCommitment, *, least: bool) -> tuple[str, ...]:
     where = " ".join(word for word in (one.instance_type or one.family, one.region) if word)
     what = f"{one.option}{' ' + where if where else ''} ({one.id[-_DIGEST:]})"
     count = "" if not one.count else f"${one.count}/h" if one.option.is_spend_based else f"{one.count}"
     used = "" if one.utilisation is None else f"{one.utilisation:.0%}"
-    return what, f"{one.end:%Y-%m-%d}" if one.end else "not said", count, _money(one.paid), used
+    paid = f"at least {_money(one.paid)}" if least else _money(one.paid)
+    return what, f"{one.end:%Y-%m-%d}" if one.end else "not said", count, paid, used
 
 
 def _money(amount: Decimal) -> str:
@@ -169,7 +172,8 @@ def chart_of(bill: Bill) -> SeriesChart:
     hours, covered, spot = np.zeros(bill.hours), np.zeros(bill.hours), np.zeros(bill.hours)
     for usage in instances or others:
         hours += usage.hours
-        covered += sum(usage.covered.values(), np.zeros(bill.hours))
+        if usage.hours.any():
+            covered += sum(usage.covered.values(), np.zeros(bill.hours))
         spot += usage.spot if usage.spot is not None else 0.0
     step = max(1, -(-bill.hours // _POINTS))
     parts = (("covered", covered), ("on demand", (hours - covered).clip(min=0.0)), ("spot", spot))

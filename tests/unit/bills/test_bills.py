@@ -142,7 +142,7 @@ def test_what_a_detailed_export_of_google_says(name: str) -> None:
     assert older.cost == Decimal("0.0949995") - Decimal("0.0189666")
     assert bill.commitments[0].paid == Decimal("0.637264")
     assert bill.commitments[0].used is None
-    assert bill.lines[LineKind.NEGATION] == LineSum(0, Decimal("-1.55376"))
+    assert bill.lines[LineKind.COMMITTED] == LineSum(0, Decimal("-1.55376"))
 
 
 def test_a_standard_export_of_google_counts_vcpus_and_memory() -> None:

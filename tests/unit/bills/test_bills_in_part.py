@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.errors import InputError
+from hcloud.model.bill import Service
 from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import PurchaseOption
+from hcloud.readers.bills.formats.spelling import spelled
 from hcloud.readers.bills.reading import read_bill
 
 Row = Mapping[str, object]
@@ -134,7 +137,7 @@ def test_what_is_left_of_the_fee_of_a_flexible_commitment_was_not_used(tmp_path:
     assert figures.usage.cost == Decimal("0.193006")
 
 
-def of_report(kind: str, usage_type: str = "BoxUsage:m5.large", cost: str = "0", **cells: object) -> Row:
+def of_report(kind: str, usage_type: object = "BoxUsage:m5.large", cost: object = "0", **cells: object) -> Row:
     """A line of CUR 2.0: an hour of a machine, or what a commitment cost."""
     return {
         "line_item_line_item_type": kind, "line_item_product_code": "AmazonEC2",
@@ -170,3 +173,149 @@ def test_coverage_by_hours_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     rows = [of_report("Usage", cost="0.096"), of_report("DiscountedUsage", **RESERVED)]
     assert run(["workload", "show", str(written(rows, tmp_path / "report.csv"))]) == 0
     assert "50.0% of the hours are covered by commitments" in capsys.readouterr().out
+
+
+UPFRONT = {
+    **RESERVED, "pricing_purchase_option": "All Upfront", "reservation_number_of_reservations": 2,
+    "reservation_unused_recurring_fee": "0", "reservation_unused_amortized_upfront_fee_for_billing_period": "0.06",
+}  # fmt: skip
+AMORTISED = "reservation_amortized_upfront_fee_for_billing_period"
+
+
+def of_reserved() -> list[Row]:
+    """Two machines paid for at once, 0.06 an hour each, of which one ran."""
+    return [
+        of_report("RIFee", "HeavyUsage:m5.large", **UPFRONT, **{AMORTISED: "0.12"}),
+        of_report(
+            "DiscountedUsage", **RESERVED, pricing_public_on_demand_cost="0.096", reservation_effective_cost="0.06"
+        ),
+    ]
+
+
+def without(rows: Iterable[Row], column: str) -> list[Row]:
+    return [{name: cell for name, cell in row.items() if name != column} for row in rows]
+
+
+def test_a_report_without_the_upfront_fee_does_not_say_how_well_it_was_used(tmp_path: Path) -> None:
+    whole = figures_of(read_bill(written(of_reserved(), tmp_path / "whole.csv")))
+    assert (whole.utilisation, whole.effective_savings_rate) == (Decimal("0.5"), Decimal("-0.25"))
+    figures = figures_of(read_bill(written(without(of_reserved(), AMORTISED), tmp_path / "part.csv")))
+    assert (figures.utilisation, figures.effective_savings_rate) == (None, None)
+    assert figures.bill.lacking == (AMORTISED,)
+    assert any(said.endswith(f"export column {AMORTISED} too") for said in figures.bill.said)
+    (held,) = figures.commitments
+    assert (held.paid, held.used, held.utilisation) == (Decimal("0.06"), None, None)
+
+
+def test_a_reserved_instance_without_an_upfront_fee_needs_no_column_of_one(tmp_path: Path) -> None:
+    rows = [
+        of_report("RIFee", "HeavyUsage:m5.large", "0.12", **RESERVED, pricing_purchase_option="No Upfront"),
+        of_report(
+            "DiscountedUsage", **RESERVED, pricing_public_on_demand_cost="0.096", reservation_effective_cost="0.06"
+        ),
+    ]
+    figures = figures_of(read_bill(written(rows, tmp_path / "report.csv")))
+    assert (figures.bill.lacking, figures.utilisation) == ((), Decimal("0.5"))
+
+
+def of_savings_plan() -> list[Row]:
+    plan = {"savings_plan_savings_plan_a_r_n": f"{PLAN}a", "savings_plan_offering_type": "ComputeSavingsPlans"}
+    cover = {"savings_plan_savings_plan_effective_cost": "0.07", "pricing_public_on_demand_cost": "0.096"}
+    fee = {"savings_plan_total_commitment_to_date": "0.1", "savings_plan_used_commitment": "0.07"}
+    return [
+        of_report("SavingsPlanCoveredUsage", cost="0.096", **plan, **cover),
+        of_report("SavingsPlanNegation", cost="-0.096", **plan),
+        of_report("SavingsPlanRecurringFee", "ComputeSP:1yrNoUpfront", "0.1", **plan, **fee),
+    ]
+
+
+@pytest.mark.parametrize("column", ["total_commitment_to_date", "savings_plan_effective_cost"])
+def test_a_report_without_a_cost_of_savings_plans_does_not_say_what_they_save(column: str, tmp_path: Path) -> None:
+    whole = figures_of(read_bill(written(of_savings_plan(), tmp_path / "whole.csv")))
+    assert (whole.utilisation, whole.unused) == (Decimal("0.7"), Decimal("0.03"))
+    rows = without(of_savings_plan(), f"savings_plan_{column}")
+    figures = figures_of(read_bill(written(rows, tmp_path / "part.csv")))
+    assert figures.bill.lacking == (f"savings_plan_{column}",)
+    assert (figures.utilisation, figures.effective_savings_rate) == (None, None)
+
+
+def test_the_screen_of_a_report_without_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = without(of_savings_plan(), "savings_plan_total_commitment_to_date")
+    assert run(["workload", "show", str(written(rows, tmp_path / "part.csv"))]) == 0
+    out = capsys.readouterr().out
+    assert "at least $0.07" in out
+    assert "utilisation  " not in out
+    assert "rate  " not in out
+    assert "export column savings_plan_total_commitment_to_date too" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("plain", "snake", "legacy"),
+    [
+        ("lineitemunblendedcost", "line_item_unblended_cost", "lineItem/UnblendedCost"),
+        ("savingsplanusedcommitment", "savings_plan_used_commitment", "savingsPlan/UsedCommitment"),
+        ("billedcost", "BilledCost", "BilledCost"),
+    ],
+)  # fmt: skip
+def test_columns_are_named_as_exports_spell_them(plain: str, snake: str, legacy: str) -> None:
+    assert (spelled(plain), spelled(plain, slashes=True)) == (snake, legacy)
+
+
+def test_what_a_savings_plan_covers_of_lambda_and_memory_is_covered(tmp_path: Path) -> None:
+    plan = {"savings_plan_savings_plan_a_r_n": f"{PLAN}a", "savings_plan_offering_type": "ComputeSavingsPlans"}
+
+    def covered(usage_type: str, quantity: int, listed: str) -> Row:
+        cells = {"line_item_usage_amount": quantity, "pricing_public_on_demand_cost": listed}
+        kind = "SavingsPlanCoveredUsage"
+        return {**of_report(kind, usage_type, listed, **plan, savings_plan_savings_plan_effective_cost="0.01"), **cells}
+
+    memory = covered("Fargate-GB-Hours", 16, "0.07")
+    rows: list[Row] = [
+        {**covered("Lambda-GB-Second", 7200, "0.12"), "line_item_product_code": "AWSLambda"},
+        {**memory, "line_item_product_code": "AmazonECS"},
+        {**of_report("Usage", "Fargate-vCPU-Hours:perCPU", "0.13"), "pricing_public_on_demand_cost": "0.13"},
+    ]
+    rows[2] = {**rows[2], "line_item_product_code": "AmazonECS", "line_item_usage_amount": 4}
+    figures = figures_of(read_bill(written(rows, tmp_path / "report.csv")))
+    by_size = {one.name: one.coverage for one in figures.by["size"]}
+    # of Fargate's 0.13 + 0.07 the memory is covered; of 0.32 in all, 0.12 + 0.07
+    assert by_size == {"Lambda": Decimal(1), "Fargate": Decimal("0.35")}
+    assert figures.usage.coverage == Decimal("0.59375")
+    # 7,200 GiB-seconds are 2 GiB-hours
+    of_lambda = next(used for used in figures.bill.usage if used.kind.service is Service.LAMBDA)
+    assert [hours.sum() for hours in of_lambda.covered.values()] == [2.0]
+    assert figures.usage.covered_hours == 0
+
+
+def test_a_column_that_is_missing_is_named_as_the_export_spells_it(tmp_path: Path) -> None:
+    path = written(without([of_report("Usage")], "line_item_unblended_cost"), tmp_path / "report.csv")
+    with pytest.raises(InputError, match=r"column line_item_unblended_cost is missing .add it to the export"):
+        read_bill(path)
+    slashed = written([{"lineItem/LineItemType": "Usage"}], tmp_path / "legacy.csv")
+    with pytest.raises(InputError, match="column lineItem/UnblendedCost is missing"):
+        read_bill(slashed)
+
+
+def test_a_date_that_cannot_be_read_is_told_the_forms_that_can(tmp_path: Path) -> None:
+    row = {**of_report("Usage"), "line_item_usage_start_date": "10/1/2026"}
+    with pytest.raises(InputError, match=r"line 2.*'10/1/2026' .*as 2026-10-01, .* or 10/01/2026 \(month, day, year"):
+        read_bill(written([row], tmp_path / "report.csv"))
+
+
+def test_what_is_taken_off_for_committed_use_is_no_savings_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = as_objects(
+        [of_google(FEE, "0.1", 0.1, off="-0.1"), of_google(CORE, "0.1", 4.0, FLEXIBLE)], tmp_path / "g.json"
+    )
+    assert run(["workload", "show", str(path)]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "taken off" in line)
+    assert line.split() == ["taken", "off", "for", "committed", "use", "-$0.10"]
+
+
+def test_a_flexible_commitment_of_whose_fee_nothing_is_taken_off_was_not_used(tmp_path: Path) -> None:
+    idle = {**of_google(FEE, "0.3", 0.3), "subscription": {"instance_id": "idle"}}
+    rows = [of_google(FEE, "0.1", 0.1, off="-0.1"), of_google(CORE, "0.1", 4.0, FLEXIBLE), idle]
+    figures = figures_of(read_bill(as_objects(rows, tmp_path / "google.jsonl")))
+    assert {held.id: held.used for held in figures.commitments} == {"s": Decimal("0.1"), "idle": Decimal(0)}
+    assert (figures.unused, figures.utilisation) == (Decimal("0.3"), Decimal("0.25"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from decimal import Decimal
 from pathlib import Path
 
@@ -119,3 +120,37 @@ def test_lines_without_a_resource_may_be_alike(tmp_path: Path) -> None:
 def test_lines_that_differ_in_machine_and_month_are_different_lines() -> None:
     months = [f"i-m5x0{n:02}\n2026-{month:02}-16T09:00:00Z" for n in range(100) for month in range(1, 13)]
     assert len(np.unique(identity_hashes(pa.array(months)))) == len(months)
+
+
+def with_alike(days: range) -> list[str]:
+    """Three machines an hour, and of a savings plan two lines that say the same, as what it takes off does."""
+    head, *lines = cur(days, machines=3).splitlines(keepends=True)
+    plan = [line.replace(",i-0,", ",plan,") for line in lines if ",i-0," in line]
+    return [head, *sorted([*lines, *plan, *plan], key=lambda line: line.split(",")[6])]
+
+
+def test_a_part_that_was_delivered_twice_counts_once_where_lines_within_it_are_alike(tmp_path: Path) -> None:
+    head, *lines = with_alike(range(1, 5))
+    # cut between the two lines of an hour that are alike, which are so in both parts
+    (tmp_path / "part-1.csv").write_text(head + "".join(lines[:244]))
+    (tmp_path / "part-2.csv.gz").write_bytes(gzip.compress((head + "".join(lines[244:])).encode()))
+    (tmp_path / "part-2 (1).csv").write_text(head + "".join(lines[244:]))
+    days, said = hours_of(tmp_path)
+    # an hour has 3 machines and 2 lines that are alike, at 0.1 each: 4 days have 480 lines, the second part 236
+    assert days == [120] * 4
+    assert said == {"lines that another file has too, counted once ($23.60 left out)": 236}
+
+
+def test_files_whose_days_overlap_count_lines_that_are_alike_as_often_as_one_of_them_has_them(tmp_path: Path) -> None:
+    head, *lines = with_alike(range(1, 5))
+    # the first file ends, and the second begins, amid an hour, between two lines that are alike
+    (tmp_path / "a.csv").write_text(head + "".join(lines[: 5 * 60 + 4]))
+    (tmp_path / "b.csv").write_text(head + "".join(lines[5 * 40 + 4 :]))
+    assert hours_of(tmp_path)[0] == [120] * 4
+
+
+def test_parts_that_are_cut_between_lines_that_are_alike_share_nothing(tmp_path: Path) -> None:
+    head, *lines = with_alike(range(1, 5))
+    (tmp_path / "part-1.csv").write_text(head + "".join(lines[: 5 * 60 + 4]))
+    (tmp_path / "part-2.csv").write_text(head + "".join(lines[5 * 60 + 4 :]))
+    assert hours_of(tmp_path) == ([120] * 4, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hcloud.model.bill import LineKind, UsageKind
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.readers.bills.formats.amazon import CAPACITY, PAYMENTS, YEARS, Ran, ran, region_of
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts, moment_or_none
 
@@ -97,12 +97,11 @@ def _plan(texts: Texts) -> NamedCommitment:
 
 
 def _reserved_fee(texts: Texts, use: Ran | str | None) -> BillLine:
-    return BillLine(
-        LineKind.RECURRING,
-        holding=_reserved(texts, use),
-        fee=("cost", "ri_upfront"),
-        unused=("ri_unused_fee", "ri_unused_upfront"),
-    )
+    held = _reserved(texts, use)
+    if held.payment is Payment.NONE:
+        return BillLine(LineKind.RECURRING, holding=held, fee=("cost",), unused=("ri_unused_fee",))
+    fee, unused = ("cost", "ri_upfront"), ("ri_unused_fee", "ri_unused_upfront")
+    return BillLine(LineKind.RECURRING, holding=held, fee=fee, unused=unused)
 
 
 def _reserved(texts: Texts, use: Ran | str | None) -> NamedCommitment:

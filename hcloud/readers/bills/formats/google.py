@@ -39,10 +39,10 @@ _PER_MEMORY = {"gibibyte hour": 1.0, "byte-seconds": 1 / 3600 / 2**30, "gibibyte
 _OFFSET = "FEE_UTILIZATION_OFFSET"
 """The credit on a fee for the part of it that usage at the committed price used."""
 _CREDITS = (
-    ("COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE", LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
-    ("COMMITTED_USE_DISCOUNT_DOLLAR_BASE", LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
-    (_OFFSET, LineKind.NEGATION, PurchaseOption.FLEXIBLE_COMMITTED_USE),
-    ("COMMITTED_US", LineKind.NEGATION, PurchaseOption.COMMITTED_USE),
+    ("COMMITTED_USAGE_DISCOUNT_DOLLAR_BASE", LineKind.COMMITTED, PurchaseOption.FLEXIBLE_COMMITTED_USE),
+    ("COMMITTED_USE_DISCOUNT_DOLLAR_BASE", LineKind.COMMITTED, PurchaseOption.FLEXIBLE_COMMITTED_USE),
+    (_OFFSET, LineKind.COMMITTED, PurchaseOption.FLEXIBLE_COMMITTED_USE),
+    ("COMMITTED_US", LineKind.COMMITTED, PurchaseOption.COMMITTED_USE),
     ("SUSTAINED_US", LineKind.DISCOUNT, None),
     ("DISCOUNT", LineKind.DISCOUNT, None),
     ("RESELLER_MARGIN", LineKind.DISCOUNT, None),
