@@ -17,6 +17,7 @@ from hcloud.units import HOURS_PER_YEAR, plain, rate
 
 EXPIRING = timedelta(days=30)  # ours: what ends within a month is shown
 KEY_DIGITS = 32
+SAME_DAY = timedelta(days=1)  # ours: what begins within a day has begun, and begins together
 _STANDING = ("pending", "queued", "active", "unknown")
 
 Pool = tuple[str, str]
@@ -77,25 +78,55 @@ def still_to_buy(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[
     """Every wanted commitment with what of it is held already.
 
     What the plan counted as owned was used up by the plan itself; all else that stands in the cloud is used up here,
-    in the plan's order, whatever its term: nothing is bought beside it.
+    in the plan's order, whatever its term: nothing is bought beside it. What is wanted now is covered by what has
+    begun, what is wanted on a later day by what is queued for that day.
     """
-    pools: dict[Pool, Decimal] = {}
-    for commitment in held:
-        if is_standing(commitment, at):
-            pool = pool_of(commitment.option, commitment.instance_type)
-            pools[pool] = pools.get(pool, Decimal(0)) + held_quantity(commitment)
+    lots = [_Lot(c, _later(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
+    lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
     for pool, quantity in owned_in(plan):
-        pools[pool] = max(pools.get(pool, Decimal(0)) - quantity, Decimal(0))
-    return tuple(_use_up(wanted_of(plan), pools))
+        _take((lot for lot in lots if lot.pool == pool), quantity)
+    return tuple(_needed(one, lots) for one in wanted_of(plan))
 
 
-def _use_up(wanted: Sequence[WantedCommitment], pools: dict[Pool, Decimal]) -> Iterator[CommitmentNeed]:
-    # What begins later renews or adds to what begins now: only the latter is covered by what is held now
-    for one in wanted:
-        pool = pool_of(one.option, one.instance_type)
-        used = min(pools.get(pool, Decimal(0)), one.quantity) if one.starts is None else Decimal(0)
-        pools[pool] = pools.get(pool, Decimal(0)) - used
-        yield CommitmentNeed(one, used)
+@dataclass(slots=True)
+class _Lot:
+    """A commitment that stands, when it begins if that is later, and what of it is not used up."""
+
+    commitment: Commitment
+    begins: datetime | None
+    left: Decimal
+
+    @property
+    def pool(self) -> Pool:
+        """What it stands in for."""
+        return pool_of(self.commitment.option, self.commitment.instance_type)
+
+    def covers(self, wanted: WantedCommitment) -> bool:
+        """Whether it is of the same pool, and has begun or begins with what is wanted."""
+        if self.pool != pool_of(wanted.option, wanted.instance_type):
+            return False
+        if self.begins is None or wanted.starts is None:
+            return self.begins is wanted.starts
+        return abs(self.begins - wanted.starts) <= SAME_DAY
+
+
+def _later(commitment: Commitment, at: datetime) -> datetime | None:
+    """When it begins, where that is not within a day."""
+    begins = commitment.starts
+    return begins if begins is not None and begins - at > SAME_DAY else None
+
+
+def _needed(wanted: WantedCommitment, lots: Sequence[_Lot]) -> CommitmentNeed:
+    return CommitmentNeed(wanted, _take((lot for lot in lots if lot.covers(wanted)), wanted.quantity))
+
+
+def _take(lots: Iterable[_Lot], quantity: Decimal) -> Decimal:
+    """Use up to so much of the lots, the first first; how much there was."""
+    used = Decimal(0)
+    for lot in lots:
+        part = min(lot.left, quantity - used)
+        lot.left, used = lot.left - part, used + part
+    return used
 
 
 def owned_in(plan: Plan) -> Iterator[tuple[Pool, Decimal]]:

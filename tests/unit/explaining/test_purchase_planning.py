@@ -108,6 +108,25 @@ def test_what_begins_later_is_not_covered_by_what_is_held_now() -> None:
     assert still_to_buy(made, (), AT)[1].wanted.starts == AT + timedelta(hours=8760)
 
 
+def test_what_is_queued_for_a_later_day_is_not_bought_again_and_covers_nothing_now() -> None:
+    made = plan(line(RI, "10"), line(RI, "6", starts_hour=8760), line(RI, "4", starts_hour=17520))
+    later = AT + timedelta(hours=8760)
+    queued = held(RI, 6, state="queued", starts=later, ends=later + timedelta(days=365))
+    assert missing(made, queued) == [10, 0, 4]
+    assert missing(made, held(RI, 10), queued) == [0, 0, 4]
+    assert missing(made, held(RI, 10), replace(queued, count=5)) == [0, 1, 4]
+    soon = replace(queued, starts=AT + timedelta(hours=3), ends=AT + timedelta(days=365))
+    assert missing(made, soon) == [4, 6, 4]
+
+
+def test_what_the_plan_counted_as_owned_is_first_what_has_begun() -> None:
+    later = AT + timedelta(hours=8760)
+    queued = held(RI, 6, state="queued", starts=later, ends=later + timedelta(days=365))
+    owned = line(RI, "4", address=f"{OWNED}aws/us-east-1/m5.large/{RI}")
+    made = plan(owned, line(RI, "10"), line(RI, "6", starts_hour=8760))
+    assert missing(made, queued, held(RI, 4)) == [10, 0]
+
+
 def test_the_missing_part_costs_its_share() -> None:
     need = still_to_buy(plan(line(RI, "10")), [held(RI, 4)], AT)[0]
     assert need.expected == 6 * 8760
