@@ -63,7 +63,8 @@ def test_the_kill_in_the_demo_is_a_real_one_and_half_way(walked: tuple[Path, str
     killed, resumed = (path.read_text(encoding="utf-8") for path in sorted((folder / "screens").glob("*-apply-plan*")))
     assert "converged" not in killed
     assert "adopt" in resumed
-    assert re.search(r"converged: [1-9]\d* launched", resumed)
+    # Both orders are on their way at once: the second may have been answered, too, before the first ends the process.
+    assert re.search(r"converged: \d+ launched, 0 terminated", resumed)
 
 
 def test_a_machine_that_neighbours_press_on_is_measured_as_bad_and_given_back(walked: tuple[Path, str]) -> None:
