@@ -128,8 +128,8 @@ class Workers:
 
     def _see_to_it(self) -> None:
         """Replace threads that did not begin; both work if one comes after all."""
-        while self._starting and time.monotonic() - self._starting[0] > LATE_SECONDS:
-            with suppress(IndexError):  # it has just begun
+        with suppress(IndexError):  # none is left to begin, or the last has just begun
+            while time.monotonic() - self._starting[0] > LATE_SECONDS:
                 self._starting.popleft()
                 self._late += 1
         if self._left:

@@ -48,7 +48,7 @@ class SeenLines:
     def shared(self) -> list[SharedPair]:
         """The lines that two files share, by their hashes: those of a resource or commitment, and all of a file that
         is in another whole. InputError where most lines of a file are in another, but not all."""
-        whole = {name: _Counted.of(parts) for name, parts in self.files.items()}
+        whole = {name: _HowOften.of(parts) for name, parts in self.files.items()}
         read = sum(lines.rows for lines in whole.values())
         told_apart = sum(len(lines.hashes) for lines in whole.values()) >= _UNIQUE * read
         found, names = list[SharedPair](), list(whole)
@@ -75,21 +75,21 @@ class SeenLines:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _HowOften:
     """The lines of a file by their hashes, and how often it has each."""
 
     hashes: Hashes
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, parts: list[Hashes]) -> _Counted:
+    def of(cls, parts: list[Hashes]) -> _HowOften:
         return cls(*np.unique(np.concatenate(parts), return_counts=True))
 
     @property
     def rows(self) -> int:
         return int(self.counts.sum())
 
-    def surely_has(self, common: Hashes, other: _Counted) -> bool:
+    def surely_has(self, common: Hashes, other: _HowOften) -> bool:
         """Whether lines that another file has too are the same lines, where many within a file are alike."""
         if np.array_equal(self.hashes, other.hashes) and np.array_equal(self.counts, other.counts):
             return True

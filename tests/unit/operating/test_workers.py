@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from functools import partial
 from typing import Any
 
@@ -164,3 +164,16 @@ def test_at_once_is_in_order_also_where_an_answer_brings_more() -> None:
             workers.do(number, partial(int, number))
     assert found == [0, 1, 2, 3]
     workers.close()
+
+
+def test_a_thread_that_begins_while_it_is_looked_for_is_no_error() -> None:
+    """It takes its start off the list after the loop has seen that there is one."""
+
+    class Vanishing(deque[float]):
+        def __bool__(self) -> bool:
+            self.clear()
+            return True
+
+    workers = Workers()
+    workers._starting = Vanishing([0.0])
+    assert list(workers.answers()) == []
