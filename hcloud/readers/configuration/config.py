@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from hcloud.errors import FileError, InputError, UsageError, did_you_mean
-from hcloud.model.catalog import USUAL_PROVIDER, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import USUAL_PROVIDER, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.files import HEAD, check_sort, kind_of
 from hcloud.model.json_text import DIALECT
@@ -26,10 +25,10 @@ from hcloud.readers.configuration.live_sections import (
     LiveSection,
     ReportSection,
 )
+from hcloud.readers.configuration.owned_section import OwnedSection, Years
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import (
     FROM_TEXT,
-    POSITIVE,
     SPAN,
     Age,
     Seconds,
@@ -57,14 +56,6 @@ def _whole_hours(seconds: int) -> int:
     if seconds > LONGEST_HORIZON:
         raise ValueError("must be at most 10y")
     return seconds
-
-
-def _years(value: object) -> object:
-    return parse_duration(value) // parse_duration("1y") if isinstance(value, str) else value
-
-
-Years = Annotated[Literal[1, 3], BeforeValidator(_years), WithJsonSchema({"enum": [1, 3, "1y", "3y"]})]
-Positive = Annotated[Decimal, Field(gt=0), WithJsonSchema(POSITIVE)]
 
 
 class WorkloadSection(Section):
@@ -212,40 +203,6 @@ class OperationSection(Section):
     cloud: str | None = setting(
         None, "model of the cloud: paper, measured-aws, a file; null: the market's own, as measured"
     )
-
-
-class OwnedSection(Section):
-    """A commitment that is already paid for: instances, or dollars an hour for a savings plan."""
-
-    provider: Provider = setting(..., "aws, gcp or azure")
-    region: str = setting(..., "region it holds in")
-    instance_type: str = setting(..., "type it was bought for")
-    option: PurchaseOption = setting(..., "its purchase option")
-    term_years: Years = setting(..., "its length [years]")
-    payment: Payment = setting(Payment.NONE, "no-upfront, partial-upfront or all-upfront")
-    os: str = setting("linux", "operating system")
-    tenancy: str = setting("shared", "tenancy")
-    count: Positive | None = setting(None, "how many; or dollars_per_hour [instances]")
-    dollars_per_hour: Positive | None = setting(
-        None, "for a commitment in dollars, as a savings plan, instead of count [$/h]"
-    )
-    expires: date = setting(..., "the day (UTC) at whose beginning it ends")
-
-    @model_validator(mode="after")
-    def _counted(self) -> Self:
-        if not self.option.is_commitment:
-            raise ValueError(f"{self.option} is no commitment: state what was bought, for example reserved-instance")
-        if self.dollars_per_hour is not None and not self.option.is_spend_based:
-            raise ValueError(
-                f"dollars_per_hour is for savings plans and other commitments in dollars; of a {self.option} give count"
-            )
-        return self
-
-    @property
-    def key(self) -> OfferKey:
-        """The offer it was bought as."""
-        place = (self.provider, self.region, self.instance_type)
-        return OfferKey(*place, self.option, self.term_years, self.payment, self.os, self.tenancy)
 
 
 def _at_least_one(markets: tuple[MarketSection, ...]) -> tuple[MarketSection, ...]:

@@ -25,7 +25,8 @@ from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.billed.spread import as_monthly, most_uneven
 from hcloud.planning.fleets.owned import Owned
-from hcloud.readers.configuration.config import Loaded, MarketSection, OwnedSection
+from hcloud.readers.configuration.config import Loaded, MarketSection
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
 from hcloud.usecases.deciding.plan import Beside, DecidedPlan, plan_for
 from hcloud.usecases.progress import Progress, part_of, unheard

@@ -35,7 +35,8 @@ from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fitting_vcpus
 from hcloud.planning.strategies.operation import planned_reserve
-from hcloud.readers.configuration.config import Config, Loaded, OwnedSection
+from hcloud.readers.configuration.config import Config, Loaded
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.deciding.falling import since_it_fell
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours

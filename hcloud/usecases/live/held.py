@@ -12,7 +12,8 @@ from hcloud.model.catalog import Provider
 from hcloud.model.holdings.live import Commitment, Scope
 from hcloud.planning.purchases.purchase import held_quantity, is_standing
 from hcloud.planning.settings import LARGE_VCPUS
-from hcloud.readers.configuration.config import Loaded, OwnedSection
+from hcloud.readers.configuration.config import Loaded
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.usecases.live.ground import LiveGround
 
 

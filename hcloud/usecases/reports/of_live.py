@@ -15,7 +15,7 @@ from hcloud.model.catalog import Provider
 from hcloud.model.holdings.live import Commitment, Machine, MachineState
 from hcloud.model.report import Charge, CommitmentStatus, MachineRental, Period
 from hcloud.planning.reports.report import Report, ReportSource
-from hcloud.readers.configuration.config import OwnedSection
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
 from hcloud.usecases.live.ground import FAKE, LiveGround
 from hcloud.usecases.live.operating.looking import rentals_of_work

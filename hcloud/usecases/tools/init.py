@@ -12,8 +12,9 @@ from pydantic import BaseModel
 
 from hcloud.errors import HcloudError, UsageError, writing
 from hcloud.model.catalog import USUAL_PROVIDER
-from hcloud.readers.configuration.config import FILE_NAME, Config, MarketSection, OwnedSection
+from hcloud.readers.configuration.config import FILE_NAME, Config, MarketSection
 from hcloud.readers.configuration.live_sections import FleetSection
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import DURATION
 from hcloud.store.files.whole import write_shown

@@ -11,8 +11,9 @@ import jsonschema
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.readers.configuration.config import Config, MarketSection, OwnedSection, config_schema, parse_config
+from hcloud.readers.configuration.config import Config, MarketSection, config_schema, parse_config
 from hcloud.readers.configuration.live_sections import FleetSection
+from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section
 from hcloud.store.plan_file import plan_schema
