@@ -68,7 +68,8 @@ EXIT_CODES: Mapping[int, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with one place of one input: where it is, what stands there and what is allowed."""
+    """One thing wrong with one place of one input: where it is, what stands there (empty: what is wrong is not one
+    value) and what is allowed."""
 
     file: str
     where: str
@@ -76,7 +77,8 @@ class Problem:
     allowed: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.where}: {self.value} ({self.allowed})"
+        said = f"{self.value} ({self.allowed})" if self.value else self.allowed
+        return f"{self.file}: {self.where}: {said}"
 
 
 class HcloudError(Exception):

@@ -110,4 +110,4 @@ def _problem(file: str, detail: ErrorDetails, known: list[str]) -> Problem:
     value, allowed = detail.get("input"), _plainly(detail)
     if isinstance(value, str):
         allowed += did_you_mean(value, re.findall(r"'([^']+)'", str(detail.get("ctx", {}).get("expected", ""))))
-    return Problem(file, where, repr(value)[:80], allowed)
+    return Problem(file, where, "" if isinstance(value, dict) else repr(value)[:80], allowed)

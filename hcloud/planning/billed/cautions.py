@@ -31,7 +31,7 @@ def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
     """What the plans of kinds warn of their prices, the oldest first."""
     told = [w for p in plans if p.plan for w in p.plan.warnings if w.startswith(("the oldest price", "derived prices"))]
     oldest = [w for w in told if w.startswith("the oldest price")]
-    yield from sorted(set(oldest), key=lambda w: (-len(w), w), reverse=False)[:1]
+    yield from sorted(set(oldest), key=lambda w: (-len(w), w))[:1]
     yield from sorted(set(told) - set(oldest))[:SHOWN_PRICES]
 
 
@@ -55,13 +55,13 @@ def uncommitted(plans: Sequence[KindPlan], hours: int) -> Iterator[str]:
         paid, listed = format_money(one.paid), format_money(one.at_book)
         if one.paid < one.at_book * (1 - DIFFERS):
             yield (
-                f"{one.name}: {paid}/month was paid without commitments, {listed} by the price book: your prices are "
-                "negotiated, and the plan saves that much less than it says; bring them with 'hcloud pricing import' "
-                "or an overlay"
+                f"{one.name}: without commitments the bill has {paid}/month, the price book {listed}: where your "
+                f"prices are negotiated, up to {format_money(one.at_book - one.paid)} of what the plan saves is none; "
+                "bring them with 'hcloud pricing import' or an overlay"
             )
         elif one.history_hours == hours and one.plan.now.monthly > one.at_book * (1 + DIFFERS):
-            whole = format_money(one.plan.now.monthly)
+            more = one.plan.now.monthly - one.at_book
             yield (
-                f"{one.name}: machines ran for parts of hours, {listed}/month on demand; the plan counts whole ones, "
-                f"{whole}: it saves that much less than it says"
+                f"{one.name}: machines ran for parts of hours, {listed}/month on demand; the plan counts whole "
+                f"machines, {format_money(one.plan.now.monthly)}: up to {format_money(more)} of what it saves is none"
             )

@@ -38,7 +38,7 @@ Offers = Callable[[OfferKey], Offer]
 @dataclass(frozen=True, slots=True)
 class _PlannedLine:
     """A line of the mix in the month: from when, and its dollars for all of the month (730 h); ``lasts`` is the share
-    of the horizon for which an owned commitment is held, ``used`` the share of a bought one's hours that are used."""
+    of the horizon for which an owned commitment is held, ``used`` the share of a commitment's hours that are used."""
 
     line: MixLine
     id: str
@@ -50,6 +50,11 @@ class _PlannedLine:
     lasts: Decimal = WHOLE
     used: Decimal = WHOLE
 
+    @property
+    def is_bought(self) -> bool:
+        """Whether the plan buys it."""
+        return self.line.option.is_commitment and not self.line.is_owned
+
 
 def month_of_plan(start: int) -> Period:
     """The month that is planned for: 730 hours."""
@@ -60,7 +65,8 @@ def planned_charges(plan: Plan, offers: Offers, period: Period, used: Decimal | 
     """The charges of a plan's month, commitments in use for ``used`` of their hours, else as the plan uses them.
     ``offers`` gives the list prices that the plan does not state; EvidenceError where one is missing."""
     used = used_share(plan, offers) if used is None else used
-    return tuple(c for line in _lines(plan, offers, period) for c in _charges(replace(line, used=used), period))
+    lines = (replace(one, used=used) if one.is_bought else one for one in _lines(plan, offers, period))
+    return tuple(charge for one in lines for charge in _charges(one, period))
 
 
 def planned_holdings(plan: Plan, offers: Offers, period: Period) -> tuple[ReportedCommitment, ...]:
@@ -129,15 +135,14 @@ def _on_demand(line: MixLine) -> OfferKey:
 
 
 def _owned(plan: Plan, line: MixLine, offer: Offer, at: tuple[str, int, Offer]) -> _PlannedLine:
-    """Paid for before: no upfront payment falls on the month. The plan counts it until it expires, and that tells for
-    which share of the horizon it lasts: its dollars are so many hours of its price. A month has that share of it, as
-    it has of what is rented when it is gone: neither says on which day."""
-    each = HOURS_PER_MONTH * line.count
-    whole = offer.effective_hourly * line.count * plan.horizon_hours
-    lasts = min(line.total / whole, WHOLE) if whole else WHOLE
-    lasts = WHOLE if WHOLE - lasts < ROUNDING else lasts
-    dollars = (offer.effective_hourly * each * lasts, Decimal(0), offer.hourly * each * lasts)
-    return _PlannedLine(line, *at, *dollars, lasts=lasts)
+    """Paid for before, at the plan's own dollars: no upfront payment falls on the month. Of what ends within the
+    horizon a month has the share of the horizon for which it lasts, as it has of what is rented when it is gone:
+    neither says on which day."""
+    lasts = Decimal(hours_held(line, plan.horizon_hours)) / plan.horizon_hours
+    monthly = line.total * HOURS_PER_MONTH / plan.horizon_hours
+    by_the_hour = offer.hourly / offer.effective_hourly if offer.effective_hourly else WHOLE
+    used = Decimal(0) if line.covers_nothing else WHOLE
+    return _PlannedLine(line, *at, monthly, Decimal(0), monthly * by_the_hour, lasts=lasts, used=used)
 
 
 def _planned(plan: Plan, line: MixLine, at: tuple[str, int, Offer]) -> _PlannedLine:
@@ -190,8 +195,7 @@ def _part(hours: Decimal, share: Decimal) -> Decimal:
 
 def _uses(one: _PlannedLine, day: Period, hours: Decimal, effective: Decimal) -> Iterator[Charge]:
     """The use of a day, and of a commitment what is not used of it."""
-    bought = one.line.option.is_commitment and not one.line.address.startswith(OWNED)
-    if one.used == WHOLE or not bought:
+    if one.used == WHOLE:
         yield _use(one, day, hours, effective)
         return
     used, dollars = _part(hours, one.used), exact_dollars(effective * one.used)

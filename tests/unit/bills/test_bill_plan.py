@@ -211,7 +211,7 @@ def test_a_bill_of_long_ago_is_told() -> None:
 def test_negotiated_prices_are_told_where_nothing_is_committed(paid: str, told: bool) -> None:
     usage = used("m5.large", 50 * FLAT)
     made = planned(bill(replace(usage, cost=usage.cost * Decimal(paid))))
-    assert any("was paid without commitments" in warning for warning in made.warnings) == told
+    assert any("without commitments the bill has" in warning for warning in made.warnings) == told
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_machines_of_parts_of_hours_are_told() -> None:
     made = planned(bill(used("m5.large", FLAT / 3)))
     [warning] = [one for one in made.warnings if "parts of hours" in one]
     assert "$23/month on demand" in warning
-    assert "$70:" in warning
+    assert "$70: up to $47 of" in warning
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from hcloud.cli.main import run
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
-from hcloud.model.report import ChargeFrequency, CommitmentStatus
+from hcloud.model.report import ChargeCategory, ChargeFrequency, CommitmentStatus
 from hcloud.planning.reports.of_plan import (
     month_of_plan,
     planned_charges,
@@ -108,7 +108,8 @@ def test_what_begins_later_is_told_and_not_charged(drawn_up: Plan) -> None:
 
 def test_what_is_owned_and_ends_within_the_horizon_has_its_mean_in_a_month(drawn_up: Plan) -> None:
     """Beside it the plan has the mean of what is rented when it is gone: both together are the plan's own dollars."""
-    owned = line(PurchaseOption.RESERVED, str(D("0.06") * 2 * YEAR / 4), 1, address=f"{OWNED}aws/x")
+    dollars = str(D("0.06") * 2 * YEAR / 4)
+    owned = line(PurchaseOption.RESERVED, dollars, 1, address=f"{OWNED}aws/x", expires_hour=YEAR // 4)
     rented = line(PurchaseOption.ON_DEMAND, str(D("0.10") * D("1.5") * YEAR), count="1.5")
     plan = with_mix(drawn_up, owned, rented)
     found = total(planned_charges(plan, BOOK.offer, PERIOD))
@@ -117,6 +118,14 @@ def test_what_is_owned_and_ends_within_the_horizon_has_its_mean_in_a_month(drawn
     (holding,) = planned_holdings(plan, BOOK.offer, PERIOD)
     assert (holding.count, holding.dollars_per_hour) == (D(2), None)
     assert any("ends within the plan's horizon" in note for note in planned_notes(plan, BOOK.offer, PERIOD))
+
+
+def test_what_is_owned_and_covers_nothing_is_not_used(drawn_up: Plan) -> None:
+    """It is paid for where the markets allow no machine: its dollars are unused, and at list price nothing ran."""
+    owned = line(PurchaseOption.RESERVED, "1051.20", 1, address=f"{OWNED}aws/x", vcpus=D(0), memory_gib=D(0))
+    rows = planned_charges(with_mix(drawn_up, owned), BOOK.offer, PERIOD)
+    assert (total(rows).list, total(rows).effective) == (D(0), D("0.06") * 2 * 730)
+    assert {r.status for r in rows if r.category is ChargeCategory.USAGE} == {CommitmentStatus.UNUSED}
 
 
 def test_machines_of_another_system_are_listed_at_its_price(drawn_up: Plan) -> None:
