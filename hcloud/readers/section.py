@@ -70,7 +70,8 @@ def validated(model: type[S], content: object, name: str, what: str) -> S:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        problems = [_problem(name, detail, keys_at(model, detail["loc"][:-1])) for detail in error.errors()]
+        told = [detail for detail in error.errors() if not _follows(detail)]
+        problems = [_problem(name, detail, keys_at(model, detail["loc"][:-1])) for detail in told]
         raise InputError(f"{name}: {counted(len(problems), 'problem')} in the {what}", problems) from None
 
 
@@ -88,6 +89,11 @@ def _section_in(annotation: object) -> type[Section] | None:
     return next((found for part in get_args(annotation) if (found := _section_in(part))), None)
 
 
+def _follows(detail: ErrorDetails) -> bool:
+    """Whether a list is only too short as what is wrong with its entries left none: those are told."""
+    return detail["type"] == "too_short" and bool(detail.get("input"))
+
+
 _LIST = frozenset({"tuple_type", "list_type"})
 
 
@@ -98,6 +104,8 @@ def _plainly(detail: ErrorDetails) -> str:
         return f"must have at least {'one entry' if least == 1 else counted(least, 'entry', 'entries')}"
     if detail["type"] in _LIST:
         return "must be a list, for example [first, second]"
+    if detail["type"] == "decimal_type":
+        return "must be a number"
     return detail["msg"].removeprefix("Value error, ")
 
 

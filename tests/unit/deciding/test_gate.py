@@ -282,6 +282,7 @@ def test_a_file_that_would_let_everything_pass_is_refused(text: str, tmp_path: P
         ("", "holds no rules"),
         ("# none yet\n", "holds no rules"),
         ("rules: []\n", "rules: [] (must have at least one entry)"),
+        ("rules: [{committed_share: {at_most: 0.5}}]\n", "1 problem in the rules"),
         ("rules:\n", "must be a list"),
         ("rules: [{types: []}]\n", "rules.0.types: [] (must have at least one entry)"),
     ],
