@@ -20,13 +20,13 @@ LEAST = Decimal("0.01")  # ours: a way that saves less than this share of the pl
 
 def advice(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given) -> tuple[str, ...]:
     """What would close a wide gap to the lower bound, the most first, each planned for and counted; one sentence where
-    nothing would; none where the gap is not wide."""
+    nothing would; none where the gap is not wide. What splitting jobs would save is a reason of its own."""
     cost = decision.machines.cost
     if not cost or float(cost) <= decision.lower_bound * (1 + WIDE):
         return ()
     found = sorted(_ways(decision, (book, demand, given)))
     named = [(total, words) for total, words in found if total < cost * (1 - LEAST)]
-    if named:
+    if named or (decision.divisible_cost is not None and decision.divisible_cost < cost * (1 - LEAST)):
         return tuple(f"{words} would save {_monthly(cost - total, decision)} a month" for total, words in named)
     unit = decision.types[0].shape
     return (
@@ -57,8 +57,6 @@ def _ways(decision: FleetDecision, ground: tuple[PriceBook, Demand, Given]) -> I
     for changed, words in ways:
         if (total := _cost(changed, decision.owned, ground)) is not None:
             yield total, words
-    if decision.divisible_cost is not None:
-        yield decision.divisible_cost, "splitting every job (--divisible all)"
 
 
 def _cost(settings: PlanSettings, owned: Sequence[Owned], ground: tuple[PriceBook, Demand, Given]) -> Decimal | None:

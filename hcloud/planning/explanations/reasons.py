@@ -195,7 +195,7 @@ def _what_whole_jobs_cost(decision: FleetDecision) -> Iterator[str]:
     share = float(1 - decision.divisible_cost / decision.optimum_cost)
     if cents(monthly) > 0:
         dollars = f"{format_money(monthly)} a month ({share:.1%})"
-        yield f"whole jobs leave gaps in machines: {dollars} that splitting would save"
+        yield f"whole jobs leave gaps in machines: {dollars} that splitting (--divisible all) would save"
 
 
 def _use_of_levels(decision: FleetDecision, candidate: Candidate) -> list[float]:

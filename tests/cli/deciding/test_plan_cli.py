@@ -272,6 +272,15 @@ def test_work_left_running_after_the_last_submission_counts_where_it_is_most_of_
     assert (workload["hours"], workload["peak_cores"]) == (48.0, 24.0)
 
 
+def test_what_splitting_jobs_would_save_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "threes.csv"  # three jobs of three vCPUs: nine of twelve are used
+    rows = [f"2026-01-{day:02d}T00:00:00Z,86400,3,6" for day in range(1, 29) for _ in range(3)]
+    path.write_text("\n".join(["submit,duration,cores,memory", *rows]) + "\n", encoding="utf-8")
+    assert run(["plan", str(path), "--region", "us-east-1"]) == 0
+    said = capsys.readouterr().out
+    assert (said.count("splitting"), said.count("would not bring it nearer")) == (1, 0)
+
+
 def test_jobs_that_need_gpus_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "gpu.csv"
     path.write_text("submit,duration,cores,gpus\n0,90000,16,0\n0,90000,64,8\n80000,9,1,0\n", encoding="utf-8")
