@@ -89,6 +89,15 @@ class BilledUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class CoveredUse:
+    """What one commitment covered of one kind: instance-hours (vCPU-hours, where the kind names no instance type), and
+    what of its cost they bore."""
+
+    hours: float
+    cost: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class BilledCommitment:
     """A commitment that the bill names. What the bill does not say is None or empty, never guessed.
 
@@ -96,7 +105,8 @@ class BilledCommitment:
     ``paid`` is its amortised cost in the bill, ``used`` the part of ``paid`` that covered usage (None: not said,
     and then ``paid`` may be what it covered alone);
     ``covered_list_cost`` what that usage costs at public on-demand prices. ``hours`` are those of the bill that it was
-    paid for, without those of days that are missing there.
+    paid for, without those of days that are missing there, ``covered`` is what lines that name it used (None: no line
+    of use names it), and ``first`` and ``last`` are when its first line begins and its last one ends.
     """
 
     id: str
@@ -117,6 +127,9 @@ class BilledCommitment:
     start: datetime | None = None
     end: datetime | None = None
     hours: int | None = None
+    covered: Mapping[UsageKind, CoveredUse] | None = None
+    first: datetime | None = None
+    last: datetime | None = None
 
     @property
     def utilisation(self) -> Decimal | None:

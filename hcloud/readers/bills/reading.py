@@ -19,7 +19,8 @@ from hcloud.readers.bills.exports import AccountDays, rank
 from hcloud.readers.bills.files import HINT, Delivery, delivery, format_of, is_bill
 from hcloud.readers.bills.lines import PlaceError, Texts
 from hcloud.readers.bills.options import CURRENCY, BillOptions
-from hcloud.readers.bills.result import BillOrigin, PricedLines, bill_of
+from hcloud.readers.bills.priced import PricedLines
+from hcloud.readers.bills.result import BillOrigin, bill_of
 from hcloud.readers.bills.tables import BillFile, batches, opened
 from hcloud.readers.bills.twice import SeenLines, SharedLines
 from hcloud.readers.workloads.source import open_source

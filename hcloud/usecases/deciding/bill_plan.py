@@ -69,7 +69,7 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
                 hint="leave it out of 'owned': commitments in the bill are used first",
             )
     horizon = loaded.config.settings().outlook.horizon_hours
-    rule = HeldRule(now, loaded.config.bill.held_until, horizon, found.recent_hours)
+    rule = HeldRule(now, loaded.config.bill.held_until, horizon, found.recent_hours, found.end)
     held = held_of(found.bill, kinds, found.types, rule)
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
     large = tuple(use for use in kinds if use.size >= least)
@@ -303,7 +303,11 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
 
 
 def _endless(basis: BillBasis) -> Iterator[str]:
-    """That commitments have no end in the bill."""
+    """That commitments have no end in the bill, and which of them ended there."""
+    if stopped := list(basis.held.stopped.items()):
+        named = ", ".join(f"{name} ({last:%Y-%m-%d})" for name, last in stopped[:SHOWN_SAID])
+        more = f" and {counted(len(stopped) - SHOWN_SAID, 'other')}" if len(stopped) > SHOWN_SAID else ""
+        yield f"the bill says no end of {named}{more}, and has nothing of it after that day: not counted as held"
     if basis.held.endless:
         count = len(basis.held.endless)
         ends = "1 commitment ends" if count == 1 else f"{count:,} commitments end"

@@ -179,6 +179,7 @@ UPFRONT = {
     **RESERVED, "pricing_purchase_option": "All Upfront", "reservation_number_of_reservations": 2,
     "reservation_unused_recurring_fee": "0", "reservation_unused_amortized_upfront_fee_for_billing_period": "0.06",
 }  # fmt: skip
+UNUSED = "reservation_unused_recurring_fee"
 AMORTISED = "reservation_amortized_upfront_fee_for_billing_period"
 
 
@@ -216,6 +217,28 @@ def test_a_reserved_instance_without_an_upfront_fee_needs_no_column_of_one(tmp_p
     ]
     figures = figures_of(read_bill(written(rows, tmp_path / "report.csv")))
     assert (figures.bill.lacking, figures.utilisation) == ((), Decimal("0.5"))
+
+
+@pytest.mark.parametrize("upfront", [True, False])
+def test_the_fee_of_a_month_that_is_not_over_counts_until_the_last_hour_of_the_bill(
+    upfront: bool, tmp_path: Path
+) -> None:
+    whole, rest = "89.28", "89.22"  # of two machines at 0.06 an hour, 744 hours; one ran in the one hour there is
+    paid = {"pricing_purchase_option": "All Upfront", AMORTISED: whole} if upfront else {}
+    left = "reservation_unused_amortized_upfront_fee_for_billing_period" if upfront else UNUSED
+    fee = of_report(
+        "RIFee", "HeavyUsage:m5.large", "0" if upfront else whole, **{**RESERVED, **paid, left: rest},
+        reservation_number_of_reservations=2, line_item_usage_end_date="2026-10-31 23:59:59",
+    )  # fmt: skip
+    report = [{AMORTISED: "", "bill_invoice_id": "", **row} for row in (fee, *of_reserved()[1:])]
+    figures = figures_of(read_bill(written(report, tmp_path / "report.csv")))
+    (held,) = figures.commitments
+    assert (held.paid, held.used, held.hours) == (Decimal("0.12"), Decimal("0.06"), 1)
+    assert figures.utilisation == Decimal("0.5")
+    assert any(said.startswith("fees of commitments of a month that is not over") for said in figures.bill.said)
+    over = [{**row, "bill_invoice_id": "1"} for row in report]
+    (held,) = figures_of(read_bill(written(over, tmp_path / "over.csv"))).commitments
+    assert (held.paid, held.used, held.hours) == (Decimal(whole), Decimal("0.06"), 744)
 
 
 def of_savings_plan() -> list[Row]:
