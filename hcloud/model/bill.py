@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+NO_NAME = "without name"
+"""How the id of a commitment ends that the bill does not name."""
+
+
 class LineKind(StrEnum):
     """What a line of a bill is; the value is what users read. The costs of all kinds add up to the bill's total."""
 

@@ -56,6 +56,11 @@ def in_use(bill: Bill) -> Floats:
     return sum((u.hours + (0.0 if u.spot is None else u.spot) for u in bill.usage), np.zeros(bill.hours))
 
 
+def missing_days(bill: Bill) -> int:
+    """How many days between its first and its last hour a bill has nothing of."""
+    return int(missing_hours(in_use(bill)).sum()) // HOURS_PER_DAY
+
+
 def without_missing_days(bill: Bill) -> tuple[Bill, int]:
     """(the bill without its missing days, how many these are)."""
     missing = missing_hours(in_use(bill))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 
-from hcloud.model.bill import BilledCommitment, CoveredUse, LineKind, UsageKind
+from hcloud.model.bill import NO_NAME, BilledCommitment, CoveredUse, LineKind, UsageKind
 from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.billed.held import FLOATING
 from hcloud.readers.bills.adding import NEVER, LineTotal
@@ -41,9 +41,9 @@ def _held_by(total: LineTotal) -> NamedCommitment | None:
     if held is None or held.id:
         return held
     if held.option in FLOATING:
-        return replace(held, id=f"{held.option} without name")
+        return replace(held, id=f"{held.option} {NO_NAME}")
     region, family = (used.region, used.family) if used is not None else (held.region, held.family)
-    words = " ".join(word for word in (held.option, region, family, "without name") if word)
+    words = " ".join(word for word in (held.option, region, family, NO_NAME) if word)
     return replace(held, id=words, region=region, family=family)
 
 

@@ -251,6 +251,7 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         basis.held.unused,
         tuple(_warnings(basis, plans, now)),
         tuple(_ends(basis, now)),
+        basis.found.missing_days,
     )
 
 

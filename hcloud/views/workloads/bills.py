@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
+from os.path import commonprefix
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, Service
+from hcloud.model.bill import NO_NAME, Bill, BilledCommitment, BilledUsage, Service
 from hcloud.model.bill_figures import BillFigures, UsageFigures
 from hcloud.planning.billed.spread import HOURS_PER_DAY, in_use, missing_hours
 from hcloud.units import cents, counted
@@ -23,7 +24,8 @@ SHOWN = 5
 COMMITMENTS_SHOWN = 20
 _POINTS = 400
 _COLUMNS = ("hours", "list cost", "paid", "covered", "spot paid")
-_DIGEST = 12
+_SHORT_ID = 8
+"""Characters of a commitment's id that are shown at least."""
 
 
 def show_bill(figures: BillFigures, terminal: Terminal) -> None:
@@ -142,7 +144,8 @@ def _row(one: UsageFigures) -> tuple[str, ...]:
 
 def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> Figures:
     shown = commitments[:COMMITMENTS_SHOWN]
-    rows = [_commitment(one, least=lacking and one.used is None) for one in shown]
+    called = _short_names([one.id for one in commitments])
+    rows = [_commitment(one, called[one.id], least=lacking and one.used is None) for one in shown]
     if len(commitments) > len(shown):
         rest = commitments[COMMITMENTS_SHOWN:]
         paid = _money(sum((one.paid for one in rest), Decimal(0)))
@@ -151,9 +154,22 @@ def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> F
     return Figures(names, rows, frozenset({2, 3, 4}))
 
 
-def _commitment(one: BilledCommitment, *, least: bool) -> tuple[str, ...]:
+def _short_names(ids: Sequence[str]) -> dict[str, str]:
+    """The last part of each address (``.../savingsplan/1f0c...``), so much of its beginning as tells it from others."""
+    last = {one: NO_NAME if one.endswith(NO_NAME) else one.rstrip("/").rpartition("/")[2] for one in ids}
+    return {one: _begun(name, [other for o, other in last.items() if o != one]) for one, name in last.items()}
+
+
+def _begun(name: str, others: Sequence[str]) -> str:
+    """A name, cut after what it has in common with no other."""
+    shared = max((len(commonprefix([name, other])) for other in others), default=0)
+    shown = max(shared + 1, _SHORT_ID)
+    return name if len(name) <= max(shown + 1, len(NO_NAME)) else f"{name[:shown]}…"
+
+
+def _commitment(one: BilledCommitment, called: str, *, least: bool) -> tuple[str, ...]:
     where = " ".join(word for word in (one.instance_type or one.family, one.region) if word)
-    what = f"{one.option}{' ' + where if where else ''} ({one.id[-_DIGEST:]})"
+    what = f"{one.option}{' ' + where if where else ''} ({called})"
     count = "" if not one.count else f"${one.count}/h" if one.option.is_spend_based else f"{one.count}"
     used = "" if one.utilisation is None else f"{one.utilisation:.0%}"
     paid = f"at least {_money(one.paid)}" if least else _money(one.paid)

@@ -142,6 +142,15 @@ def test_the_command_for_one_kind_does_what_it_says_in_another_currency(
     assert run([*shlex.split(command), "--set", f"kind={KIND}"]) == 0
 
 
+def test_the_command_in_markdown_can_be_copied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path / "it's $5 `of` https=a.csv", report())
+    assert run(["plan", str(path), "-o", "md"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    before, command, after = lines[-3:]
+    assert before == after == "```"
+    assert shlex.split(command) == ["hcloud", "plan", str(path), "--set", f"kind={KIND}"]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
