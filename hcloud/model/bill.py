@@ -22,6 +22,9 @@ NO_NAME = "without name"
 """How the id of a commitment ends that the bill does not name."""
 
 
+GAP_DAYS = 7  # ours: so many days without a machine are not a holiday, but days that were not delivered
+
+
 class LineKind(StrEnum):
     """What a line of a bill is; the value is what users read. The costs of all kinds add up to the bill's total."""
 
@@ -154,7 +157,8 @@ class Bill:
     """One bill: all files of it, merged. ``start`` is the first hour (UTC), ``hours`` how many there are;
     ``lines`` has every row of the files by kind, so that its costs add up to ``total``; ``repaired`` and ``said``
     count rows by what was repaired and what a user should know (a month delivered twice, an unknown type). ``lacking``
-    are columns that its files have none of, without which it does not say what commitments and their use cost."""
+    are columns that its files have none of, without which it does not say what commitments and their use cost;
+    ``gap_days`` is how many days without any machine in a row count as not delivered."""
 
     name: str
     format: str
@@ -169,6 +173,7 @@ class Bill:
     repaired: Mapping[str, int] = field(default_factory=dict)
     said: Mapping[str, int] = field(default_factory=dict)
     lacking: tuple[str, ...] = ()
+    gap_days: int = GAP_DAYS
 
     @property
     def total(self) -> Decimal:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hcloud.views.comment import LONGEST_LINE
-from hcloud.views.escaped import BLANK, LONGEST, Markdown, Written, code_block, item, markdown_document, markdown_row, md, rule_of
+from hcloud.views.escaped import (
+    BLANK,
+    LONGEST,
+    Markdown,
+    Written,
+    code_block,
+    item,
+    markdown_document,
+    markdown_row,
+    md,
+    rule_of,
+)
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 

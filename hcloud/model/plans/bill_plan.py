@@ -86,8 +86,8 @@ class WayToBuy:
 class BillPlan:
     """The plans of a bill's kinds, the largest first. ``source`` is what names the bill on the command line; ``spot``
     and ``unplanned`` (by reason) are dollars a month that no plan is made for; ``held_of_unknown_end`` and
-    ``held_unused`` name commitments, ``held_ends`` says when those end whose end the bill says, the first first; ``missing_days``
-    are those that the bill has nothing of, which ``hours`` does not count."""
+    ``held_unused`` name commitments, ``held_ends`` says when those end whose end the bill says, the first first;
+    ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count."""
 
     tool_version: str
     generated_at: datetime

@@ -19,7 +19,7 @@ _NEARLY = 1e-9
 class BillHours:
     """The hours of every target, those of longer lines spread evenly over them."""
 
-    def __init__(self, sums: BillSums) -> None:
+    def __init__(self, sums: BillSums, gap_days: int) -> None:
         there = {length: table for length, table in sums.tables.items() if table.values.size}
         lows = [table.low for table in there.values()]
         highs = [table.high + length for length, table in there.items()]
@@ -38,7 +38,7 @@ class BillHours:
         self.daily = long > 0 and long * 2 > float(self.values.sum())
         self.spread = any(length > 1 for length in there)
         self.end = max(sums.high, self.first + self.count)
-        self.missing = missing_hours(self.values.sum(axis=0))
+        self.missing = missing_hours(self.values.sum(axis=0), gap_days)
 
     def share(self, fee: LineTotal) -> Fraction:
         """The part of a fee that is of hours until the last one of the bill. The fees of a month stand whole in a

@@ -38,12 +38,13 @@ class BillOrigin:
     digest: str
     files: int
     rates: Mapping[str, Decimal]
+    gap_days: int
 
 
 def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill:
     """The bill of all lines that were added up."""
     priced = PricedLines(origin.rates)
-    hours = BillHours(sums)
+    hours = BillHours(sums, origin.gap_days)
     kinds = _by_kind(sums)
     fees = _fees(sums.totals, priced)
     usage = tuple(_usage(kind, kinds[kind], hours, priced, fees) for kind in sorted(kinds))
@@ -62,6 +63,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         repaired={_CORRECTED: hours.corrected} if hours.corrected else {},
         said={**said, **_said(sums, hours), **said_lacking(sums.totals, without)},
         lacking=without,
+        gap_days=origin.gap_days,
     )
 
 

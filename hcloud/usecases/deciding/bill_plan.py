@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -25,6 +25,7 @@ from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.billed.spread import as_monthly, most_uneven
 from hcloud.planning.fleets.owned import Owned
+from hcloud.readers.bills.options import is_of_bill
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
@@ -269,7 +270,7 @@ def _source(basis: BillBasis) -> str:
     section = basis.loaded.config.workload
     if section.path is None:
         return shlex.quote(basis.bill.name)
-    rates = (f"{key}={value}" for key, value in section.options.items() if key.startswith("rate_"))
+    rates = (f"{key}={value}" for key, value in section.options.items() if is_of_bill(key))
     where = shlex.quote(bill_name(basis.loaded).removeprefix(f"{Path.cwd()}/"))
     return " ".join([where, *(f"--set {shlex.quote(rate)}" for rate in rates)])
 
@@ -294,13 +295,15 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
     if len(said) > SHOWN_SAID:
         more = counted(len(said) - SHOWN_SAID, "more remark")
         yield f"{more} on lines of the bill: hcloud workload show {_source(basis)}"
-    yield from old(basis.bill, basis.found.missing_days, now)
+    rule = basis.loaded.config.bill
+    yield from old(basis.bill, basis.found.missing_days, now, timedelta(seconds=rule.old))
     yield from _endless(basis)
     for name, why in basis.held.unused.items():
         yield f"{name} is held and not counted: {why}: check what else it covers before you buy"
     yield from of_prices(plans)
-    yield from told_apart(plans)
-    yield from uncommitted(plans, basis.bill.hours)
+    differs = Decimal(str(rule.differs))
+    yield from told_apart(plans, differs)
+    yield from uncommitted(plans, basis.bill.hours, differs)
 
 
 def _endless(basis: BillBasis) -> Iterator[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import pairwise
-from os.path import commonprefix
+from itertools import pairwise, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +61,7 @@ def treatment(bill: Bill) -> Iterator[Figures]:
 def bill_figures(figures: BillFigures) -> Figures:
     """What a bill is in figures."""
     bill, usage = figures.bill, figures.usage
-    missing = int(missing_hours(in_use(bill)).sum())
+    missing = int(missing_hours(in_use(bill), bill.gap_days).sum())
     rows = [
         ("format", f"{bill.format}, {counted(bill.files, 'file')}"),
         ("period", f"{bill.start:%Y-%m-%d %H:%M} UTC, {bill.hours:,} hours" + (", in daily rows" * bill.daily)),
@@ -157,13 +156,15 @@ def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> F
 def _short_names(ids: Sequence[str]) -> dict[str, str]:
     """The last part of each address (``.../savingsplan/1f0c...``), so much of its beginning as tells it from others."""
     last = {one: NO_NAME if one.endswith(NO_NAME) else one.rstrip("/").rpartition("/")[2] for one in ids}
-    return {one: _begun(name, [other for o, other in last.items() if o != one]) for one, name in last.items()}
+    ranked = ["", *sorted(last.values()), ""]
+    near = {name: (before, after) for before, name, after in zip(ranked, ranked[1:], ranked[2:], strict=False)}
+    return {one: _begun(name, near[name]) for one, name in last.items()}
 
 
-def _begun(name: str, others: Sequence[str]) -> str:
-    """A name, cut after what it has in common with no other."""
-    shared = max((len(commonprefix([name, other])) for other in others), default=0)
-    shown = max(shared + 1, _SHORT_ID)
+def _begun(name: str, neighbours: tuple[str, str]) -> str:
+    """A name, cut after what it has in common with no other: with none more than with its neighbours by name."""
+    alike = (takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)) for other in neighbours)
+    shown = max(_SHORT_ID, *(sum(1 for _ in pairs) + 1 for pairs in alike))
     return name if len(name) <= max(shown + 1, len(NO_NAME)) else f"{name[:shown]}…"
 
 
@@ -195,7 +196,7 @@ def chart_of(bill: Bill) -> SeriesChart:
     parts = (("covered", covered), ("on demand", (hours - covered).clip(min=0.0)), ("spot", spot))
     layers = [Layer(name, _means(values, step)) for name, values in parts if values.any()]
     ran = hours + spot
-    mean, peak = float(ran[~missing_hours(ran)].mean()), float(ran.max())
+    mean, peak = float(ran[~missing_hours(ran, bill.gap_days)].mean()), float(ran.max())
     return SeriesChart(
         title=f"{'Machines' if instances or not others else 'vCPUs'} of {bill.name}",
         subtitle=f"mean {figure(mean)}, peak {figure(peak)} in an hour",

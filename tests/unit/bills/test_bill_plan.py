@@ -207,6 +207,23 @@ def test_a_bill_of_long_ago_is_told() -> None:
 
 
 @pytest.mark.slow
+def test_the_configuration_says_when_a_plan_of_a_bill_warns() -> None:
+    usage = used("m5.large", 50 * FLAT)
+    assert usage.list_cost is not None
+    made, loaded = bill(replace(usage, list_cost=usage.list_cost * Decimal("0.95"))), load_config(None)
+
+    def warned(**keys: float) -> list[bool]:
+        section = loaded.config.bill.model_copy(update=keys)
+        config = loaded.config.model_copy(update={"bill": section})
+        basis = basis_of(by_kinds(made, replace(loaded, config=config)), replace(loaded, config=config), NOW)
+        told = " ".join(plan_of(basis, NOW + timedelta(days=30)).warnings)
+        return ["the bill ends on" in told, "by the price book" in told]
+
+    assert warned() == [False, False]
+    assert warned(old=29 * 86_400, differs=0.04) == [True, True]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("paid", "told"), [("0.5", True), ("0.95", False)])
 def test_negotiated_prices_are_told_where_nothing_is_committed(paid: str, told: bool) -> None:
     usage = used("m5.large", 50 * FLAT)
