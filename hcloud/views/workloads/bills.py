@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise, takewhile
@@ -154,8 +155,11 @@ def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> F
 
 
 def _short_names(ids: Sequence[str]) -> dict[str, str]:
-    """The last part of each address (``.../savingsplan/1f0c...``), so much of its beginning as tells it from others."""
+    """The last part of each address (``.../savingsplan/1f0c...``), all of it where another ends alike; so much of its
+    beginning as tells it from others."""
     last = {one: NO_NAME if one.endswith(NO_NAME) else one.rstrip("/").rpartition("/")[2] for one in ids}
+    ends = Counter(last.values())
+    last = {one: name if ends[name] == 1 or name == NO_NAME else one for one, name in last.items()}
     ranked = ["", *sorted(last.values()), ""]
     near = {name: (before, after) for before, name, after in zip(ranked, ranked[1:], ranked[2:], strict=False)}
     return {one: _begun(name, near[name]) for one, name in last.items()}

@@ -121,7 +121,8 @@ def _is_machine(texts: Texts, provider: Provider) -> bool:
     """Whether a line of hours is of machines, not of addresses, gateways or bandwidth that is sold by the hour."""
     if texts["service_category"] != "Compute" or not CLOUDS[provider].seller.machines.search(texts["service"]):
         return False
-    return provider is not Provider.AWS or _AWS_MACHINE.search(texts["description"]) is not None
+    named = texts["machine"] or _AWS_MACHINE.search(texts["description"])
+    return provider is not Provider.AWS or bool(named)
 
 
 def _serverless(texts: Texts) -> BillLine | None:
@@ -151,7 +152,7 @@ def _of_ran(use: Ran) -> BillLine:
 def _machine(texts: Texts, provider: Provider) -> _Machine | str | None:
     """The machine of a line of hours; None for what is none, a sentence for one that is not said."""
     details = {**details_in(texts["sku"]), **details_in(texts["price_details"])}
-    name = details.get("InstanceType") or details.get("ServiceType") or ""
+    name = details.get("InstanceType") or details.get("ServiceType") or texts["machine"]
     description = texts["description"]
     if not name and provider is Provider.AWS:
         found = _AWS_TYPE.search(description)
@@ -211,6 +212,7 @@ FOCUS = BillFormat(
         "service": ("servicename",),
         "resource_type": ("resourcetype",),
         "description": ("chargedescription",),
+        "machine": ("xinstancetype",),
         "meter": ("skumeter", "xskumetername"),
         "price_details": ("skupricedetails",),
         "sku": ("xskudetails",),
