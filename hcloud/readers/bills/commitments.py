@@ -14,6 +14,7 @@ from hcloud.readers.bills.adding import NEVER, LineTotal
 from hcloud.readers.bills.hours import BillHours
 from hcloud.readers.bills.lacking import has
 from hcloud.readers.bills.lines import NamedCommitment, Stream
+from hcloud.readers.bills.listed import has_list_cost
 from hcloud.readers.bills.priced import PricedLines
 
 _RATE = Decimal("0.000001")
@@ -68,7 +69,7 @@ def _commitment(
         count=_count(held, fees, paid, hours),
         paid=paid,
         used=used,
-        covered_list_cost=priced.of(covered, "list") if any("list" in t.money for t in covered) else None,
+        covered_list_cost=priced.of(covered, "list") if _are_listed(covered) else None,
         os=held.os,
         tenancy=held.tenancy,
         term_years=held.term_years,
@@ -80,6 +81,10 @@ def _commitment(
         first=_hour(min(t.first for t in of)),
         last=_hour(max(t.last for t in of)),
     )
+
+
+def _are_listed(covered: list[LineTotal]) -> bool:
+    return any("list" in t.money for t in covered) and all(has_list_cost(t) for t in covered)
 
 
 def _covered_by(lines: list[LineTotal], priced: PricedLines) -> dict[UsageKind, CoveredUse]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -17,6 +17,7 @@ from hcloud.readers.bills.commitments import commitments_of
 from hcloud.readers.bills.hours import BillHours
 from hcloud.readers.bills.lacking import lacking, said_lacking
 from hcloud.readers.bills.lines import Stream
+from hcloud.readers.bills.listed import has_list_cost, listed_use
 from hcloud.readers.bills.priced import PricedLines
 from hcloud.readers.prices.shipped.names import types
 
@@ -61,7 +62,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         lines=_lines(sums.totals, priced),
         files=origin.files,
         repaired={_CORRECTED: hours.corrected} if hours.corrected else {},
-        said={**said, **_said(sums, hours), **said_lacking(sums.totals, without)},
+        said={**said, **_said(sums, hours), **_said_of_lists(sums, usage), **said_lacking(sums.totals, without)},
         lacking=without,
         gap_days=origin.gap_days,
     )
@@ -100,24 +101,21 @@ def _usage(kind: UsageKind, there: _OfKind, hours: BillHours, priced: PricedLine
     spot = next((row for (stream, _), row in places.items() if stream is Stream.SPOT), None)
     memory = [row for (stream, _), row in places.items() if stream is Stream.MEMORY]
     cost = priced.paid(used) + _share(of, priced, fees)
+    alone = places.get((Stream.HOURS, None)) if kind.instance_type else None
+    listed = listed_use(used, cost, 0.0 if alone is None else float(hours.values[alone].sum()), priced)
     return BilledUsage(
         kind=kind,
         hours=_sum(hours.values, rows),
         cost=cost,
-        list_cost=priced.of(used, "list") if _is_listed(used, cost) else None,
+        list_cost=listed.all,
         memory=_sum(hours.values, memory) if not kind.instance_type else None,
         covered=_covered(kind, places, hours),
         spot=None if spot is None else hours.values[spot].copy(),
         spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
         whole_days=_sum(hours.whole, rows) if hours.daily else None,
         covered_cost=_covered_cost(of, priced, fees),
-        covered_list_cost=_covered_list_cost(used, priced),
+        covered_list_cost=listed.covered,
     )
-
-
-def _is_listed(used: list[LineTotal], cost: Decimal) -> bool:
-    """Whether the bill says what usage costs at list prices; nothing is said of that by nothing for what was paid."""
-    return any("list" in t.money for t in used) or (not cost and any(t.listed for t in used))
 
 
 def _fees(totals: list[LineTotal], priced: PricedLines) -> _Fees:
@@ -162,14 +160,6 @@ def _sum(values: Floats, rows: list[int]) -> Floats:
     return total
 
 
-def _covered_list_cost(used: list[LineTotal], priced: PricedLines) -> Decimal | None:
-    """What the lines that commitments cover cost at list prices; None where they do not say, or are no lines of
-    their own (credits of Google)."""
-    covered = [t for t in used if t.line.kind is LineKind.COVERED]
-    told = all("list" in t.money for t in covered) and not any(t.line.stream is Stream.COVERED for t in used)
-    return priced.of(covered, "list") if told else None
-
-
 def _covered(
     kind: UsageKind, places: Mapping[tuple[Stream, PurchaseOption | None], int], hours: BillHours
 ) -> dict[PurchaseOption, Floats]:
@@ -207,6 +197,20 @@ def _said(sums: BillSums, hours: BillHours) -> dict[str, int]:
         told = "lines of more than an hour, spread evenly over their hours"
         said[told] = sums.spread_rows
     said.update(_said_of_commitments(sums, hours))
+    return said
+
+
+def _said_of_lists(sums: BillSums, usage: Iterable[BilledUsage]) -> dict[str, int]:
+    """What is done about covered lines without a list cost, where other lines have one."""
+    said: dict[str, int] = {}
+    listed = {used.kind: used.list_cost is not None for used in usage}
+    for total in sums.totals:
+        kind, absent = total.line.usage, "list" in total.absent
+        if kind is None or absent or total.line.kind is not LineKind.COVERED or has_list_cost(total):
+            continue
+        what = "taken at that of the same machines on demand" if listed[kind] else "what they save is not said"
+        told = f"lines that a commitment covers, without their cost at list prices ({what})"
+        said[told] = said.get(told, 0) + total.rows
     return said
 
 

@@ -175,6 +175,36 @@ def test_coverage_by_hours_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "50.0% of the hours are covered by commitments" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("cells", "other", "listed"),
+    [
+        ({"ListCost": "0"}, True, "0.288"),  # two machines at the price of the one on demand
+        ({"ListCost": ""}, True, "0.288"),
+        ({"ListCost": "0", "ListUnitPrice": "0.1", "PricingQuantity": 2}, True, "0.296"),
+        ({"ListCost": "", "ListUnitPrice": "0.1", "PricingQuantity": 2}, False, "0.2"),
+        ({"ListCost": "0"}, False, None),
+    ],
+)
+def test_covered_lines_without_a_list_cost_have_that_of_the_same_machines(
+    cells: Row, other: bool, listed: str | None, tmp_path: Path
+) -> None:
+    machine = {"x_UsageType": "BoxUsage:m5.large", "ConsumedUnit": "Hours"}
+    rows = [
+        of_plan("a", "Used", "0.12", **machine, **{"ConsumedQuantity": 2, **cells}),
+        of_focus(**{**machine, "x_UsageType": f"BoxUsage:{'m5' if other else 'r5'}.large"}, ConsumedQuantity=1,
+                 ListCost="0.096", BilledCost="0.096", EffectiveCost="0.096"),
+    ]  # fmt: skip
+    figures = figures_of(read_bill(written(rows, tmp_path / "focus.csv")))
+    covered = next(used for used in figures.bill.usage if used.covered)
+    assert covered.list_cost == (None if listed is None else Decimal(listed))
+    told = " ".join(figures.bill.said)
+    assert ("what they save is not said" in told) == (listed is None)
+    assert ("the same machines on demand" in told) == (listed == "0.288")
+    if listed == "0.288":
+        assert figures.usage.coverage == Decimal("0.666667")
+        assert figures.effective_savings_rate == Decimal("0.25")  # 0.216 was paid
+
+
 UPFRONT = {
     **RESERVED, "pricing_purchase_option": "All Upfront", "reservation_number_of_reservations": 2,
     "reservation_unused_recurring_fee": "0", "reservation_unused_amortized_upfront_fee_for_billing_period": "0.06",

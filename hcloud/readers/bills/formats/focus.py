@@ -9,6 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from hcloud.catalog.shapes import family_of
 from hcloud.model.bill import LineKind, Service, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
@@ -17,6 +21,7 @@ from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
 from hcloud.readers.bills.formats.google import use_of_google
 from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
+from hcloud.readers.bills.money import AmountError, numbers_of, product
 
 _AWS_TYPE = re.compile(r"\b[a-z][a-z0-9-]{1,12}\.(?:\d*x?large|medium|small|micro|nano|metal(?:-\w+)?)\b")
 _AWS_MACHINE = re.compile(r"(?i)\b(?:linux|windows|rhel|suse|ubuntu)\b(?!.*\bMbps\b)")
@@ -200,6 +205,27 @@ def _label(names: frozenset[str]) -> str:
     return f"FOCUS {'1.1' if newer else '1.0'}"
 
 
+def _with_list_cost(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The lines with their list cost; of those that leave it out, or say nothing of it by 0, the list price of the
+    quantity that is priced."""
+    names = batch.schema.names
+    if "list_price" not in names or "priced" not in names:
+        return batch
+    made = product(batch.column("list_price"), batch.column("priced"))
+    if "list" not in names:
+        return batch.append_column("list", made)
+    said = batch.column("list")
+    try:
+        there = pa.array(np.nan_to_num(numbers_of(said)) != 0)
+    except AmountError:
+        return batch
+    if pa.types.is_string(said.type):
+        made = made.cast(pa.string())
+    elif said.type != made.type:
+        made = made.cast(said.type, safe=False)
+    return batch.set_column(names.index("list"), "list", pc.if_else(there, said, pc.coalesce(made, said)))
+
+
 FOCUS = BillFormat(
     name="FOCUS",
     marks=(frozenset({"chargeperiodstart", "chargecategory"}), frozenset({"billedcost", "chargecategory"})),
@@ -231,6 +257,8 @@ FOCUS = BillFormat(
         "capacity_status": ("capacityreservationstatus",),
     },
     money={"cost": ("billedcost",), "effective": ("effectivecost",), "list": ("listcost",)},
+    numbers={"list_price": ("listunitprice",), "priced": ("pricingquantity",)},
+    expand=_with_list_cost,
     quantity=("consumedquantity", "pricingquantity"),
     start=("chargeperiodstart",),
     end=("chargeperiodend",),
