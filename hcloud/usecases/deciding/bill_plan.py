@@ -10,20 +10,16 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import numpy as np
-
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.bill import Bill, BilledUsage
+from hcloud.model.bill import Bill
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
-from hcloud.model.plans.held import held_now
-from hcloud.model.plans.plan import Plan
 from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
-from hcloud.planning.billed.spread import as_monthly, most_uneven
+from hcloud.planning.billed.worst import at_worst
 from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.bills.options import is_of_bill
 from hcloud.readers.configuration.config import Loaded, MarketSection
@@ -133,7 +129,7 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime) -> KindPlan:
         plan = _planned(basis, use, now).plan
     except (EvidenceError, UsageError) as error:
         return replace(made, why_not=str(error))
-    return replace(made, plan=plan, at_worst=_at_worst(bill, use, plan, since))
+    return replace(made, plan=plan, at_worst=at_worst(bill, use, plan, since, basis.book))
 
 
 def _market_key(kind: MachineKind) -> tuple[Provider, str, str, str]:
@@ -196,30 +192,6 @@ def _said(basis: BillBasis, use: KindUse, since: int) -> Iterator[str]:
     if since and use.cores[since:].any():
         share = float(use.cores[since:].mean()) / float(use.cores.mean()) - 1
         yield f"use fell by {-share:.0%}: planned from the last {format_span((basis.bill.hours - since) * 3600)} alone"
-
-
-def _at_worst(bill: Bill, use: KindUse, plan: Plan, since: int) -> Decimal:
-    if not bill.daily:
-        return Decimal(0)
-    certain = sum((_certain(used, use) for used in use.usage), np.zeros(bill.hours))
-    committed = float(sum((line.vcpus for line in held_now(plan.mix) if line.option.is_commitment), Decimal(0)))
-    over = most_uneven(use.cores[since:], certain[since:], committed)
-    on_demand = [line for line in plan.mix if not line.option.is_commitment and line.vcpus]
-    hourly = max((line.hourly / line.vcpus for line in on_demand), default=_on_demand_rate(plan, use))
-    return as_monthly(over, bill.hours - since, hourly, HOURS_PER_MONTH)
-
-
-def _certain(used: BilledUsage, use: KindUse) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    if used.whole_days is None:
-        return np.zeros(len(used.hours))
-    per_hour = float(use.sizes[used.kind.instance_type]) if used.kind.instance_type else 1.0
-    return used.whole_days * per_hour
-
-
-def _on_demand_rate(plan: Plan, use: KindUse) -> Decimal:
-    """Dollars an hour of a vCPU on demand, where the plan rents none: what all of it would cost so."""
-    dearest = max((a.hourly for a in plan.alternatives), default=plan.now.hourly)
-    return dearest / Decimal(float(use.cores.mean()))
 
 
 def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillPlan:

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hcloud.errors import UsageError
-from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, Service, UsageKind
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, LineKind, LineSum, Service, UsageKind
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.planning.billed.kinds import kinds_of
@@ -331,6 +331,41 @@ def test_a_daily_bill_says_what_its_hours_may_cost_more() -> None:
     unsure = used("m5.large", 50 * FLAT, whole_days=20 * FLAT)
     assert only(planned(bill(sure, daily=True))).at_worst == 0
     assert only(planned(bill(unsure, daily=True))).at_worst > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [datetime(2027, 3, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)])
+@pytest.mark.parametrize("machines", [20, 50])
+def test_no_way_to_spread_a_day_costs_more_than_a_daily_bill_with_commitments_says(
+    machines: int, end: datetime
+) -> None:
+    usage = used("m5.large", machines * FLAT, whole_days=0 * FLAT, covered={COMPUTE_PLAN: 20 * FLAT})
+    made = only(planned(bill(usage, commitments=(savings_plan("1.2", end),), daily=True)))
+    on_demand = float(BOOK.offers[OfferKey(AWS, "us-east-1", "m5.large", PurchaseOption.ON_DEMAND)].hourly)
+    held, random = float(made.held_vcpus) / 2, np.random.default_rng(7)
+    more = []
+    for committed in (held + float(made.bought_vcpus) / 2, float(made.bought_vcpus) / 2):
+        for alpha in (0.01, 0.1, 1.0, 100.0):
+            day = machines * 24 * random.dirichlet(np.full(24, alpha), 50)
+            more.append(np.maximum(day - committed, 0).mean() - max(machines - committed, 0))
+    assert held == 20
+    assert max(more) * on_demand * 730 <= float(made.at_worst)
+    assert float(made.at_worst) <= 1.1 * max(more) * on_demand * 730
+
+
+@pytest.mark.slow
+def test_what_reservations_cover_that_were_used_in_each_hour_ran_evenly() -> None:
+    usage = used("m5.large", 22 * FLAT, whole_days=0 * FLAT, covered={PurchaseOption.RESERVED: 20 * FLAT})
+    paid, covered = Decimal("1.2") * HOURS, {usage.kind: CoveredUse(20.0 * HOURS, Decimal("1.2") * HOURS)}
+    whole = BilledCommitment(
+        "ri", AWS, PurchaseOption.RESERVED, "1", "us-east-1", "m5", "m5.large", Decimal(20), paid, paid,
+        hours=HOURS, covered=covered,
+    )  # fmt: skip
+    idle = replace(whole, paid=paid * 2)
+    even, uneven = (only(planned(bill(usage, commitments=(one,), daily=True))).at_worst for one in (whole, idle))
+    # two of 22 machines are left, whose 48 hours a day fall into one
+    assert even == pytest.approx(Decimal("0.096") * 730 * 46 / 24)
+    assert uneven > 5 * even
 
 
 @pytest.mark.slow
