@@ -219,7 +219,9 @@ def _said_of_commitments(sums: BillSums, hours: BillHours) -> dict[str, int]:
     covered = [t for t in sums.totals if t.line.kind is LineKind.COVERED and t.line.usage is not None]
     lacks = any(t.line.paid_by in t.absent for t in covered)
     if covered and not lacks and not any(t.money.get(t.line.paid_by) for t in covered):
-        told = "lines that a commitment covers, without its amortised cost (savings look larger than they are)"
+        told = (
+            "lines that a commitment covers, without their amortised cost: export it too (what they save is not said)"
+        )
         said[told] = sum(t.rows for t in covered)
     nameless = sum(t.rows for t in covered if t.line.holding is not None and not t.line.holding.id)
     if nameless:
