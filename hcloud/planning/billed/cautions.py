@@ -58,8 +58,9 @@ def uncommitted(plans: Sequence[KindPlan], hours: int, differs: Decimal) -> Iter
                 "bring them with 'hcloud pricing import' or an overlay"
             )
         elif one.history_hours == hours and one.plan.now.monthly > one.at_book * (1 + differs):
-            more = one.plan.now.monthly - one.at_book
+            more = format_money(one.plan.now.monthly - one.at_book)
+            so = f"up to {more} of what it saves is none" if one.purchases else "no commitment pays for what ran"
             yield (
                 f"{one.name}: machines ran for parts of hours, {listed}/month on demand; the plan counts whole "
-                f"machines, {format_money(one.plan.now.monthly)}: up to {format_money(more)} of what it saves is none"
+                f"machines, {format_money(one.plan.now.monthly)}: {so}"
             )

@@ -234,10 +234,28 @@ def test_negotiated_prices_are_told_where_nothing_is_committed(paid: str, told: 
 @pytest.mark.slow
 def test_machines_of_parts_of_hours_are_told() -> None:
     """Twenty minutes of each hour cost a third of what a plan of whole machines says."""
-    made = planned(bill(used("m5.large", FLAT / 3)))
-    [warning] = [one for one in made.warnings if "parts of hours" in one]
-    assert "$23/month on demand" in warning
-    assert "$70: up to $47 of" in warning
+
+    def said(part: float) -> str:
+        made = planned(bill(used("m5.large", part * FLAT)))
+        [warning] = [one for one in made.warnings if "parts of hours" in one]
+        return warning
+
+    assert "$23/month on demand; the plan counts whole machines, $70: no commitment pays" in said(1 / 3)
+    assert "$56/month on demand; the plan counts whole machines, $70: up to $14 of" in said(0.8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [0.2, 1 / 3, 0.5, 0.65, 0.8, 0.95])
+def test_nothing_is_bought_for_parts_of_hours_that_cost_less_on_demand(part: float) -> None:
+    key = OfferKey(AWS, "us-east-1", "m5.large", PurchaseOption.ON_DEMAND)
+    cheapest = min(
+        float(offer.effective_hourly)
+        for k, offer in BOOK.offers.items()
+        if (k.provider, k.region, k.instance_type, k.os, k.tenancy) == (AWS, "us-east-1", "m5.large", "linux", "shared")
+        and k.term_years == 1
+    )
+    kind = only(planned(bill(used("m5.large", part * FLAT))))
+    assert bool(kind.purchases) == (cheapest < part * float(BOOK.offers[key].hourly))
 
 
 @pytest.mark.slow
