@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from hcloud.model.bill import Bill
 from hcloud.model.plans.bill_plan import KindPlan
+from hcloud.planning.billed.parts import NOTHING_BOUGHT
 from hcloud.planning.billed.spread import HOURS_PER_DAY
 from hcloud.units import counted, format_money
 
@@ -57,10 +58,19 @@ def uncommitted(plans: Sequence[KindPlan], hours: int, differs: Decimal) -> Iter
                 f"prices are negotiated, up to {format_money(one.at_book - one.paid)} of what the plan saves is none; "
                 "bring them with 'hcloud pricing import' or an overlay"
             )
-        elif one.history_hours == hours and one.plan.now.monthly > one.at_book * (1 + differs):
-            more = format_money(one.plan.now.monthly - one.at_book)
-            so = f"up to {more} of what it saves is none" if one.purchases else "no commitment pays for what ran"
+        elif one.purchases and one.history_hours == hours and one.plan.now.monthly > one.at_book * (1 + differs):
+            more = one.plan.now.monthly - one.at_book
             yield (
                 f"{one.name}: machines ran for parts of hours, {listed}/month on demand; the plan counts whole "
-                f"machines, {format_money(one.plan.now.monthly)}: {so}"
+                f"machines, {format_money(one.plan.now.monthly)}: up to {format_money(more)} of what it saves is none"
+            )
+
+
+def nothing_bought(plans: Sequence[KindPlan]) -> Iterator[str]:
+    """Where nothing is bought as machines ran for parts of hours."""
+    for one in plans:
+        if one.plan is not None and one.at_book is not None and NOTHING_BOUGHT in one.plan.warnings:
+            yield (
+                f"{one.name}: {NOTHING_BOUGHT} ({format_money(one.at_book)}/month on demand; the plan counts whole "
+                f"machines, {format_money(one.plan.now.monthly)})"
             )

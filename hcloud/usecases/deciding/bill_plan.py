@@ -17,7 +17,7 @@ from hcloud.model.bill import Bill
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
+from hcloud.planning.billed.cautions import nothing_bought, of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
 from hcloud.planning.billed.parts import NOTHING_BOUGHT, pays
@@ -298,6 +298,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
     differs = Decimal(str(rule.differs))
     yield from told_apart(plans, differs)
     yield from uncommitted(plans, basis.bill.hours, differs)
+    yield from nothing_bought(plans)
 
 
 def _endless(basis: BillBasis) -> Iterator[str]:

@@ -169,7 +169,7 @@ def _begun(name: str, neighbours: tuple[str, str]) -> str:
     """A name, cut after what it has in common with no other: with none more than with its neighbours by name."""
     alike = (takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)) for other in neighbours)
     shown = max(_SHORT_ID, *(sum(1 for _ in pairs) + 1 for pairs in alike))
-    return name if len(name) <= max(shown + 1, len(NO_NAME)) else f"{name[:shown]}…"
+    return name if len(name) <= max(shown + 1, len(NO_NAME)) else name[:shown]
 
 
 def _commitment(one: BilledCommitment, called: str, *, least: bool) -> tuple[str, ...]:

@@ -240,7 +240,7 @@ def test_machines_of_parts_of_hours_are_told() -> None:
         [warning] = [one for one in made.warnings if "parts of hours" in one]
         return warning
 
-    assert "$23/month on demand; the plan counts whole machines, $70: no commitment pays" in said(1 / 3)
+    assert "so nothing is bought ($23/month on demand; the plan counts whole machines, $70)" in said(1 / 3)
     assert "$56/month on demand; the plan counts whole machines, $70: up to $14 of" in said(0.8)
 
 
