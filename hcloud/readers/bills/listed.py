@@ -34,6 +34,8 @@ def listed_use(used: Sequence[LineTotal], paid: Decimal, on_demand_hours: float,
     say of theirs."""
     if not any("list" in t.money for t in used) and (paid or not any(t.listed for t in used)):
         return ListedUse(None, None)
+    if any(t.line.option is None and not t.money.get("list") and priced.paid([t]) > 0 for t in used):
+        return ListedUse(None, None)
     covered = [t for t in used if t.line.kind is LineKind.COVERED]
     unlisted = [t for t in covered if not has_list_cost(t)]
     at_list, rows = priced.of(covered, "list"), sum(t.rows for t in unlisted)

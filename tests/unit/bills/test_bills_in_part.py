@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from hcloud.cli.main import run
 from hcloud.errors import InputError
@@ -169,6 +172,14 @@ def test_a_list_cost_of_nothing_for_what_was_paid_for_is_not_known(tmp_path: Pat
     assert figures_of(read_bill(written(rows, tmp_path / "report.csv"))).usage.list_cost is None
 
 
+def test_a_list_cost_of_nothing_beside_lines_that_have_one_is_not_known_either(tmp_path: Path) -> None:
+    rows = [
+        of_report("Usage", cost="0.096", pricing_public_on_demand_cost="0"),
+        of_report("DiscountedUsage", **RESERVED, pricing_public_on_demand_cost="0.096"),
+    ]
+    assert figures_of(read_bill(written(rows, tmp_path / "report.csv"))).usage.list_cost is None
+
+
 def test_coverage_by_hours_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [of_report("Usage", cost="0.096"), of_report("DiscountedUsage", **RESERVED)]
     assert run(["workload", "show", str(written(rows, tmp_path / "report.csv"))]) == 0
@@ -203,6 +214,18 @@ def test_covered_lines_without_a_list_cost_have_that_of_the_same_machines(
     if listed == "0.288":
         assert figures.usage.coverage == Decimal("0.666667")
         assert figures.effective_savings_rate == Decimal("0.25")  # 0.216 was paid
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.float64(), pa.int64(), pa.decimal128(21, 2)])
+def test_the_list_price_fills_in_whatever_type_a_list_cost_is_stored_in(kind: pa.DataType, tmp_path: Path) -> None:
+    rows = [
+        of_plan("a", "Used", "0.07", **{"x_UsageType": "BoxUsage:m5.large", "ConsumedUnit": "Hours", **cells})
+        for cells in ({"ConsumedQuantity": 2, "ListUnitPrice": "0.096", "PricingQuantity": 2},)
+    ]
+    table = arrow_csv.read_csv(written(rows, tmp_path / "focus.csv"))
+    at = table.column_names.index("ListCost")
+    parquet.write_table(table.set_column(at, "ListCost", table["ListCost"].cast(kind)), tmp_path / "focus.parquet")
+    assert read_bill(tmp_path / "focus.parquet").usage[0].list_cost == Decimal("0.192")
 
 
 UPFRONT = {

@@ -219,10 +219,10 @@ def _with_list_cost(batch: pa.RecordBatch) -> pa.RecordBatch:
         there = pa.array(np.nan_to_num(numbers_of(said)) != 0)
     except AmountError:
         return batch
-    if pa.types.is_string(said.type):
-        made = made.cast(pa.string())
-    elif said.type != made.type:
-        made = made.cast(said.type, safe=False)
+    if pa.types.is_string(said.type) or pa.types.is_floating(said.type):
+        made = made.cast(said.type)
+    else:
+        said = said.cast(made.type)  # whole numbers and cents hold no price of a part
     return batch.set_column(names.index("list"), "list", pc.if_else(there, said, pc.coalesce(made, said)))
 
 
