@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+NO_NAME = "without name"
+"""How the id of a commitment ends that the bill does not name."""
+
+
+GAP_DAYS = 7  # ours: so many days without a machine are not a holiday, but days that were not delivered
+
+
 class LineKind(StrEnum):
     """What a line of a bill is; the value is what users read. The costs of all kinds add up to the bill's total."""
 
@@ -89,6 +96,15 @@ class BilledUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class CoveredUse:
+    """What one commitment covered of one kind: instance-hours (vCPU-hours, where the kind names no instance type), and
+    what of its cost they bore."""
+
+    hours: float
+    cost: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class BilledCommitment:
     """A commitment that the bill names. What the bill does not say is None or empty, never guessed.
 
@@ -96,7 +112,8 @@ class BilledCommitment:
     ``paid`` is its amortised cost in the bill, ``used`` the part of ``paid`` that covered usage (None: not said,
     and then ``paid`` may be what it covered alone);
     ``covered_list_cost`` what that usage costs at public on-demand prices. ``hours`` are those of the bill that it was
-    paid for, without those of days that are missing there.
+    paid for, without those of days that are missing there, ``covered`` is what lines that name it used (None: no line
+    of use names it), and ``first`` and ``last`` are when its first line begins and its last one ends.
     """
 
     id: str
@@ -117,6 +134,9 @@ class BilledCommitment:
     start: datetime | None = None
     end: datetime | None = None
     hours: int | None = None
+    covered: Mapping[UsageKind, CoveredUse] | None = None
+    first: datetime | None = None
+    last: datetime | None = None
 
     @property
     def utilisation(self) -> Decimal | None:
@@ -137,7 +157,8 @@ class Bill:
     """One bill: all files of it, merged. ``start`` is the first hour (UTC), ``hours`` how many there are;
     ``lines`` has every row of the files by kind, so that its costs add up to ``total``; ``repaired`` and ``said``
     count rows by what was repaired and what a user should know (a month delivered twice, an unknown type). ``lacking``
-    are columns that its files have none of, without which it does not say what commitments and their use cost."""
+    are columns that its files have none of, without which it does not say what commitments and their use cost;
+    ``gap_days`` is how many days without any machine in a row count as not delivered."""
 
     name: str
     format: str
@@ -152,6 +173,7 @@ class Bill:
     repaired: Mapping[str, int] = field(default_factory=dict)
     said: Mapping[str, int] = field(default_factory=dict)
     lacking: tuple[str, ...] = ()
+    gap_days: int = GAP_DAYS
 
     @property
     def total(self) -> Decimal:

@@ -100,10 +100,17 @@ class BillFigures:
         return sum((c.paid - c.used for c in self.commitments if c.used is not None), NOTHING)
 
     @property
+    def is_without_amortised(self) -> bool:
+        """Whether commitments cover something, and the bill says nothing of what that cost."""
+        return self.usage.covered_hours > 0 and not any(
+            cost for usage in self.bill.usage for cost in usage.covered_cost.values()
+        )
+
+    @property
     def effective_savings_rate(self) -> Decimal | None:
         """1 - (amortised cost of usage + unused commitments) / cost of the usage at list prices; spot apart. None where
-        the bill lacks a part of it."""
-        if self.bill.lacking:
+        the bill lacks a part of it, as one of actual costs does of what commitments cover."""
+        if self.bill.lacking or self.is_without_amortised:
             return None
         listed = self.usage.list_cost
         return (1 - (self.usage.cost + self.unused) / listed).quantize(_SHARE) if listed else None

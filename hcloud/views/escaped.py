@@ -26,6 +26,7 @@ _ACTIVE = frozenset("\\`*_{}[]<>#|~&\"'!^$@=")
 _MONEY = re.compile(r"(?<![\w$])\$(?=\d{1,3}(?:,\d{3})+\b|\d+\.\d\d)")
 """An amount of dollars is neither formula nor reference, and shall stay readable where Markdown is read as it is."""
 _STANDS_FOR_MONEY = "\ue000"  # of the private use area: it is in no text that is shown
+_TICKS = re.compile("`+")
 _REFERENCE = re.compile(r"(?<=[@#!&$%~^])(?=[\w\"\[{*])|(?<=/)(?=/)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
@@ -140,6 +141,13 @@ def item(text: str, longest: int = LONGEST) -> Markdown:
     """The same as an item of a list, where its first character can begin no list, heading or quote of its own."""
     shown = in_markdown(text, longest)
     return shown if not shown or shown[0].isalpha() or shown[0] == "&" else Markdown(_spelled(shown[0]) + shown[1:])
+
+
+def code_block(text: str) -> list[Markdown]:
+    """Text that is copied as it stands, in a block of its own whose fence nothing in it ends."""
+    line = harmless(text)
+    fence = "`" * max(3, *(len(run) + 1 for run in ("", *_TICKS.findall(line))))
+    return [Markdown(fence), Markdown(line), Markdown(fence)]
 
 
 def markdown_row(cells: Iterable[str], longest: int = LONGEST) -> Markdown:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hcloud.views.comment import LONGEST_LINE
-from hcloud.views.escaped import BLANK, LONGEST, Markdown, Written, item, markdown_document, markdown_row, md, rule_of
+from hcloud.views.escaped import (
+    BLANK,
+    LONGEST,
+    Markdown,
+    Written,
+    code_block,
+    item,
+    markdown_document,
+    markdown_row,
+    md,
+    rule_of,
+)
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
@@ -39,7 +50,10 @@ def markdown(sections: Sequence[PageSection]) -> Written:
             lines += [item(words, LONGEST_LINE), BLANK]
         for figures in section.tables:
             lines += [*table(figures), BLANK]
-        lines += points((*section.points, *section.notes))
+        if told := points((*section.points, *section.notes)):
+            lines += [*told, BLANK]
+        for command in section.commands:
+            lines += [*code_block(command), BLANK]
     while lines and not lines[-1]:
         lines.pop()
     return markdown_document(lines)

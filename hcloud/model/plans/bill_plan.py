@@ -86,7 +86,8 @@ class WayToBuy:
 class BillPlan:
     """The plans of a bill's kinds, the largest first. ``source`` is what names the bill on the command line; ``spot``
     and ``unplanned`` (by reason) are dollars a month that no plan is made for; ``held_of_unknown_end`` and
-    ``held_unused`` name commitments, ``held_ends`` says when those end whose end the bill says, the first first."""
+    ``held_unused`` name commitments, ``held_ends`` says when those end whose end the bill says, the first first;
+    ``missing_days`` are those that the bill has nothing of, which ``hours`` does not count."""
 
     tool_version: str
     generated_at: datetime
@@ -108,6 +109,7 @@ class BillPlan:
     held_unused: Mapping[str, str]
     warnings: tuple[str, ...]
     held_ends: tuple[tuple[date, str], ...] = ()
+    missing_days: int = 0
 
     @property
     def is_short(self) -> bool:

@@ -8,19 +8,18 @@ from decimal import Decimal
 
 from hcloud.model.bill import Bill
 from hcloud.model.plans.bill_plan import KindPlan
+from hcloud.planning.billed.parts import NOTHING_BOUGHT
 from hcloud.planning.billed.spread import HOURS_PER_DAY
 from hcloud.units import counted, format_money
 
 SHOWN_PRICES = 2
-OLD = timedelta(days=60)  # ours: a bill that ended earlier is not today's
-DIFFERS = Decimal("0.1")  # ours: a bill and the price book that differ by more than this share are told apart
 
 
-def old(bill: Bill, missing_days: int, now: datetime) -> Iterator[str]:
-    """That a bill ended long ago."""
+def old(bill: Bill, missing_days: int, now: datetime, old_from: timedelta) -> Iterator[str]:
+    """That a bill ended longer ago than ``old_from``."""
     hours = bill.hours + missing_days * HOURS_PER_DAY
     end = bill.start + timedelta(hours=hours)
-    if now - end > OLD:
+    if now - end > old_from:
         yield (
             f"the bill ends on {end.date()}, {counted((now - end).days, 'day')} ago: what ran and was bought since is "
             "not in it; add the latest months before you buy"
@@ -35,10 +34,10 @@ def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
     yield from sorted(set(told) - set(oldest))[:SHOWN_PRICES]
 
 
-def told_apart(plans: Sequence[KindPlan]) -> Iterator[str]:
-    """Where the bill's own on-demand prices are not those of the price book."""
+def told_apart(plans: Sequence[KindPlan], differs: Decimal) -> Iterator[str]:
+    """Where the bill's own on-demand prices are not those of the price book, by more than the share ``differs``."""
     for one in plans:
-        if one.at_list and one.at_book is not None and abs(one.at_book / one.at_list - 1) > DIFFERS:
+        if one.at_list and one.at_book is not None and abs(one.at_book / one.at_list - 1) > differs:
             yield (
                 f"{one.name}: {format_money(one.at_list)}/month on demand by the bill, {format_money(one.at_book)} by "
                 "the price book: its prices changed or are negotiated; bring yours with 'hcloud pricing import' or an "
@@ -46,22 +45,32 @@ def told_apart(plans: Sequence[KindPlan]) -> Iterator[str]:
             )
 
 
-def uncommitted(plans: Sequence[KindPlan], hours: int) -> Iterator[str]:
+def uncommitted(plans: Sequence[KindPlan], hours: int, differs: Decimal) -> Iterator[str]:
     """Where machines without any commitment cost less than the plan takes for granted: by price, or as they ran for
     parts of hours, while a plan runs whole machines for whole hours."""
     for one in plans:
         if one.covered_share or not one.at_book or one.plan is None:
             continue
         paid, listed = format_money(one.paid), format_money(one.at_book)
-        if one.paid < one.at_book * (1 - DIFFERS):
+        if one.paid < one.at_book * (1 - differs):
             yield (
                 f"{one.name}: without commitments the bill has {paid}/month, the price book {listed}: where your "
                 f"prices are negotiated, up to {format_money(one.at_book - one.paid)} of what the plan saves is none; "
                 "bring them with 'hcloud pricing import' or an overlay"
             )
-        elif one.history_hours == hours and one.plan.now.monthly > one.at_book * (1 + DIFFERS):
+        elif one.purchases and one.history_hours == hours and one.plan.now.monthly > one.at_book * (1 + differs):
             more = one.plan.now.monthly - one.at_book
             yield (
                 f"{one.name}: machines ran for parts of hours, {listed}/month on demand; the plan counts whole "
                 f"machines, {format_money(one.plan.now.monthly)}: up to {format_money(more)} of what it saves is none"
+            )
+
+
+def nothing_bought(plans: Sequence[KindPlan]) -> Iterator[str]:
+    """Where nothing is bought as machines ran for parts of hours."""
+    for one in plans:
+        if one.plan is not None and one.at_book is not None and NOTHING_BOUGHT in one.plan.warnings:
+            yield (
+                f"{one.name}: {NOTHING_BOUGHT} ({format_money(one.at_book)}/month on demand; the plan counts whole "
+                f"machines, {format_money(one.plan.now.monthly)})"
             )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -18,6 +18,7 @@ ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COM
 """Options that cover all systems of a family in a region."""
 FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 """Options that cover every family and region of their provider."""
+A_DAY = timedelta(days=1)
 COUNT_PLACES = 4
 NOTHING = 1e-6
 
@@ -31,6 +32,17 @@ class HeldRule:
     until: date | None
     horizon_hours: int
     recent_hours: int
+    bill_end: datetime | None = None
+
+    def has_stopped(self, held: BilledCommitment, others: Iterable[BilledCommitment]) -> bool:
+        """Whether one whose end a bill does not say has no lines any more: none in its recent part, or for a day where
+        one that covers the same follows it."""
+        if held.end is not None or held.last is None or not held.used or self.bill_end is None:
+            return False
+        silent = self.bill_end - held.last
+        if silent >= timedelta(hours=self.recent_hours):
+            return True
+        return silent > A_DAY and any(_follows(other, held) for other in others)
 
     def hours_left(self, held: BilledCommitment) -> int:
         """How many hours it still holds."""
@@ -45,11 +57,13 @@ class HeldRule:
 
 @dataclass(frozen=True, slots=True)
 class HeldShares:
-    """What is held of each kind, and the commitments of which nothing could be made, each with the reason."""
+    """What is held of each kind, the commitments of which nothing could be made, each with the reason, those without an
+    end, and those that ended by what the bill has of them, with the last day of it."""
 
     by_kind: Mapping[MachineKind, tuple[Owned, ...]]
     unused: Mapping[str, str]
     endless: tuple[str, ...]
+    stopped: Mapping[str, datetime] = field(default_factory=dict)
 
 
 def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) -> HeldShares:
@@ -64,7 +78,8 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     shares: dict[MachineKind, list[Owned]] = defaultdict(list)
     unused: dict[str, str] = {}
     endless = []
-    for held in bill.commitments:
+    stopped = {c.id: c.last for c in bill.commitments if c.last and rule.has_stopped(c, bill.commitments)}
+    for held in (c for c in bill.commitments if c.id not in stopped):
         left = rule.hours_left(held)
         parts = list(_parts(held, bill, kinds, types)) if left else []
         if held.option in FLOATING and left:
@@ -80,7 +95,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
         for use, shape, count, hourly in parts:
             offer = _offer(held, use.kind, shape, hourly, rule.now.date())
             shares[use.kind].append(Owned(offer, shape, count, left))
-    return HeldShares({kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless))
+    return HeldShares({kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless), stopped)
 
 
 Part = tuple[KindUse, InstanceType, Decimal, Decimal]
@@ -88,8 +103,9 @@ Part = tuple[KindUse, InstanceType, Decimal, Decimal]
 
 def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: Types) -> Iterator[Part]:
     """(use, the type it is counted in, how many, amortised dollars an hour of each) for each kind it is shared to."""
-    fitting = [use for use in kinds if _covers(held, use.kind)]
-    covered = [_covered_units(held.option, use) for use in fitting]
+    own = _own(held, kinds)
+    fitting = [use for use in kinds if _covers(held, use.kind) or use.kind in own]
+    covered, bore = _shared(held, fitting, own)
     shape = types.get((held.provider, held.instance_type))
     hours = _hours_held(held, bill)
     if _is_unknown(held):
@@ -98,18 +114,50 @@ def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: 
         if fitting and shape is not None and held.count and not held.option.is_spend_based:
             yield fitting[0], shape, held.count, held.paid / hours / held.count
         return
-    fee, growth = _capacity(held, bill, fitting)
-    bore = sum((use.covered_cost(held.option) for use in fitting), Decimal(0))
-    for use, units in zip(fitting, covered, strict=True):
+    fee, growth = _own_capacity(held, sum(bore)) if own else _capacity(held, bill, fitting)
+    for use, units, cost in zip(fitting, covered, bore, strict=True):
         share = Decimal(units / sum(covered))
         counted = shape if shape is not None and shape.family == use.kind.family else use.usual
         if held.count and not held.option.is_spend_based and shape is not None:
             count, paid = held.count * share * shape.units / counted.units, held.paid * share
         else:
             count = Decimal(units) / hours / counted.units * growth
-            paid = fee * (use.covered_cost(held.option) / bore if bore else share)
+            paid = fee * (cost / sum(bore) if sum(bore) else share)
         if count := round(count, COUNT_PLACES):
             yield use, counted, count, paid / hours / count
+
+
+def _own(held: BilledCommitment, kinds: Sequence[KindUse]) -> dict[MachineKind, tuple[float, Decimal]]:
+    """(unit-hours, what of their cost it bore) of each kind that lines of this very commitment cover."""
+    found = {}
+    for use in kinds:
+        lines = [(used.kind, (held.covered or {}).get(used.kind)) for used in use.usage]
+        vcpus = sum(line.hours * float(use.sizes.get(kind.instance_type, 1)) for kind, line in lines if line)
+        if vcpus > 0:
+            found[use.kind] = vcpus * _units_of_vcpu(use), sum((line.cost for _, line in lines if line), Decimal(0))
+    return found
+
+
+def _shared(
+    held: BilledCommitment, fitting: Sequence[KindUse], own: Mapping[MachineKind, tuple[float, Decimal]]
+) -> tuple[list[float], list[Decimal]]:
+    """The same of each of these kinds: of the commitment itself, or of all of its option where no line names what it
+    covered."""
+    nothing = 0.0, Decimal(0)
+    if own or (held.covered and held.used):
+        parts = [own.get(use.kind, nothing) for use in fitting]
+    else:
+        parts = [(_covered_units(held.option, use), use.covered_cost(held.option)) for use in fitting]
+    return [units for units, _ in parts], [cost for _, cost in parts]
+
+
+def _own_capacity(held: BilledCommitment, inside: Decimal | int) -> tuple[Decimal, Decimal]:
+    """(dollars of a commitment that there are for the kinds whose cost it bore ``inside``, how many times what it
+    covered of them it covers)."""
+    if held.used is None or not held.used:
+        return held.paid, Decimal(1)
+    fee = held.paid - max(held.used - inside, Decimal(0)) if inside else held.paid
+    return fee, fee / inside if inside else held.paid / held.used
 
 
 def _capacity(held: BilledCommitment, bill: Bill, fitting: Sequence[KindUse]) -> tuple[Decimal, Decimal]:
@@ -130,6 +178,13 @@ def _reach(held: BilledCommitment) -> tuple[object, ...]:
         return held.provider, held.option
     system = () if held.option in ANY_SYSTEM else (held.os, held.tenancy)
     return held.provider, held.option, held.region, held.family, *system
+
+
+def _follows(other: BilledCommitment, held: BilledCommitment) -> bool:
+    """Whether another that covers the same begins where one ends."""
+    if other.id == held.id or other.first is None or held.last is None or _reach(other) != _reach(held):
+        return False
+    return abs(other.first - held.last) <= A_DAY
 
 
 def _is_unknown(held: BilledCommitment) -> bool:
@@ -211,8 +266,11 @@ def _covers(held: BilledCommitment, kind: MachineKind) -> bool:
 
 def _covered_units(option: PurchaseOption, use: KindUse) -> float:
     """Unit-hours (the weights of sizes) of the kind that an option covered."""
-    per_vcpu = float(use.usual.units / use.usual.vcpus)
-    return use.covered_vcpu_hours(option) * per_vcpu
+    return use.covered_vcpu_hours(option) * _units_of_vcpu(use)
+
+
+def _units_of_vcpu(use: KindUse) -> float:
+    return float(use.usual.units / use.usual.vcpus)
 
 
 def _hours_held(held: BilledCommitment, bill: Bill) -> int:

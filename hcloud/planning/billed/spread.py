@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 HOURS_PER_DAY = 24
-MISSING_DAYS = 7  # ours: so many days without a machine are not a holiday, but days that were not delivered
 
 
 def most_uneven(cores: Floats, certain: Floats, committed: float) -> float:
@@ -38,15 +37,15 @@ def as_monthly(vcpu_hours: float, hours: int, hourly: Decimal, month: int) -> De
     return Decimal(vcpu_hours) / hours * hourly * month
 
 
-def missing_hours(in_use: Floats) -> NDArray[np.bool_]:
-    """Whether each hour is of a week or more without any machine, which does not count: a month that was not delivered
-    is no month without machines. Fewer days are not missing, as machines may rest on weekends and holidays, and neither
-    are days at the end: there they may have been given back."""
+def missing_hours(in_use: Floats, gap_days: int) -> NDArray[np.bool_]:
+    """Whether each hour is of so many days or more without any machine, which do not count: a month that was not
+    delivered is no month without machines. Fewer days are not missing, as machines may rest on weekends and holidays,
+    and neither are days at the end: there they may have been given back."""
     days = np.arange(len(in_use)) // HOURS_PER_DAY
     empty = np.bincount(days, in_use) == 0
     last = int(np.flatnonzero(~empty).max(initial=-1))
     empty[last + 1 :] = False
-    empty &= _run_lengths(empty) >= MISSING_DAYS
+    empty &= _run_lengths(empty) >= gap_days
     missing: NDArray[np.bool_] = empty[days]
     return missing
 
@@ -56,9 +55,14 @@ def in_use(bill: Bill) -> Floats:
     return sum((u.hours + (0.0 if u.spot is None else u.spot) for u in bill.usage), np.zeros(bill.hours))
 
 
+def missing_days(bill: Bill) -> int:
+    """How many days between its first and its last hour a bill has nothing of."""
+    return int(missing_hours(in_use(bill), bill.gap_days).sum()) // HOURS_PER_DAY
+
+
 def without_missing_days(bill: Bill) -> tuple[Bill, int]:
     """(the bill without its missing days, how many these are)."""
-    missing = missing_hours(in_use(bill))
+    missing = missing_hours(in_use(bill), bill.gap_days)
     if not missing.any():
         return bill, 0
     kept = ~missing

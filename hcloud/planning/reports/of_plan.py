@@ -252,6 +252,8 @@ def _charge(one: _PlannedLine, day: Period, kind: Kind, amount: tuple[Decimal, C
         costs=costs,
         commitment=one.id if line.option.is_commitment else "",
         status=CommitmentStatus.USED if pricing is PricingCategory.COMMITTED else None,
+        os=one.listed.key.os,
+        tenancy=one.listed.key.tenancy,
     )
 
 

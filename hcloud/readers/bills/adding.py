@@ -19,6 +19,8 @@ Target = tuple[UsageKind, Stream, PurchaseOption | None]
 _LONGEST = 24 * 366 * 12
 """Hours from a bill's first to its last line: twelve years."""
 _DAY = 24
+NEVER = 1 << 40
+"""No hour: later than all."""
 _NEARLY = 1e-6
 
 
@@ -32,12 +34,13 @@ class LineTotal:
     rows: int = 0
     hours: int = 0
     """Of the spans of its rows."""
-    first: int = 1 << 40
+    first: int = NEVER
     last: int = -1
     """The hours its rows are of; ``last`` is exclusive."""
     listed: int = 0
     """Of its rows, those with a list cost."""
-    quantity: float = 0.0
+    covered: float = 0.0
+    """What its rows used under a commitment, in hours."""
     money: dict[str, int] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     """The columns of money that a file of it has none of, by role."""
@@ -48,7 +51,7 @@ class HourTable:
 
     def __init__(self) -> None:
         self.first = 0
-        self.low, self.high = 1 << 40, -1
+        self.low, self.high = NEVER, -1
         """The first and the last hour that something was added to."""
         self.values: Floats = np.zeros((0, 0))
 
@@ -85,8 +88,8 @@ class BillSums:
         self.targets: dict[Target, int] = {}
         self.tables: dict[int, HourTable] = {}
         self.whole_days = HourTable()
-        self.low = 1 << 40
-        """The first hour of any line."""
+        self.low, self.high = NEVER, -1
+        """The first hour of any line, and the end of the last one that is no longer than a day."""
         self.spread_rows = 0
 
     def take(self, form: BillFormat, cells: Cells, check: Callable[[Texts], None]) -> None:
@@ -112,7 +115,9 @@ class BillSums:
                     money = self.totals[one].money
                     money[role] = money.get(role, 0) + total
         timed = cells.start[cells.start >= 0]
-        self.low = min(self.low, int(timed.min(initial=1 << 40)))
+        self.low = min(self.low, int(timed.min(initial=NEVER)))
+        ends = (cells.start + cells.span)[(cells.start >= 0) & (cells.span <= _DAY)]
+        self.high = max(self.high, int(ends.max(initial=-1)))
         self._spans(cells, ids)
         self._hours(cells, ids)
 
@@ -138,11 +143,13 @@ class BillSums:
         held = [place for place, one in enumerate(ids) if self.totals[one].line.holding is not None]
         if not held:
             return
-        low, high = np.full(len(ids), 1 << 40), np.full(len(ids), -1)
+        low, high = np.full(len(ids), NEVER), np.full(len(ids), -1)
         np.minimum.at(low, cells.codes, cells.start)
         np.maximum.at(high, cells.codes, cells.start + cells.span)
+        used = np.bincount(cells.codes, weights=np.nan_to_num(cells.quantity), minlength=len(ids))
         for place in held:
             total = self.totals[ids[place]]
+            total.covered += float(used[place]) * total.line.per if total.target >= 0 else 0.0
             total.first, total.last = min(total.first, int(low[place])), max(total.last, int(high[place]))
 
     def _hours(self, cells: Cells, ids: list[int]) -> None:

@@ -116,9 +116,13 @@ def _folder(folder: Path) -> Delivery:
             manifests.append(manifest)
         else:
             others += 1
+    packed = sum(1 for path in folder.rglob("*.[zZ][iI][pP]") if path.is_file())
     if not files:
-        raise InputError(f"{folder}: holds no file of a bill", hint=HINT)
+        hint = "unpack its zip archives" if packed else HINT
+        raise InputError(f"{folder}: holds no file of a bill", hint=hint)
     found = Delivery(files)
+    if packed:
+        found.said["zip archives in the folder (not read: unpack them)"] = packed
     if others:
         found.said["files that are no bill (not read)"] = others
     _leave_out_replaced(found, manifests)

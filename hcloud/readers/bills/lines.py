@@ -81,8 +81,8 @@ class BillFormat:
     ``marks`` are sets of columns of which a file of this format has one whole; ``required`` roles must be there.
     ``identity`` are the columns that tell a line from all others, ``resource`` names the machine of a line that may be
     of a day, ``maps`` the keys that are read of columns that hold several values, and ``nested`` columns that
-    ``expand`` makes lines of. A line without an end is of ``span`` hours. ``paths`` says where a role stands in files
-    of a JSON object a line.
+    ``expand`` makes lines of, or with ``numbers`` amounts. A line without an end is of ``span`` hours. ``paths`` says
+    where a role stands in files of a JSON object a line.
     """
 
     name: str
@@ -99,6 +99,7 @@ class BillFormat:
     resource: tuple[str, ...] = ()
     maps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     nested: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     expand: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
     span: int = 1
     paths: Mapping[str, str] = field(default_factory=dict)

@@ -19,7 +19,8 @@ from hcloud.readers.bills.exports import AccountDays, rank
 from hcloud.readers.bills.files import HINT, Delivery, delivery, format_of, is_bill
 from hcloud.readers.bills.lines import PlaceError, Texts
 from hcloud.readers.bills.options import CURRENCY, BillOptions
-from hcloud.readers.bills.result import BillOrigin, PricedLines, bill_of
+from hcloud.readers.bills.priced import PricedLines
+from hcloud.readers.bills.result import BillOrigin, bill_of
 from hcloud.readers.bills.tables import BillFile, batches, opened
 from hcloud.readers.bills.twice import SeenLines, SharedLines
 from hcloud.readers.workloads.source import open_source
@@ -32,7 +33,8 @@ Progress = Callable[[float], None]
 def read_bill(path: Path, options: BillOptions | None = None, progress: Progress | None = None) -> Bill:
     """The bill in a file or a folder, every amount in US dollars; InputError with file and line for what cannot be
     read. ``progress`` hears the share read so far."""
-    rates = {CURRENCY: Decimal(1), **(options or BillOptions()).rates}
+    options = options or BillOptions()
+    rates = {CURRENCY: Decimal(1), **options.rates}
     found = delivery(path)
     files = _opened(found)
     seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
@@ -45,7 +47,7 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
         raise InputError(f"{path}: no rows; the bill has only a header")
     digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
     labels = dict.fromkeys(file.label for file in files)
-    origin = BillOrigin(path.name, " and ".join(labels), digest, len(files), rates)
+    origin = BillOrigin(path.name, " and ".join(labels), digest, len(files), rates, options.gap_days)
     return bill_of(read.sums, origin, {**_said(files, found), **read.said()})
 
 

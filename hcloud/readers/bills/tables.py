@@ -164,6 +164,7 @@ def _wanted(form: BillFormat) -> dict[str, tuple[str, ...]]:
         **form.texts,
         **form.money,
         **form.nested,
+        **form.numbers,
         "start": form.start,
         "end": form.end,
         "resource": form.resource,
@@ -205,7 +206,7 @@ def _numbers(column: pa.Array, role: str) -> NDArray[np.float64]:
 
 def _delimited(file: BillFile) -> Iterator[pa.RecordBatch]:
     reader, rows = file.source.open(), 0
-    amounts = {*file.form.money, *(role for role in file.names if role.startswith("quantity"))}
+    amounts = {*file.form.money, *file.form.numbers, *(role for role in file.names if role.startswith("quantity"))}
     types: dict[str, pa.DataType] = {}
     for role, name in file.names.items():
         plain_text = role in amounts or role == "resource" or role.startswith(IDENTITY)

@@ -31,6 +31,15 @@ class BillSection(Section):
     least_share: Annotated[float, Field(ge=0, lt=1)] = setting(
         0.001, "kinds below this share of a bill's machines stay as they are, unplanned [share of cost]"
     )
+    old: Seconds = setting(
+        parse_duration("60d"),
+        "a bill that ended longer ago is warned of: what was bought since is not in it [duration]",
+    )
+    differs: Annotated[float, Field(gt=0, lt=1)] = setting(
+        0.1,
+        "the plan warns where prices of the bill and the price book, or hours run and planned, differ by more than this"
+        " (ours) [share]",
+    )
     held_until: date | None = setting(
         None, "the day (UTC) at whose beginning commitments end that a bill gives no end; null: after the horizon"
     )

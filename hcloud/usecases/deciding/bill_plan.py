@@ -5,26 +5,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import numpy as np
-
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.bill import Bill, BilledUsage
+from hcloud.model.bill import Bill
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
-from hcloud.model.plans.held import held_now
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
+from hcloud.planning.billed.cautions import nothing_bought, of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
-from hcloud.planning.billed.spread import as_monthly, most_uneven
+from hcloud.planning.billed.parts import NOTHING_BOUGHT, pays
+from hcloud.planning.billed.worst import at_worst
 from hcloud.planning.fleets.owned import Owned
+from hcloud.readers.bills.options import is_of_bill
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.readers.configuration.owned_section import OwnedSection
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, counted, format_money, format_span
@@ -69,7 +68,7 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
                 hint="leave it out of 'owned': commitments in the bill are used first",
             )
     horizon = loaded.config.settings().outlook.horizon_hours
-    rule = HeldRule(now, loaded.config.bill.held_until, horizon, found.recent_hours)
+    rule = HeldRule(now, loaded.config.bill.held_until, horizon, found.recent_hours, found.end)
     held = held_of(found.bill, kinds, found.types, rule)
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
     large = tuple(use for use in kinds if use.size >= least)
@@ -132,7 +131,7 @@ def _kind_plan(basis: BillBasis, use: KindUse, now: datetime) -> KindPlan:
         plan = _planned(basis, use, now).plan
     except (EvidenceError, UsageError) as error:
         return replace(made, why_not=str(error))
-    return replace(made, plan=plan, at_worst=_at_worst(bill, use, plan, since))
+    return replace(made, plan=plan, at_worst=at_worst(bill, use, plan, since, basis.book))
 
 
 def _market_key(kind: MachineKind) -> tuple[Provider, str, str, str]:
@@ -147,10 +146,30 @@ def _described(kind: MachineKind) -> str:
 def _planned(basis: BillBasis, use: KindUse, now: datetime) -> DecidedPlan:
     market = _market(basis.loaded, use.kind)
     assert market is not None, "kinds outside the markets were left out"
+    made = _within_market(basis, use, market, now)
+    if _pays_by_parts(basis, use, made.plan):
+        return made
+    alone = _within_market(basis, use, market.model_copy(update={"options": (PurchaseOption.ON_DEMAND,)}), now)
+    return replace(alone, plan=replace(alone.plan, warnings=(NOTHING_BOUGHT, *alone.plan.warnings)))
+
+
+def _within_market(basis: BillBasis, use: KindUse, market: MarketSection, now: datetime) -> DecidedPlan:
     config = basis.loaded.config.model_copy(update={"markets": (market,), "owned": _bought_since(basis, use)})
     demand = basis.found.demand(use)
     held: tuple[Owned, ...] = basis.held.by_kind.get(use.kind, ())
     return plan_for(demand, replace(basis.loaded, config=config), now, beside=Beside(held))
+
+
+def _pays_by_parts(basis: BillBasis, use: KindUse, plan: Plan) -> bool:
+    """Whether the plan's purchases pay for what ran. Not asked where more is planned for than ran, or beside what is
+    held, which may end."""
+    outlook, at_book = basis.loaded.config.settings().outlook, _at_book(basis, use)
+    if not plan.purchases or not at_book or outlook.growth_per_year or outlook.headroom:
+        return True
+    if any(line.is_owned for line in plan.mix):
+        return True
+    rate = at_book / HOURS_PER_MONTH / Decimal(float(use.cores.mean()))
+    return pays(plan, use.cores[basis.found.since(use) :], rate)
 
 
 def _market(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
@@ -197,30 +216,6 @@ def _said(basis: BillBasis, use: KindUse, since: int) -> Iterator[str]:
         yield f"use fell by {-share:.0%}: planned from the last {format_span((basis.bill.hours - since) * 3600)} alone"
 
 
-def _at_worst(bill: Bill, use: KindUse, plan: Plan, since: int) -> Decimal:
-    if not bill.daily:
-        return Decimal(0)
-    certain = sum((_certain(used, use) for used in use.usage), np.zeros(bill.hours))
-    committed = float(sum((line.vcpus for line in held_now(plan.mix) if line.option.is_commitment), Decimal(0)))
-    over = most_uneven(use.cores[since:], certain[since:], committed)
-    on_demand = [line for line in plan.mix if not line.option.is_commitment and line.vcpus]
-    hourly = max((line.hourly / line.vcpus for line in on_demand), default=_on_demand_rate(plan, use))
-    return as_monthly(over, bill.hours - since, hourly, HOURS_PER_MONTH)
-
-
-def _certain(used: BilledUsage, use: KindUse) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    if used.whole_days is None:
-        return np.zeros(len(used.hours))
-    per_hour = float(use.sizes[used.kind.instance_type]) if used.kind.instance_type else 1.0
-    return used.whole_days * per_hour
-
-
-def _on_demand_rate(plan: Plan, use: KindUse) -> Decimal:
-    """Dollars an hour of a vCPU on demand, where the plan rents none: what all of it would cost so."""
-    dearest = max((a.hourly for a in plan.alternatives), default=plan.now.hourly)
-    return dearest / Decimal(float(use.cores.mean()))
-
-
 def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillPlan:
     bill = basis.bill
     unplanned: dict[str, Decimal] = {}
@@ -251,6 +246,7 @@ def _summed(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> BillP
         basis.held.unused,
         tuple(_warnings(basis, plans, now)),
         tuple(_ends(basis, now)),
+        basis.found.missing_days,
     )
 
 
@@ -268,7 +264,7 @@ def _source(basis: BillBasis) -> str:
     section = basis.loaded.config.workload
     if section.path is None:
         return shlex.quote(basis.bill.name)
-    rates = (f"{key}={value}" for key, value in section.options.items() if key.startswith("rate_"))
+    rates = (f"{key}={value}" for key, value in section.options.items() if is_of_bill(key))
     where = shlex.quote(bill_name(basis.loaded).removeprefix(f"{Path.cwd()}/"))
     return " ".join([where, *(f"--set {shlex.quote(rate)}" for rate in rates)])
 
@@ -293,17 +289,24 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
     if len(said) > SHOWN_SAID:
         more = counted(len(said) - SHOWN_SAID, "more remark")
         yield f"{more} on lines of the bill: hcloud workload show {_source(basis)}"
-    yield from old(basis.bill, basis.found.missing_days, now)
+    rule = basis.loaded.config.bill
+    yield from old(basis.bill, basis.found.missing_days, now, timedelta(seconds=rule.old))
     yield from _endless(basis)
     for name, why in basis.held.unused.items():
         yield f"{name} is held and not counted: {why}: check what else it covers before you buy"
     yield from of_prices(plans)
-    yield from told_apart(plans)
-    yield from uncommitted(plans, basis.bill.hours)
+    differs = Decimal(str(rule.differs))
+    yield from told_apart(plans, differs)
+    yield from uncommitted(plans, basis.bill.hours, differs)
+    yield from nothing_bought(plans)
 
 
 def _endless(basis: BillBasis) -> Iterator[str]:
-    """That commitments have no end in the bill."""
+    """That commitments have no end in the bill, and which of them ended there."""
+    if stopped := list(basis.held.stopped.items()):
+        named = ", ".join(f"{name} ({last:%Y-%m-%d})" for name, last in stopped[:SHOWN_SAID])
+        more = f" and {counted(len(stopped) - SHOWN_SAID, 'other')}" if len(stopped) > SHOWN_SAID else ""
+        yield f"the bill says no end of {named}{more}, and has nothing of it after that day: not counted as held"
     if basis.held.endless:
         count = len(basis.held.endless)
         ends = "1 commitment ends" if count == 1 else f"{count:,} commitments end"

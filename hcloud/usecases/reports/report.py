@@ -26,6 +26,7 @@ from hcloud.planning.reports.of_plan import (
 )
 from hcloud.planning.reports.report import Counterfactual, Report, ReportedCommitment, ReportSource, total
 from hcloud.planning.reports.reserved import all_reserved
+from hcloud.planning.strategies.own_fleet import key_of
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.plan_file import load_plan
@@ -91,7 +92,7 @@ def report_of_made(plan: Plan, name: str, asked: ReportRequest, used: Decimal | 
         raise UsageError("a report of a plan covers one month: leave out --to", hint="--from DAY moves its beginning")
     first = asked.span.start or plan.generated_at.date()
     period = month_of_plan(midnight(first))
-    there = in_places(asked.loaded, _places(plan))
+    there = in_places(asked.loaded, _places(plan), {key_of(line).os for line in plan.mix})
     book, said = open_prices(there, asked.at.date())
     book = listed_prices(there, asked.at.date()) or book
     return Report(
@@ -111,15 +112,16 @@ def _places(plan: Plan) -> list[tuple[Provider, str]]:
     return sorted({(line.provider, line.region) for line in plan.mix})
 
 
-def in_places(loaded: Loaded, places: Iterable[tuple[Provider, str]]) -> Loaded:
-    """The configuration with the markets of some places alone."""
+def in_places(loaded: Loaded, places: Iterable[tuple[Provider, str]], systems: Iterable[str] = ()) -> Loaded:
+    """The configuration with the markets of some places alone, for these operating systems where some are named."""
     by_provider: dict[Provider, list[str]] = {}
     for provider, region in places:
         by_provider.setdefault(provider, []).append(region)
     known = {m.provider: m for m in reversed(loaded.config.markets)}
     markets = tuple(
-        known.get(p, MarketSection(provider=p)).model_copy(update={"regions": tuple(regions)})
+        known.get(p, MarketSection(provider=p)).model_copy(update={"regions": tuple(regions), **system})
         for p, regions in by_provider.items()
+        for system in [{"os": name} for name in sorted(systems)] or [{}]
     )
     return replace(loaded, config=loaded.config.model_copy(update={"markets": markets}))
 

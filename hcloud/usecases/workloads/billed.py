@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.bill import Bill
@@ -29,6 +30,11 @@ class BillOfKinds:
     recent_hours: int
     shrunk: float
     missing_days: int = 0
+
+    @property
+    def end(self) -> datetime:
+        """When the bill ends, missing days counted."""
+        return self.bill.start + timedelta(hours=self.bill.hours, days=self.missing_days)
 
     def named(self, loaded: Loaded) -> KindUse:
         """The kind that the configuration names; UsageError where it names none that there is."""

@@ -38,7 +38,7 @@ def show_bill_plan(made: BillPlan, terminal: Terminal) -> None:
     terminal.show(_kinds(made, SHOWN_KINDS), "")
     if made.purchases:
         terminal.show(_purchases(made), "")
-    terminal.show(*map(point, _notes(made)))
+    terminal.show(*map(point, (*_notes(made), *(f"the whole plan of one kind: {c}" for c in _of_one_kind(made)))))
     for warning in made.warnings[first:]:
         terminal.warn(warning)
 
@@ -146,8 +146,12 @@ def _notes(made: BillPlan) -> Iterator[str]:
             "the bill has daily rows, spread evenly over their hours: had each day's use fallen into one hour, the "
             f"plan would cost up to {format_money(worst)}/month more"
         )
+
+
+def _of_one_kind(made: BillPlan) -> Iterator[str]:
+    """The command that plans the largest kind whole."""
     if made.planned:
-        yield f"the whole plan of one kind: hcloud plan {made.source} --set kind={made.planned[0].name}"
+        yield f"hcloud plan {made.source} --set kind={made.planned[0].name}"
 
 
 def _ends(made: BillPlan) -> Iterator[str]:
@@ -192,7 +196,8 @@ def _sections(made: BillPlan) -> list[PageSection]:
     kinds = PageSection("Kinds of machines", tuple(_about(made)), (drawn.figure(),), (_kinds(made, len(made.kinds)),))
     bought = PageSection("To buy", tables=(_purchases(made),)) if made.purchases else None
     about = PageSection("Notes", points=tuple(_notes(made)))
-    return [section for section in (kinds, bought, about) if section is not None]
+    one = PageSection("The whole plan of one kind", commands=tuple(_of_one_kind(made))) if made.planned else None
+    return [section for section in (kinds, bought, about, one) if section is not None]
 
 
 def bill_csv(made: BillPlan) -> Written:

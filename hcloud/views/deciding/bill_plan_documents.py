@@ -17,6 +17,7 @@ class _Bill(Part):
     start: Moment
     hours: Count
     daily: bool
+    missing_days: Count
     total: Amount
 
 

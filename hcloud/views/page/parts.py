@@ -20,7 +20,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
-    """A heading with what stands below it, in this order; ``points`` are sentences of a list."""
+    """A heading with what stands below it, in this order; ``points`` are sentences of a list, ``commands``
+    are to be copied."""
 
     heading: str
     words: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class PageSection:
     tables: tuple[Figures, ...] = ()
     notes: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

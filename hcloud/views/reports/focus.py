@@ -125,7 +125,8 @@ def _sku(charge: Charge) -> Iterator[tuple[str, str]]:
         yield "SkuPriceId", f"{thing}/{charge.option}/{'unused' if charge.status else charge.frequency}"
     yield "SkuMeter", "Compute Hours" if charge.resource else "Commitment"
     if charge.instance_type:
-        yield "SkuPriceDetails", json.dumps({"InstanceType": charge.instance_type})
+        system = {} if charge.os == "linux" else {"OperatingSystem": charge.os}
+        yield "SkuPriceDetails", json.dumps({"InstanceType": charge.instance_type, **system})
 
 
 def _commitment(charge: Charge, holding: ReportedCommitment | None) -> Iterator[tuple[str, str]]:
@@ -160,7 +161,8 @@ def _description(charge: Charge) -> str:
         return f"unused part of {charge.option} {charge.commitment}"
     how = "spot" if charge.option is PurchaseOption.SPOT else "on demand"
     paid = f"covered by {charge.commitment}" if charge.commitment else how
-    return f"{charge.instance_type} in {charge.region}, {paid}"
+    hardware = "" if charge.tenancy == "shared" else f" on {charge.tenancy} hardware"
+    return f"{charge.instance_type} in {charge.region}{hardware}, {paid}"
 
 
 def _moment(at: int) -> str:

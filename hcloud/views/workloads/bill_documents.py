@@ -8,6 +8,7 @@ from typing import Annotated
 from hcloud.model.bill import BilledUsage, LineKind, Service
 from hcloud.model.bill_figures import DIMENSIONS
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.planning.billed.spread import missing_days
 from hcloud.views.document import (
     Amount,
     Count,
@@ -34,6 +35,7 @@ class _Origin(Part):
     start: Moment
     end: Annotated[Moment, From(lambda bill: bill.start + timedelta(hours=bill.hours))]
     daily: bool
+    missing_days: Annotated[Count, From(missing_days)]
     repaired: dict[str, Count]
     said: dict[str, Count]
 

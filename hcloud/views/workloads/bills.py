@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, Service
+from hcloud.model.bill import NO_NAME, Bill, BilledCommitment, BilledUsage, Service
 from hcloud.model.bill_figures import BillFigures, UsageFigures
 from hcloud.planning.billed.spread import HOURS_PER_DAY, in_use, missing_hours
 from hcloud.units import cents, counted
@@ -23,7 +24,8 @@ SHOWN = 5
 COMMITMENTS_SHOWN = 20
 _POINTS = 400
 _COLUMNS = ("hours", "list cost", "paid", "covered", "spot paid")
-_DIGEST = 12
+_SHORT_ID = 8
+"""Characters of a commitment's id that are shown at least."""
 
 
 def show_bill(figures: BillFigures, terminal: Terminal) -> None:
@@ -60,7 +62,7 @@ def treatment(bill: Bill) -> Iterator[Figures]:
 def bill_figures(figures: BillFigures) -> Figures:
     """What a bill is in figures."""
     bill, usage = figures.bill, figures.usage
-    missing = int(missing_hours(in_use(bill)).sum())
+    missing = int(missing_hours(in_use(bill), bill.gap_days).sum())
     rows = [
         ("format", f"{bill.format}, {counted(bill.files, 'file')}"),
         ("period", f"{bill.start:%Y-%m-%d %H:%M} UTC, {bill.hours:,} hours" + (", in daily rows" * bill.daily)),
@@ -142,7 +144,8 @@ def _row(one: UsageFigures) -> tuple[str, ...]:
 
 def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> Figures:
     shown = commitments[:COMMITMENTS_SHOWN]
-    rows = [_commitment(one, least=lacking and one.used is None) for one in shown]
+    called = _short_names([one.id for one in commitments])
+    rows = [_commitment(one, called[one.id], least=lacking and one.used is None) for one in shown]
     if len(commitments) > len(shown):
         rest = commitments[COMMITMENTS_SHOWN:]
         paid = _money(sum((one.paid for one in rest), Decimal(0)))
@@ -151,9 +154,27 @@ def _commitments(commitments: Sequence[BilledCommitment], *, lacking: bool) -> F
     return Figures(names, rows, frozenset({2, 3, 4}))
 
 
-def _commitment(one: BilledCommitment, *, least: bool) -> tuple[str, ...]:
+def _short_names(ids: Sequence[str]) -> dict[str, str]:
+    """The last part of each address (``.../savingsplan/1f0c...``), all of it where another ends alike; so much of its
+    beginning as tells it from others."""
+    last = {one: NO_NAME if one.endswith(NO_NAME) else one.rstrip("/").rpartition("/")[2] for one in ids}
+    ends = Counter(last.values())
+    last = {one: name if ends[name] == 1 or name == NO_NAME else one for one, name in last.items()}
+    ranked = ["", *sorted(last.values()), ""]
+    near = {name: (before, after) for before, name, after in zip(ranked, ranked[1:], ranked[2:], strict=False)}
+    return {one: _begun(name, near[name]) for one, name in last.items()}
+
+
+def _begun(name: str, neighbours: tuple[str, str]) -> str:
+    """A name, cut after what it has in common with no other: with none more than with its neighbours by name."""
+    alike = (takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)) for other in neighbours)
+    shown = max(_SHORT_ID, *(sum(1 for _ in pairs) + 1 for pairs in alike))
+    return name if len(name) <= max(shown + 1, len(NO_NAME)) else name[:shown]
+
+
+def _commitment(one: BilledCommitment, called: str, *, least: bool) -> tuple[str, ...]:
     where = " ".join(word for word in (one.instance_type or one.family, one.region) if word)
-    what = f"{one.option}{' ' + where if where else ''} ({one.id[-_DIGEST:]})"
+    what = f"{one.option}{' ' + where if where else ''} ({called})"
     count = "" if not one.count else f"${one.count}/h" if one.option.is_spend_based else f"{one.count}"
     used = "" if one.utilisation is None else f"{one.utilisation:.0%}"
     paid = f"at least {_money(one.paid)}" if least else _money(one.paid)
@@ -179,7 +200,7 @@ def chart_of(bill: Bill) -> SeriesChart:
     parts = (("covered", covered), ("on demand", (hours - covered).clip(min=0.0)), ("spot", spot))
     layers = [Layer(name, _means(values, step)) for name, values in parts if values.any()]
     ran = hours + spot
-    mean, peak = float(ran[~missing_hours(ran)].mean()), float(ran.max())
+    mean, peak = float(ran[~missing_hours(ran, bill.gap_days)].mean()), float(ran.max())
     return SeriesChart(
         title=f"{'Machines' if instances or not others else 'vCPUs'} of {bill.name}",
         subtitle=f"mean {figure(mean)}, peak {figure(peak)} in an hour",

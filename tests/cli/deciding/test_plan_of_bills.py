@@ -142,6 +142,38 @@ def test_the_command_for_one_kind_does_what_it_says_in_another_currency(
     assert run([*shlex.split(command), "--set", f"kind={KIND}"]) == 0
 
 
+def test_the_command_in_markdown_can_be_copied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path / "it's $5 `of` https=a.csv", report())
+    assert run(["plan", str(path), "-o", "md"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    before, command, after = lines[-3:]
+    assert before == after == "```"
+    assert shlex.split(command) == ["hcloud", "plan", str(path), "--set", f"kind={KIND}"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind"), [("RunInstances", KIND), ("RunInstances:0002", f"{KIND}.large/windows")]
+)
+def test_a_report_of_a_plan_is_a_bill_of_its_machines(
+    operation: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{**row, "lineItem/Operation": operation} for row in report()]
+    path, plan = written(tmp_path / "bill.csv", rows), tmp_path / "plan.json"
+    assert run(["plan", str(path), "--set", f"kind={kind}", "--out", str(plan)]) == 0
+    capsys.readouterr()
+    assert run(["report", "cost", str(plan), "-o", "focus"]) == 0
+    charges = capsys.readouterr().out
+    (tmp_path / "focus.csv").write_text(charges)
+    used = [row for row in csv.DictReader(io.StringIO(charges)) if row["ConsumedUnit"] == "Hours"]
+    assert run(["workload", "show", str(tmp_path / "focus.csv"), "-o", "json"]) == 0
+    bill = json.loads(capsys.readouterr().out)
+    hours = sum(float(row["ConsumedQuantity"]) for row in used)
+    assert sum(one["hours"] for one in bill["kinds"]) == pytest.approx(hours)
+    assert hours > 730  # a machine of a month at least
+    assert float(bill["usage"]["list_cost"]) == pytest.approx(sum(float(row["ListCost"]) for row in used))
+    assert {one["os"] for one in bill["kinds"]} == {"windows" if ":" in operation else "linux"}
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hcloud.errors import UsageError
-from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, LineSum, Service, UsageKind
+from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, CoveredUse, LineKind, LineSum, Service, UsageKind
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.planning.billed.kinds import kinds_of
@@ -207,6 +207,23 @@ def test_a_bill_of_long_ago_is_told() -> None:
 
 
 @pytest.mark.slow
+def test_the_configuration_says_when_a_plan_of_a_bill_warns() -> None:
+    usage = used("m5.large", 50 * FLAT)
+    assert usage.list_cost is not None
+    made, loaded = bill(replace(usage, list_cost=usage.list_cost * Decimal("0.95"))), load_config(None)
+
+    def warned(**keys: float) -> list[bool]:
+        section = loaded.config.bill.model_copy(update=keys)
+        config = loaded.config.model_copy(update={"bill": section})
+        basis = basis_of(by_kinds(made, replace(loaded, config=config)), replace(loaded, config=config), NOW)
+        told = " ".join(plan_of(basis, NOW + timedelta(days=30)).warnings)
+        return ["the bill ends on" in told, "by the price book" in told]
+
+    assert warned() == [False, False]
+    assert warned(old=29 * 86_400, differs=0.04) == [True, True]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("paid", "told"), [("0.5", True), ("0.95", False)])
 def test_negotiated_prices_are_told_where_nothing_is_committed(paid: str, told: bool) -> None:
     usage = used("m5.large", 50 * FLAT)
@@ -217,10 +234,28 @@ def test_negotiated_prices_are_told_where_nothing_is_committed(paid: str, told: 
 @pytest.mark.slow
 def test_machines_of_parts_of_hours_are_told() -> None:
     """Twenty minutes of each hour cost a third of what a plan of whole machines says."""
-    made = planned(bill(used("m5.large", FLAT / 3)))
-    [warning] = [one for one in made.warnings if "parts of hours" in one]
-    assert "$23/month on demand" in warning
-    assert "$70: up to $47 of" in warning
+
+    def said(part: float) -> str:
+        made = planned(bill(used("m5.large", part * FLAT)))
+        [warning] = [one for one in made.warnings if "parts of hours" in one]
+        return warning
+
+    assert "so nothing is bought ($23/month on demand; the plan counts whole machines, $70)" in said(1 / 3)
+    assert "$56/month on demand; the plan counts whole machines, $70: up to $14 of" in said(0.8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [0.2, 1 / 3, 0.5, 0.65, 0.8, 0.95])
+def test_nothing_is_bought_for_parts_of_hours_that_cost_less_on_demand(part: float) -> None:
+    key = OfferKey(AWS, "us-east-1", "m5.large", PurchaseOption.ON_DEMAND)
+    cheapest = min(
+        float(offer.effective_hourly)
+        for k, offer in BOOK.offers.items()
+        if (k.provider, k.region, k.instance_type, k.os, k.tenancy) == (AWS, "us-east-1", "m5.large", "linux", "shared")
+        and k.term_years == 1
+    )
+    kind = only(planned(bill(used("m5.large", part * FLAT))))
+    assert bool(kind.purchases) == (cheapest < part * float(BOOK.offers[key].hourly))
 
 
 @pytest.mark.slow
@@ -314,6 +349,41 @@ def test_a_daily_bill_says_what_its_hours_may_cost_more() -> None:
     unsure = used("m5.large", 50 * FLAT, whole_days=20 * FLAT)
     assert only(planned(bill(sure, daily=True))).at_worst == 0
     assert only(planned(bill(unsure, daily=True))).at_worst > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [datetime(2027, 3, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)])
+@pytest.mark.parametrize("machines", [20, 50])
+def test_no_way_to_spread_a_day_costs_more_than_a_daily_bill_with_commitments_says(
+    machines: int, end: datetime
+) -> None:
+    usage = used("m5.large", machines * FLAT, whole_days=0 * FLAT, covered={COMPUTE_PLAN: 20 * FLAT})
+    made = only(planned(bill(usage, commitments=(savings_plan("1.2", end),), daily=True)))
+    on_demand = float(BOOK.offers[OfferKey(AWS, "us-east-1", "m5.large", PurchaseOption.ON_DEMAND)].hourly)
+    held, random = float(made.held_vcpus) / 2, np.random.default_rng(7)
+    more = []
+    for committed in (held + float(made.bought_vcpus) / 2, float(made.bought_vcpus) / 2):
+        for alpha in (0.01, 0.1, 1.0, 100.0):
+            day = machines * 24 * random.dirichlet(np.full(24, alpha), 50)
+            more.append(np.maximum(day - committed, 0).mean() - max(machines - committed, 0))
+    assert held == 20
+    assert max(more) * on_demand * 730 <= float(made.at_worst)
+    assert float(made.at_worst) <= 1.1 * max(more) * on_demand * 730
+
+
+@pytest.mark.slow
+def test_what_reservations_cover_that_were_used_in_each_hour_ran_evenly() -> None:
+    usage = used("m5.large", 22 * FLAT, whole_days=0 * FLAT, covered={PurchaseOption.RESERVED: 20 * FLAT})
+    paid, covered = Decimal("1.2") * HOURS, {usage.kind: CoveredUse(20.0 * HOURS, Decimal("1.2") * HOURS)}
+    whole = BilledCommitment(
+        "ri", AWS, PurchaseOption.RESERVED, "1", "us-east-1", "m5", "m5.large", Decimal(20), paid, paid,
+        hours=HOURS, covered=covered,
+    )  # fmt: skip
+    idle = replace(whole, paid=paid * 2)
+    even, uneven = (only(planned(bill(usage, commitments=(one,), daily=True))).at_worst for one in (whole, idle))
+    # two of 22 machines are left, whose 48 hours a day fall into one
+    assert even == pytest.approx(Decimal("0.096") * 730 * 46 / 24)
+    assert uneven > 5 * even
 
 
 @pytest.mark.slow

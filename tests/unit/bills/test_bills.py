@@ -6,6 +6,8 @@ import csv
 import gzip
 import json
 import re
+import shutil
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import ROUND_DOWN, Decimal, localcontext
@@ -19,6 +21,7 @@ from pyarrow import parquet
 
 from hcloud.errors import InputError
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum
+from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.readers.bills.cells import cells_of
 from hcloud.readers.bills.files import is_bill
@@ -125,7 +128,20 @@ def test_actual_costs_of_azure_say_that_no_commitment_is_amortised() -> None:
     amortised = read_bill(CASES / "azure_ea_amortised.csv")
     assert [u.hours.tolist() for u in bill.usage] == [u.hours.tolist() for u in amortised.usage]
     assert bill.usage[0].list_cost == amortised.usage[0].list_cost
-    assert any("without its amortised cost" in said for said in bill.said)
+    assert any("without their amortised cost" in said for said in bill.said)
+    assert figures_of(bill).effective_savings_rate is None
+    assert figures_of(amortised).effective_savings_rate is not None
+
+
+def test_zip_archives_in_a_folder_are_told(tmp_path: Path) -> None:
+    (tmp_path / "month").mkdir()
+    with zipfile.ZipFile(tmp_path / "month" / "october.ZIP", "w") as packed:
+        packed.write(CASES / "cur_2.csv")
+    with pytest.raises(InputError) as refused:
+        read_bill(tmp_path)
+    assert refused.value.hint == "unpack its zip archives"
+    shutil.copy(CASES / "cur_2.csv", tmp_path)
+    assert read_bill(tmp_path).said == {"zip archives in the folder (not read: unpack them)": 1}
 
 
 @pytest.mark.parametrize("name", ["google_detailed.csv", "google_detailed.jsonl"])

@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from hcloud.cli.main import run
 from hcloud.errors import InputError
@@ -169,16 +172,67 @@ def test_a_list_cost_of_nothing_for_what_was_paid_for_is_not_known(tmp_path: Pat
     assert figures_of(read_bill(written(rows, tmp_path / "report.csv"))).usage.list_cost is None
 
 
+def test_a_list_cost_of_nothing_beside_lines_that_have_one_is_not_known_either(tmp_path: Path) -> None:
+    rows = [
+        of_report("Usage", cost="0.096", pricing_public_on_demand_cost="0"),
+        of_report("DiscountedUsage", **RESERVED, pricing_public_on_demand_cost="0.096"),
+    ]
+    assert figures_of(read_bill(written(rows, tmp_path / "report.csv"))).usage.list_cost is None
+
+
 def test_coverage_by_hours_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [of_report("Usage", cost="0.096"), of_report("DiscountedUsage", **RESERVED)]
     assert run(["workload", "show", str(written(rows, tmp_path / "report.csv"))]) == 0
     assert "50.0% of the hours are covered by commitments" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("cells", "other", "listed"),
+    [
+        ({"ListCost": "0"}, True, "0.288"),  # two machines at the price of the one on demand
+        ({"ListCost": ""}, True, "0.288"),
+        ({"ListCost": "0", "ListUnitPrice": "0.1", "PricingQuantity": 2}, True, "0.296"),
+        ({"ListCost": "", "ListUnitPrice": "0.1", "PricingQuantity": 2}, False, "0.2"),
+        ({"ListCost": "0"}, False, None),
+    ],
+)
+def test_covered_lines_without_a_list_cost_have_that_of_the_same_machines(
+    cells: Row, other: bool, listed: str | None, tmp_path: Path
+) -> None:
+    machine = {"x_UsageType": "BoxUsage:m5.large", "ConsumedUnit": "Hours"}
+    rows = [
+        of_plan("a", "Used", "0.12", **machine, **{"ConsumedQuantity": 2, **cells}),
+        of_focus(**{**machine, "x_UsageType": f"BoxUsage:{'m5' if other else 'r5'}.large"}, ConsumedQuantity=1,
+                 ListCost="0.096", BilledCost="0.096", EffectiveCost="0.096"),
+    ]  # fmt: skip
+    figures = figures_of(read_bill(written(rows, tmp_path / "focus.csv")))
+    covered = next(used for used in figures.bill.usage if used.covered)
+    assert covered.list_cost == (None if listed is None else Decimal(listed))
+    told = " ".join(figures.bill.said)
+    assert ("what they save is not said" in told) == (listed is None)
+    assert ("the same machines on demand" in told) == (listed == "0.288")
+    if listed == "0.288":
+        assert figures.usage.coverage == Decimal("0.666667")
+        assert figures.effective_savings_rate == Decimal("0.25")  # 0.216 was paid
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.float64(), pa.int64(), pa.decimal128(21, 2)])
+def test_the_list_price_fills_in_whatever_type_a_list_cost_is_stored_in(kind: pa.DataType, tmp_path: Path) -> None:
+    rows = [
+        of_plan("a", "Used", "0.07", **{"x_UsageType": "BoxUsage:m5.large", "ConsumedUnit": "Hours", **cells})
+        for cells in ({"ConsumedQuantity": 2, "ListUnitPrice": "0.096", "PricingQuantity": 2},)
+    ]
+    table = arrow_csv.read_csv(written(rows, tmp_path / "focus.csv"))
+    at = table.column_names.index("ListCost")
+    parquet.write_table(table.set_column(at, "ListCost", table["ListCost"].cast(kind)), tmp_path / "focus.parquet")
+    assert read_bill(tmp_path / "focus.parquet").usage[0].list_cost == Decimal("0.192")
+
+
 UPFRONT = {
     **RESERVED, "pricing_purchase_option": "All Upfront", "reservation_number_of_reservations": 2,
     "reservation_unused_recurring_fee": "0", "reservation_unused_amortized_upfront_fee_for_billing_period": "0.06",
 }  # fmt: skip
+UNUSED = "reservation_unused_recurring_fee"
 AMORTISED = "reservation_amortized_upfront_fee_for_billing_period"
 
 
@@ -216,6 +270,28 @@ def test_a_reserved_instance_without_an_upfront_fee_needs_no_column_of_one(tmp_p
     ]
     figures = figures_of(read_bill(written(rows, tmp_path / "report.csv")))
     assert (figures.bill.lacking, figures.utilisation) == ((), Decimal("0.5"))
+
+
+@pytest.mark.parametrize("upfront", [True, False])
+def test_the_fee_of_a_month_that_is_not_over_counts_until_the_last_hour_of_the_bill(
+    upfront: bool, tmp_path: Path
+) -> None:
+    whole, rest = "89.28", "89.22"  # of two machines at 0.06 an hour, 744 hours; one ran in the one hour there is
+    paid = {"pricing_purchase_option": "All Upfront", AMORTISED: whole} if upfront else {}
+    left = "reservation_unused_amortized_upfront_fee_for_billing_period" if upfront else UNUSED
+    fee = of_report(
+        "RIFee", "HeavyUsage:m5.large", "0" if upfront else whole, **{**RESERVED, **paid, left: rest},
+        reservation_number_of_reservations=2, line_item_usage_end_date="2026-10-31 23:59:59",
+    )  # fmt: skip
+    report = [{AMORTISED: "", "bill_invoice_id": "", **row} for row in (fee, *of_reserved()[1:])]
+    figures = figures_of(read_bill(written(report, tmp_path / "report.csv")))
+    (held,) = figures.commitments
+    assert (held.paid, held.used, held.hours) == (Decimal("0.12"), Decimal("0.06"), 1)
+    assert figures.utilisation == Decimal("0.5")
+    assert any(said.startswith("fees of commitments of a month that is not over") for said in figures.bill.said)
+    over = [{**row, "bill_invoice_id": "1"} for row in report]
+    (held,) = figures_of(read_bill(written(over, tmp_path / "over.csv"))).commitments
+    assert (held.paid, held.used, held.hours) == (Decimal(whole), Decimal("0.06"), 744)
 
 
 def of_savings_plan() -> list[Row]:

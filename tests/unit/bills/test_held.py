@@ -270,3 +270,37 @@ def test_a_reservation_that_covered_several_series_is_of_none(tmp_path: Path) ->
     path.write_text(AZURE_COLUMNS + rows)
     (held,) = read_bill(path).commitments
     assert (held.family, held.region) == ("", "eastus")
+
+
+def renewed(day: int) -> str:
+    """Two rows of FOCUS an hour of a day: twenty machines under a plan of $1 an hour, from the 21st on under another of
+    $0.60, and ten on demand."""
+    name, cost = ("old", "1.0") if day <= 20 else ("new", "0.6")
+    rows = focus_hour("m5.large", 20, f"{name}-plan", cost) + focus_hour("m5.large", 10, "", "0.96")
+    rows = rows.replace(",Reserved Instance,", ",Compute Savings Plans,").replace("RunInstances:0002", "RunInstances")
+    first = "2026-10-01T00:00:00Z,2026-10-01T01:00:00Z"
+    hours = (f"2026-10-{day:02}T{h:02}:00:00Z,2026-10-{day:02}T{h:02}:59:59Z" for h in range(24))
+    return "".join(rows.replace(first, hour) for hour in hours)
+
+
+def test_a_plan_that_follows_another_holds_what_it_covers_itself(tmp_path: Path) -> None:
+    path = tmp_path / "focus.csv"
+    path.write_text(FOCUS_COLUMNS + "".join(renewed(day) for day in range(1, 31)))
+    bill = read_bill(path)
+    rule = replace(RULE, bill_end=datetime(2026, 10, 31, tzinfo=UTC))
+    shares = held_of(bill, kinds_of(bill, TYPES)[0], TYPES, rule)
+    # shared by dollars it held 0.6 * 10 / 26 of 600 machine-days in ten days: 13.8 machines
+    assert vcpus_of(shares) == {"m5": 40.0}
+    assert dollars_of(shares) == {"m5": 0.6}
+    assert shares.stopped == {"old-plan": datetime(2026, 10, 21, tzinfo=UTC)}
+
+
+def test_a_plan_without_an_end_that_nothing_follows_is_held_though_it_rests_for_some_days(tmp_path: Path) -> None:
+    path = tmp_path / "focus.csv"
+    rows = "".join(renewed(day) for day in range(1, 24)).splitlines(keepends=True)
+    path.write_text(FOCUS_COLUMNS + "".join(row for row in rows if "new-plan" not in row))
+    bill = read_bill(path)
+    rule = replace(RULE, bill_end=datetime(2026, 10, 24, tzinfo=UTC))
+    assert "old-plan" in held_of(bill, kinds_of(bill, TYPES)[0], TYPES, rule).endless
+    later = replace(RULE, bill_end=datetime(2026, 10, 28, tzinfo=UTC))
+    assert "old-plan" in held_of(bill, kinds_of(bill, TYPES)[0], TYPES, later).stopped

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import csv
+import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from hcloud.errors import UsageError
 from hcloud.model.bill import Bill
 from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import Provider
 from hcloud.planning.billed.held import HeldRule, held_of
 from hcloud.planning.billed.kinds import kinds_of
-from hcloud.planning.billed.spread import without_missing_days
+from hcloud.planning.billed.spread import missing_days, without_missing_days
+from hcloud.readers.bills.options import bill_options
 from hcloud.readers.bills.reading import read_bill
 from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.views.workloads.bill_documents import BillDocument
 from hcloud.views.workloads.bills import bill_figures, chart_of
 
 START = datetime(2026, 10, 1, tzinfo=UTC)
@@ -79,6 +83,18 @@ def bill_of(folder: Path, bought: int, missing: range) -> Bill:
     return read_bill(path)
 
 
+def test_how_many_days_are_missing_ones_can_be_said(tmp_path: Path) -> None:
+    bill_of(tmp_path, 0, range(10, 15))
+
+    def missing(**keys: str) -> int:
+        return missing_days(read_bill(tmp_path / "bill.csv", bill_options(keys)))
+
+    assert (missing(), missing(missing_days="5"), missing(missing_days="6")) == (0, 5, 0)
+    for wrong in ("0", "x", "400", "-1"):
+        with pytest.raises(UsageError, match="missing_days"):
+            bill_options({"missing_days": wrong})
+
+
 def said_of(bill: Bill) -> dict[str, str]:
     return {row[0]: row[1] for row in bill_figures(figures_of(bill)).rows}
 
@@ -104,5 +120,7 @@ def test_missing_days_are_said_and_do_not_lower_what_ran_at_a_time(tmp_path: Pat
     assert rows["instance-hours"] == "14,400, 20 at a time"  # twenty machines in each hour of thirty days
     assert rows["missing"] == "30 days between the first and the last without any machine: they do not count"
     assert chart_of(bill).subtitle == "mean 20, peak 20 in an hour"
+    document = json.loads(json.dumps(BillDocument.of(figures_of(bill), START)))
+    assert document["bill"]["missing_days"] == 30
     (tmp_path / "bill.csv").unlink()
     assert "missing" not in said_of(bill_of(tmp_path, 0, range(0)))

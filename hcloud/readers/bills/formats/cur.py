@@ -141,6 +141,7 @@ CUR = BillFormat(
         "region": ("productregioncode", "productregion"),
         "zone": ("lineitemavailabilityzone",),
         "currency": ("lineitemcurrencycode",),
+        "invoice": ("billinvoiceid",),
         "class": ("pricingofferingclass",),
         "lease": ("pricingleasecontractlength",),
         "payment": ("pricingpurchaseoption",),

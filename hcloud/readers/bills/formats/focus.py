@@ -9,6 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from hcloud.catalog.shapes import family_of
 from hcloud.model.bill import LineKind, Service, UsageKind
 from hcloud.model.catalog import Provider, PurchaseOption
@@ -17,6 +21,7 @@ from hcloud.readers.bills.formats.amazon import CAPACITY, Ran, ran
 from hcloud.readers.bills.formats.google import use_of_google
 from hcloud.readers.bills.formats.words import HOURS, details_in, hours_in
 from hcloud.readers.bills.lines import BillFormat, BillLine, NamedCommitment, Stream, Texts
+from hcloud.readers.bills.money import AmountError, numbers_of, product
 
 _AWS_TYPE = re.compile(r"\b[a-z][a-z0-9-]{1,12}\.(?:\d*x?large|medium|small|micro|nano|metal(?:-\w+)?)\b")
 _AWS_MACHINE = re.compile(r"(?i)\b(?:linux|windows|rhel|suse|ubuntu)\b(?!.*\bMbps\b)")
@@ -121,7 +126,8 @@ def _is_machine(texts: Texts, provider: Provider) -> bool:
     """Whether a line of hours is of machines, not of addresses, gateways or bandwidth that is sold by the hour."""
     if texts["service_category"] != "Compute" or not CLOUDS[provider].seller.machines.search(texts["service"]):
         return False
-    return provider is not Provider.AWS or _AWS_MACHINE.search(texts["description"]) is not None
+    named = texts["machine"] or _AWS_MACHINE.search(texts["description"])
+    return provider is not Provider.AWS or bool(named)
 
 
 def _serverless(texts: Texts) -> BillLine | None:
@@ -151,7 +157,7 @@ def _of_ran(use: Ran) -> BillLine:
 def _machine(texts: Texts, provider: Provider) -> _Machine | str | None:
     """The machine of a line of hours; None for what is none, a sentence for one that is not said."""
     details = {**details_in(texts["sku"]), **details_in(texts["price_details"])}
-    name = details.get("InstanceType") or details.get("ServiceType") or ""
+    name = details.get("InstanceType") or details.get("ServiceType") or texts["machine"]
     description = texts["description"]
     if not name and provider is Provider.AWS:
         found = _AWS_TYPE.search(description)
@@ -199,6 +205,27 @@ def _label(names: frozenset[str]) -> str:
     return f"FOCUS {'1.1' if newer else '1.0'}"
 
 
+def _with_list_cost(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The lines with their list cost; of those that leave it out, or say nothing of it by 0, the list price of the
+    quantity that is priced."""
+    names = batch.schema.names
+    if "list_price" not in names or "priced" not in names:
+        return batch
+    made = product(batch.column("list_price"), batch.column("priced"))
+    if "list" not in names:
+        return batch.append_column("list", made)
+    said = batch.column("list")
+    try:
+        there = pa.array(np.nan_to_num(numbers_of(said)) != 0)
+    except AmountError:
+        return batch
+    if pa.types.is_string(said.type) or pa.types.is_floating(said.type):
+        made = made.cast(said.type)
+    else:
+        said = said.cast(made.type)  # whole numbers and cents hold no price of a part
+    return batch.set_column(names.index("list"), "list", pc.if_else(there, said, pc.coalesce(made, said)))
+
+
 FOCUS = BillFormat(
     name="FOCUS",
     marks=(frozenset({"chargeperiodstart", "chargecategory"}), frozenset({"billedcost", "chargecategory"})),
@@ -211,6 +238,7 @@ FOCUS = BillFormat(
         "service": ("servicename",),
         "resource_type": ("resourcetype",),
         "description": ("chargedescription",),
+        "machine": ("xinstancetype",),
         "meter": ("skumeter", "xskumetername"),
         "price_details": ("skupricedetails",),
         "sku": ("xskudetails",),
@@ -229,6 +257,8 @@ FOCUS = BillFormat(
         "capacity_status": ("capacityreservationstatus",),
     },
     money={"cost": ("billedcost",), "effective": ("effectivecost",), "list": ("listcost",)},
+    numbers={"list_price": ("listunitprice",), "priced": ("pricingquantity",)},
+    expand=_with_list_cost,
     quantity=("consumedquantity", "pricingquantity"),
     start=("chargeperiodstart",),
     end=("chargeperiodend",),

@@ -1,0 +1,81 @@
+"""The hours that a bill is of: what was used in each of them, and for how many a commitment was paid."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hcloud.planning.billed.spread import missing_hours
+from hcloud.readers.bills.adding import NEVER, BillSums, HourTable, LineTotal
+
+Floats = NDArray[np.float64]
+_DAY = 24
+_NEARLY = 1e-9
+
+
+class BillHours:
+    """The hours of every target, those of longer lines spread evenly over them."""
+
+    def __init__(self, sums: BillSums, gap_days: int) -> None:
+        there = {length: table for length, table in sums.tables.items() if table.values.size}
+        lows = [table.low for table in there.values()]
+        highs = [table.high + length for length, table in there.items()]
+        self.first = min(lows, default=0 if sums.low == NEVER else sums.low)
+        self.count = max(highs, default=self.first + 1) - self.first
+        self.values: Floats = np.zeros((len(sums.targets), self.count))
+        self.whole: Floats = np.zeros((len(sums.targets), self.count if any(length >= _DAY for length in there) else 0))
+        for length, table in there.items():
+            self._spread(table, length, self.values)
+        if sums.whole_days.values.size:
+            self._spread(sums.whole_days, _DAY, self.whole)
+        below = self.values < 0
+        self.corrected = int(np.count_nonzero(self.values < -_NEARLY))
+        self.values[below] = 0.0
+        long = sum(float(table.values.sum()) for length, table in there.items() if length >= _DAY)
+        self.daily = long > 0 and long * 2 > float(self.values.sum())
+        self.spread = any(length > 1 for length in there)
+        self.end = max(sums.high, self.first + self.count)
+        self.missing = missing_hours(self.values.sum(axis=0), gap_days)
+
+    def share(self, fee: LineTotal) -> Fraction:
+        """The part of a fee that is of hours until the last one of the bill. The fees of a month stand whole in a
+        report of AWS from its first day on; one with an invoice is of a month that is over."""
+        if fee.last <= self.end or fee.texts.get("invoice") or fee.hours <= _DAY * fee.rows:
+            return Fraction(1)
+        whole = min(fee.hours, fee.last - fee.first)
+        return Fraction(max(whole - (fee.last - self.end), 0), whole)
+
+    def paid_for(self, fees: list[LineTotal], start: datetime | None, end: datetime | None) -> int:
+        """How many hours a commitment that holds from when to when was paid for: as its fees say where they follow each
+        other, else from the first to the last of them, without missing days."""
+        first, last = _within(min(t.first for t in fees), max(self._last(t) for t in fees), start, end)
+        told, span = sum(int(t.hours * self.share(t)) for t in fees), last - first
+        return max(told if told <= span else span - self._missing(first, last), 1)
+
+    def _last(self, fee: LineTotal) -> int:
+        return fee.last if self.share(fee) == 1 else min(fee.last, self.end)
+
+    def between(self, start: datetime | None, end: datetime | None) -> int:
+        """How many hours of the bill there are from when to when a commitment holds, without missing days."""
+        first, last = self.first, self.first + self.count
+        begin, stop = _within(first, last, start, end)
+        return max(stop - begin - self._missing(begin, stop), 1)
+
+    def _missing(self, first: int, last: int) -> int:
+        return int(self.missing[max(first - self.first, 0) : max(last - self.first, 0)].sum())
+
+    def _spread(self, table: HourTable, length: int, into: Floats) -> None:
+        rows = min(len(table.values), len(into))
+        for place in np.flatnonzero(table.values.any(axis=0)).tolist():
+            at = table.first + place - self.first
+            into[:rows, at : at + length] += table.values[:rows, place, None] / length
+
+
+def _within(first: int, last: int, start: datetime | None, end: datetime | None) -> tuple[int, int]:
+    """The hours of these that are from when to when something holds."""
+    begin = first if start is None else max(int(start.timestamp() // 3600), first)
+    stop = last if end is None else min(int(end.timestamp() // 3600), last)
+    return begin, stop
