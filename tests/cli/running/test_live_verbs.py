@@ -466,14 +466,38 @@ def test_a_plan_says_how_many_machines_apply_keeps_and_who_starts_the_rest(
     shown = " ".join(said(capsys)[0].split())
     plan = json.loads(Path("plan.json").read_text(encoding="utf-8"))
     started = sum(s["count"] for s in plan["changes"]["slots"])
-    rented = sum(m["peak"] - int(Decimal(m["count"])) for m in plan["mix"] if m["option"] == "on-demand")
+    rented = sum(m["first_peak"] - m["first_least"] for m in plan["mix"] if m["option"] == "on-demand")
     assert started > 0 < rented
-    told = f"apply keeps {started} machines running; the plan rents up to {rented} more as demand comes: 'hcloud"
+    told = f"apply keeps {started} machines running; the plan rents up to {rented} more in its first four weeks, as"
     assert told in shown
     assert run(["apply", "plan.json", "-y"]) == 0
     shown = " ".join(said(capsys)[0].split())
     assert told in shown
     assert f"converged: {started} launched" in shown
+
+
+@pytest.mark.parametrize(
+    ("growth", "years", "option"),
+    [(1.0, 3, "reserved-instance"), (1.0, 3, "on-demand"), (0.0, 1, "on-demand"), (-0.5, 3, "reserved-instance")],
+)
+def test_what_stands_is_in_use_at_every_hour_of_the_first_weeks(growth: float, years: int, option: str) -> None:
+    """By hand, hour by hour, for a demand by day and night: what stands beside the reserve is never idle at first."""
+    pattern = [80 + 60 * (8 <= hour % 24 < 20) + hour % 7 for hour in range(28 * 24)]
+    rows = "".join(f"{hour * 3600},{vcpus}\n" for hour, vcpus in enumerate(pattern))
+    Path("trace.csv").write_text(f"timestamp,vcpus\n{rows}", encoding="utf-8")
+    market = {"provider": "aws", "regions": ["us-east-1"], "families": ["m7i"], "vcpus": 4, "options": [option]}
+    market |= {"terms": [1], "payments": ["no-upfront"]} if option != "on-demand" else {}
+    planning = {"horizon": f"{years}y", "growth_per_year": growth}
+    configured([], workload={"path": "trace.csv"}, markets=[market], planning=planning)  # type: ignore[arg-type]
+    assert run(["plan", "--cloud", "fake:aws", "--out", "plan.json"]) == 0
+    plan = json.loads(Path("plan.json").read_text(encoding="utf-8"))
+    held = sum(int(Decimal(m["count"])) for m in plan["mix"] if m["term_years"] and not m["starts_hour"])
+    rented = [max(-(-vcpus // 4) - held, 0) for vcpus in pattern]
+    stands = {slot["address"].split("-")[0]: slot["count"] for slot in plan["changes"]["slots"]}
+    expected = {"reserved": held, "standing": min(rented)}
+    assert stands == {name: count for name, count in expected.items() if count}
+    (line,) = (m for m in plan["mix"] if m["option"] == "on-demand")
+    assert (line["first_least"], line["first_peak"]) == (min(rented), max(rented))
 
 
 def test_commitments_that_are_missing_are_shown_and_never_bought(capsys: pytest.CaptureFixture[str]) -> None:
