@@ -36,6 +36,11 @@ def slots_of(plan: Plan, place: CloudRegion) -> tuple[Slot, ...]:
     return tuple(sorted((*_reserved(plan, place), *_standing(plan, place)), key=lambda slot: slot.address))
 
 
+def is_decided(slot: Slot) -> bool:
+    """Whether it is of a plan's decision, and not of a fleet that is written down."""
+    return slot.address.startswith((f"{RESERVED}-", f"{STANDING}-"))
+
+
 def left_out(plan: Plan, place: CloudRegion) -> tuple[MixLine, ...]:
     """Lines of the mix that are for another cloud or region."""
     return tuple(line for line in plan.mix if not _is_here(line, place))
@@ -50,10 +55,10 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
         yield f"apply keeps all {counted(started, 'machine')} of the plan running"
     else:
         first, most = (sum(_peaks(line)[at] - _always(line) for line in rented) for at in (0, 1))
-        later = f", up to {most:,} after that" if most > first else ""
+        after = f", up to {most:,} after that" if most > first else ""
         yield (
             f"apply keeps {counted(started, 'machine')} running; the plan rents up to {first:,} more in its first four"
-            f" weeks{later}, as demand comes: 'hcloud decide' or your own scheduler starts and ends those"
+            f" weeks{after}, as demand comes: 'hcloud decide' or your own scheduler starts and ends those"
         )
     if later := begun_later(here):
         yield f"{counted(len(later), 'later purchase')} of the plan, on {said_days(later)}: plan again then"

@@ -92,6 +92,28 @@ def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None
     assert documented(["status"], capsys)[1]["standing"] == []
 
 
+@pytest.mark.parametrize(
+    ("fleet", "said_of_it"),
+    [
+        ([{**FLEET[0], "count": 1}, FLEET[1]], "fleet web: 4 machines in the plan, 1 machine now"),
+        ([FLEET[0], {**FLEET[1], "fallbacks": []}], "batch: fallbacks m6i.large in the plan, no fallbacks now"),
+        ([{**FLEET[0], "zones": ["us-east-1b"]}, FLEET[1]], "in the plan, zones us-east-1b now"),
+        (FLEET[:1], "fleet batch: named in the plan, not named now"),
+        ([*FLEET, {**FLEET[0], "address": "more"}], "fleet more: not named in the plan, named now"),
+        ([], "fleet web: named in the plan, not named now"),
+    ],
+)
+def test_a_fleet_that_was_edited_since_the_plan_is_noticed(
+    fleet: list[dict[str, Any]], said_of_it: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", "--out", "plan.json"]) == 0
+    configured(fleet)
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert said_of_it in said(capsys)[1]
+    configured(FLEET)
+    assert run(["apply", "plan.json", "-y"]) == 0
+
+
 def test_nobody_to_ask_is_no_yes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["apply"]) == 7
     assert "use --yes" in said(capsys)[1]
