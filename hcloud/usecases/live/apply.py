@@ -38,8 +38,8 @@ def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:
 
 
 def check_applicable(ground: LiveGround, planned: ChangeSet) -> None:
-    """Refuse, before anybody is asked to confirm it, a plan that was altered, is of another place, or differs from what the
-    configuration says now of a fleet or of what machines are launched with."""
+    """Refuse, before anybody is asked to confirm it, a plan that was altered, is of another place, or differs from what
+    the configuration says now of a fleet or of what machines are launched with."""
     ground.check_place(planned)
     check_true(planned)
     check_fleet(ground.loaded.config, planned)
