@@ -86,7 +86,10 @@ def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None
     assert run(["gc"]) == 0
     assert "nothing found" in said(capsys)[0]
     assert run(["destroy", "-y"]) == 3
-    assert "state their number: 6" in said(capsys)[1]
+    out, err = said(capsys)
+    assert "destroy ends every machine of this state" in out
+    assert "not in the plan" not in out
+    assert "state their number: 6" in err
     assert run(["destroy", "-y", "--ends", "6"]) == 0
     assert "converged: 0 launched, 6 terminated" in said(capsys)[0]
     assert documented(["status"], capsys)[1]["standing"] == []
@@ -112,6 +115,18 @@ def test_a_fleet_that_was_edited_since_the_plan_is_noticed(
     assert said_of_it in said(capsys)[1]
     configured(FLEET)
     assert run(["apply", "plan.json", "-y"]) == 0
+
+
+@pytest.mark.parametrize("answer", ["unavailable", "throttled", "untagged", "dropped-before"])
+def test_what_was_asked_for_and_came_to_nothing_is_told_as_tried(
+    answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = {"on": "launch", "answer": answer, "from_call": 2}
+    Path("fake.yaml").write_text(yaml.safe_dump({"clock": {"speed": 0}, "rules": [rule]}), encoding="utf-8")
+    assert run(["apply", "-y", "--cloud", "fake:fake.yaml"]) == 6
+    out, err = said(capsys)
+    assert "2 launched" in out
+    assert "web: 4 missing; tried m5.large in us-east-1a: " in err
 
 
 def test_nobody_to_ask_is_no_yes(capsys: pytest.CaptureFixture[str]) -> None:
