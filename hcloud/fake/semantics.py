@@ -45,6 +45,11 @@ class Semantics:
         """The commitments that it sells."""
         return CLOUDS[self.cloud].sold if self.cloud in CLOUDS else ()
 
+    @property
+    def queues(self) -> bool:
+        """Whether it takes purchases for a later day."""
+        return self.cloud in CLOUDS and CLOUDS[self.cloud].queues
+
     def in_region(self, region: str) -> Semantics:
         """The same cloud elsewhere."""
         zones = CLOUDS[self.cloud].zones_of(region) if self.cloud in CLOUDS else self.zones

@@ -14,6 +14,8 @@ from hcloud.errors import HcloudError, ThrottledError, UnavailableError, Unknown
 
 Found = TypeVar("Found")
 AGAIN = "run the same command again once the cloud answers: it continues where this one stopped"
+LATER = "waiting: the cloud asks for a retry later"
+UNANSWERED = "waiting: the last request was not answered; hcloud asks again"
 SLICE_SECONDS = 0.5
 """Ours: how soon a wait notices that somebody asked for an end."""
 
@@ -66,6 +68,7 @@ class Patience:
         self._probe = threading.Lock()
         self._not_before = clock.passed()
         self._streak = 0
+        self._why = LATER
         self._put_off_for = 0.0
         self._until = 0.0
         self._allowed = limits.spare_calls
@@ -126,7 +129,7 @@ class Patience:
     def _wait(self) -> None:
         self._check_stop()
         while (left := self._not_before - self._clock.passed()) > 0:
-            self.pause(left, "waiting: the cloud asks for a retry later")
+            self.pause(left, self._why)
 
     def _put_off(self, error: HcloudError, told: float | None) -> None:
         """Nobody asks before the moment that the cloud names, or before a time that doubles with every failure."""
@@ -134,6 +137,7 @@ class Patience:
             if not self._streak:
                 self._until = self._clock.passed() + self._limits.deadline
                 self._announce(error)
+            self._why = LATER if isinstance(error, ThrottledError) else UNANSWERED
             grown = min(self._limits.first_delay * 2**self._streak, self._limits.longest_delay)
             self._streak = min(self._streak + 1, 30)
             delay = told if told is not None else grown

@@ -45,8 +45,9 @@ def plan_document(plan: Plan) -> Mapping[str, object]:
     """The JSON document of a plan: money as decimal strings, times in UTC, keys in a fixed order."""
     document = cast("dict[str, object]", _adapter().dump_python(plan, mode="json"))
     for line, known in zip(cast("list[dict[str, object]]", document["mix"]), plan.mix, strict=True):
-        if known.expires_hour is None:
-            del line["expires_hour"]
+        for name in ("expires_hour", "first_least", "first_peak"):
+            if getattr(known, name) is None:
+                del line[name]
     if plan.operation is None:  # what no strategy was asked for says nothing about operation
         del document["operation"]
     if plan.changes is None:

@@ -82,7 +82,7 @@ def plan_(
     out: Annotated[Path, typer.Option(help="Write the purchase plan to this file.")],
     plan: PlanFile = None,
     where: CommitFlags,
-    later: Annotated[bool, typer.Option("--later", help="Also queue commitments that start later.")] = False,
+    later: Annotated[bool, typer.Option("--later", help="Also queue commitments that start later (AWS only).")] = False,
     max_plan_age: Annotated[str | None, typer.Option(help="Accept older plans, for example 14d.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Accept older prices, for example 90d.")] = None,
     shown: ToldAt,

@@ -28,6 +28,8 @@ def quoted(world: MemoryWorld, order: CommitmentOrder) -> CommitmentQuote:
         raise NotFoundError(f"{order.option} for {order.term_years} years is not sold", world.call("quote"))
     if not order.option.is_spend_based and order.instance_type not in world.semantics.types:
         raise NotFoundError(f"there is no type {order.instance_type}", world.call("quote"))
+    if order.starts is not None and not world.semantics.queues:
+        raise RefusedError("it begins when it is bought, not on a day of choice", world.call("quote"))
     spent = order.dollars_per_hour or Decimal(0)
     if (spent <= 0) if order.option.is_spend_based else (order.count < 1 or spent):
         raise RefusedError("neither a count nor an amount that can be bought", world.call("quote"))

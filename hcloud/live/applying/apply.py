@@ -48,7 +48,8 @@ def ends_of_all(site: Site, terms: DiffInputs | None = None) -> ChangeSet:
 
     Machines that were ordered so short a while ago that the cloud does not tell of them yet are waited for.
     """
-    return changes((), observe_until_told(site), terms)
+    why = "destroy ends every machine of this state"
+    return changes((), observe_until_told(site), replace(terms or DiffInputs(), leaves=why))
 
 
 def destroy(

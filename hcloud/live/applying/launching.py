@@ -74,11 +74,16 @@ def _settle(run: ApplyRun, job: AddressLaunch, intent: Intent) -> bool:
     if order is None:
         return True
     try:
-        _take(run, job, _carry_out(run, intent, doubt=True))
+        machines = _carry_out(run, intent, doubt=True)
+        _take(run, job, machines)
+        _note_fewer(job, order, len(machines))
     except DoubtError as error:
         job.capacity = False
         job.tried.append(str(error))
         return False
+    except _OPEN as error:
+        _note_open(job, order, error)
+        raise
     except KeyHeldError as error:
         _close(run, job, order, error)
         return False
@@ -123,8 +128,10 @@ def _place_order(run: ApplyRun, job: AddressLaunch, slot: Slot, where: tuple[Sha
     try:
         machines = _carry_out(run, run.book.order(order), doubt=False)
         _take(run, job, machines)
-        if len(machines) < missing:
-            job.tried.append(f"{shape.instance_type} in {zone}: {len(machines)} of {missing} came")
+        _note_fewer(job, order, len(machines))
+    except (*_OPEN, UntaggedError) as error:
+        _note_open(job, order, error)
+        raise
     except QuotaError:
         raise
     except KeyHeldError as error:
@@ -135,18 +142,33 @@ def _place_order(run: ApplyRun, job: AddressLaunch, slot: Slot, where: tuple[Sha
         run.purse.give_back(shape, missing - (len(job.came) - before))
 
 
+def _offering(order: Launch) -> str:
+    return f"{order.instance_type} in {order.zone}"
+
+
+def _note_fewer(job: AddressLaunch, order: Launch, came: int) -> None:
+    if came < order.count:
+        job.tried.append(f"{_offering(order)}: {came} of {order.count} came")
+
+
+def _note_open(job: AddressLaunch, order: Launch, error: HcloudError) -> None:
+    """An order that ends the run: it was asked for, and came to nothing that is known."""
+    job.capacity = False
+    job.tried.append(f"{_offering(order)}: {error}")
+
+
 def _close(run: ApplyRun, job: AddressLaunch, order: Launch, error: KeyHeldError) -> None:
     """Take what is as it was ordered and wanted here; leave the rest, and order nothing more."""
     wanted = max(job.count - len(job.came), 0)
     job.came += [m.id for m in error.machines[:wanted]]
     run.came(error.machines[:wanted], job.address)
     job.closed, job.capacity = True, False
-    job.tried.append(f"{order.instance_type} in {order.zone}: the order's idempotency key is in use")
+    job.tried.append(f"{_offering(order)}: the order's idempotency key is in use")
     run.problem(str(error))
 
 
 def _note_no(run: ApplyRun, job: AddressLaunch, order: Launch, error: HcloudError) -> None:
-    job.tried.append(f"{order.instance_type} in {order.zone}: {error}")
+    job.tried.append(f"{_offering(order)}: {error}")
     if isinstance(error, NoCapacityError):
         _remember_sold_out(run, order)
         return

@@ -64,6 +64,7 @@ AWS = CloudFacts(
         PurchaseOption.INSTANCE_SAVINGS_PLAN,
         PurchaseOption.COMPUTE_SAVINGS_PLAN,
     ),
+    queues=True,
     seller=Seller(
         "AWS",
         "Amazon Elastic Compute Cloud",

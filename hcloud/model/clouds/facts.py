@@ -58,7 +58,8 @@ class CloudFacts:
     ``endpoint`` is asked for the time; ``zones`` are the first names of zones, ``zone`` the pattern of all. ``series``
     are the families that are rented where none is named, ``shapes`` those a simulation chooses one of: 4, 2 and 8 GiB
     per vCPU of one generation. ``sold`` are its commitments; ``shows_payment`` says whether they are told apart by
-    payment, ``covers_licence`` whether they pay for the licence of the system as well.
+    payment, ``covers_licence`` whether they pay for the licence of the system as well, ``queues`` whether
+    they can be bought now for a later day.
     """
 
     name: Provider
@@ -85,6 +86,7 @@ class CloudFacts:
     """The scheme of its buckets' addresses, and the package that speaks to them."""
     shows_payment: bool = False
     covers_licence: bool = False
+    queues: bool = False
     karpenter: tuple[str, str] | None = None
     """The API group and kind of what a Karpenter NodePool takes its image and network from."""
     sdk_variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

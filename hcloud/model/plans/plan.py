@@ -95,7 +95,9 @@ class Prediction:
 class MixLine:
     """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
     effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought.
-    ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does."""
+    ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does.
+    ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in the plan's first four
+    weeks; None of what is committed to, and in plans of earlier versions."""
 
     address: str
     provider: Provider
@@ -117,6 +119,8 @@ class MixLine:
     price_day: date
     derived: str
     expires_hour: int | None = None
+    first_least: int | None = None
+    first_peak: int | None = None
 
     @property
     def begins_later(self) -> bool:

@@ -67,7 +67,8 @@ class DiffInputs:
     """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``also``
     are ids that may be ended without our tag; ``beside`` says that another state of the same project is meant to be;
     ``wanted`` are the commitments that should be held, and ``held`` those that are; ``operating`` is how it is run;
-    ``free`` says why nothing has a price here, for the notes; ``said`` are further notes."""
+    ``free`` says why nothing has a price here, for the notes; ``said`` are further notes; ``leaves`` is why
+    machines end that no slot is for."""
 
     rates: Mapping[str, Decimal] = field(default_factory=dict)
     also: frozenset[str] = frozenset()
@@ -78,6 +79,7 @@ class DiffInputs:
     operating: Operating | None = None
     free: str = ""
     said: tuple[str, ...] = ()
+    leaves: str = "not in the plan; will be terminated"
 
 
 @dataclass(slots=True)
@@ -210,7 +212,7 @@ def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -
         wrong = _replace(draft, slot, wrong, needed)
     if slot is not None:
         wrong = _without(wrong, _spared(draft, slot, right, wrong))
-    reason = "not as planned, and enough others are running" if slot else "not in the plan; will be terminated"
+    reason = "not as planned, and enough others are running" if slot else draft.terms.leaves
     draft.end(address, wrong, reason)
 
 

@@ -29,10 +29,16 @@ def slots_of(plan: Plan, place: CloudRegion) -> tuple[Slot, ...]:
     """The slots of a plan in one region, by address, without zones: where a type is offered only the cloud knows.
 
     What is committed (owned already, or to be bought) runs as whole machines at its amortised price; where it is
-    dollars an hour, as many as these cover. Of what is rented on demand the whole machines of the mean stand (ours:
-    what comes and goes with demand is the controller's). Spot machines do not stand.
+    dollars an hour, as many as these cover. Of what is rented on demand those stand that are in use at every hour of
+    the first weeks: any other costs its idle hours, and what comes and goes with demand is the controller's. Spot
+    machines do not stand.
     """
     return tuple(sorted((*_reserved(plan, place), *_standing(plan, place)), key=lambda slot: slot.address))
+
+
+def is_decided(slot: Slot) -> bool:
+    """Whether it is of a plan's decision, and not of a fleet that is written down."""
+    return slot.address.startswith((f"{RESERVED}-", f"{STANDING}-"))
 
 
 def left_out(plan: Plan, place: CloudRegion) -> tuple[MixLine, ...]:
@@ -44,14 +50,15 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
     """How many of a plan's machines are started by applying it, and who starts the others."""
     here = [line for line in plan.mix if _is_here(line, place)]
     started = sum(slot.count for slot in slots_of(plan, place))
-    now = held_now(here)
-    rented = sum(line.peak - _always(line) for line in now if not line.option.is_commitment)
-    if not rented:
+    rented = [line for line in held_now(here) if not line.option.is_commitment]
+    if not any(line.peak - _always(line) for line in rented):
         yield f"apply keeps all {counted(started, 'machine')} of the plan running"
     else:
+        first, most = (sum(_peaks(line)[at] - _always(line) for line in rented) for at in (0, 1))
+        after = f", up to {most:,} after that" if most > first else ""
         yield (
-            f"apply keeps {counted(started, 'machine')} running; the plan rents up to {rented:,} more as demand comes:"
-            " 'hcloud decide' or your own scheduler starts and ends those"
+            f"apply keeps {counted(started, 'machine')} running; the plan rents up to {first:,} more in its first four"
+            f" weeks{after}, as demand comes: 'hcloud decide' or your own scheduler starts and ends those"
         )
     if later := begun_later(here):
         yield f"{counted(len(later), 'later purchase')} of the plan, on {said_days(later)}: plan again then"
@@ -61,7 +68,12 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
 
 def _always(line: MixLine) -> int:
     """How many machines of a rented line are started by applying the plan."""
-    return int(line.count.to_integral_value(ROUND_FLOOR)) if line.option is PurchaseOption.ON_DEMAND else 0
+    return line.first_least or 0 if line.option is PurchaseOption.ON_DEMAND else 0
+
+
+def _peaks(line: MixLine) -> tuple[int, int]:
+    """The most of a rented line at once: in the first weeks (where that is known), and over the horizon."""
+    return line.peak if line.first_peak is None else line.first_peak, line.peak
 
 
 def _is_here(line: MixLine, place: CloudRegion) -> bool:

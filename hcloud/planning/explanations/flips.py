@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import partial
 
 from hcloud.model.catalog import Offer
+from hcloud.model.plans.held import is_soon
 from hcloud.model.plans.plan import Flip, Lever, Sizing
 from hcloud.planning.decide import FleetDecision, shape_of
 from hcloud.planning.fleets.at_expiry import level_costs
@@ -199,7 +200,7 @@ def _of_demand(decision: FleetDecision, pool: TypeDecision) -> Iterator[Flip]:
 def _reserved_at(decision: FleetDecision, candidate: Candidate, scale: float) -> int:
     demand = divide(changed(decision.demanded, scale - 1.0), decision.settings, decision.owned).planned
     best = evaluate(candidate, demand, None, decision.settings.spread_min_saving)
-    return sum(h.count for h in best.fleet.holdings if h.start_hour == 0)
+    return sum(h.count for h in best.fleet.holdings if is_soon(h.start_hour))
 
 
 def _turn(holds: Callable[[float], bool], low: float, high: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hcloud.catalog.flexibility import preference, why_preferred
 from hcloud.model.catalog import Offer
+from hcloud.model.plans.held import is_soon
 from hcloud.model.plans.plan import Flip, Lever, Refusal
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.explanations.flips import falls_by, latest_flip, offer_flip, pool_of, saved_by, type_flip
@@ -283,7 +284,7 @@ def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refus
 def _instead(decision: FleetDecision, candidate: Candidate, offer: Offer, mine: list[Holding]) -> Refusal:
     """The same number of instances over the horizon under this offer in place of what was bought."""
     hours = decision.horizon_hours
-    count = sum(h.count for h in mine if h.start_hour == 0)
+    count = sum(h.count for h in mine if is_soon(h.start_hour))
     wanted = cost_over(offer, hours) * count
     margin = wanted - sum((h.cost for h in mine), Decimal(0))
     bought = min((h.offer for h in mine), key=lambda o: o.effective_hourly)

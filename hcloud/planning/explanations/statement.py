@@ -196,7 +196,7 @@ def _held_line(holding: Holding, candidate: Candidate, hours: int) -> MixLine:
 
 def _rented_line(rental: PlannedRental, shape: InstanceType, hours: int) -> MixLine:
     line = _line(rental.offer, shape, rental.hours / hours, rental.cost, hours)
-    return replace(line, peak=rental.peak)
+    return replace(line, peak=rental.peak, first_least=rental.first_least, first_peak=rental.first_peak)
 
 
 def _line(offer: Offer, shape: InstanceType, count: Decimal, cost: Decimal, hours: int) -> MixLine:

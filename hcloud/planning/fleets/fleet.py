@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
+FIRST_HOURS = 4 * 7 * 24
+"""Ours: the first weeks of a plan, whole weeks within the first month, in which demand has not grown yet."""
 SLACK = 1e-9  # a demand this little above a whole instance is rounding noise, not a reason for another instance
 
 
@@ -49,12 +51,14 @@ class Holding:
 @dataclass(frozen=True, slots=True)
 class PlannedRental:
     """Pay-as-you-go use of one offer: instance-hours used, instance-hours charged (fewer under a sustained-use
-    discount), and the most instances at once."""
+    discount), the most instances at once, and the fewest and the most at once in the first weeks."""
 
     offer: Offer
     hours: Decimal
     charged_hours: Decimal
     peak: int
+    first_least: int
+    first_peak: int
 
     @property
     def cost(self) -> Decimal:
@@ -133,7 +137,9 @@ def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> PlannedRen
         parts = float(parts_owned(candidate, forecast)[counts > 0].sum()) * forecast.step_hours
         hours = whole - Decimal(repr(round(parts, 6)))
         charged = charged * hours / whole
-    return PlannedRental(candidate.on_demand, hours, charged, int(counts.max(initial=0)))
+    first = counts[: max(FIRST_HOURS * SECONDS_PER_HOUR // forecast.step_seconds, 1)]
+    bounds = (counts.max(initial=0), first.min(), first.max())
+    return PlannedRental(candidate.on_demand, hours, charged, *map(int, bounds))
 
 
 def parts_owned(candidate: Candidate, forecast: Forecast) -> Floats:

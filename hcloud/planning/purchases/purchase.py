@@ -11,7 +11,7 @@ from decimal import Decimal
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem, PurchasePlan, WantedCommitment, snapshot
-from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.planning.purchases.gates import checked_count, checked_dollars
 from hcloud.units import HOURS_PER_YEAR, plain, rate
 
@@ -23,12 +23,13 @@ _STANDING = ("pending", "queued", "active", "unknown")
 Pool = tuple[str, str]
 
 
-def wanted_of(plan: Plan) -> tuple[WantedCommitment, ...]:
-    """The commitments that a plan asks for, in its order, with those that begin later bearing their day.
+def wanted_of(plan: Plan, at: datetime) -> tuple[WantedCommitment, ...]:
+    """The commitments that a plan asks for and whose term is not over, in its order, with those that begin after its
+    first day bearing their day.
 
     Raises InputError for a quantity that cannot be bought.
     """
-    return tuple(_wanted(line, plan.generated_at) for line in plan.purchases)
+    return tuple(_wanted(line, plan.generated_at) for line in plan.purchases if not is_over(line, plan, at))
 
 
 def _wanted(line: MixLine, begins: datetime) -> WantedCommitment:
@@ -50,6 +51,17 @@ def _wanted(line: MixLine, begins: datetime) -> WantedCommitment:
         starts=begins + timedelta(hours=line.starts_hour) if line.begins_later else None,
         derived=line.derived,
     )
+
+
+def is_over(line: MixLine, plan: Plan, at: datetime) -> bool:
+    """Whether the term of a purchase would have ended by now: the plan is older than that."""
+    end = line.ends_hour
+    return end is not None and plan.generated_at + timedelta(hours=end) <= at
+
+
+def begins_later(wanted: WantedCommitment, at: datetime) -> bool:
+    """Whether it is for a day that is still to come; what was for a day that passed meanwhile is bought now."""
+    return wanted.starts is not None and wanted.starts - at > SAME_DAY
 
 
 def is_standing(commitment: Commitment, at: datetime) -> bool:
@@ -79,13 +91,14 @@ def still_to_buy(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[
 
     What the plan counted as owned was used up by the plan itself; all else that stands in the cloud is used up here,
     in the plan's order, whatever its term: nothing is bought beside it. What is wanted now is covered by what has
-    begun, what is wanted on a later day by what is queued for that day.
+    begun, what is wanted on a later day by what is queued for that day. What a plan that is old wanted for a term that
+    is over is not bought any more, and what it wanted on a day that passed is wanted now.
     """
     lots = [_Lot(c, _later(c, at), held_quantity(c)) for c in held if is_standing(c, at)]
     lots.sort(key=lambda lot: (lot.begins is not None, lot.begins or at))
-    for pool, quantity in owned_in(plan):
+    for pool, quantity in owned_in(plan, at):
         _take((lot for lot in lots if lot.pool == pool), quantity)
-    return tuple(_needed(one, lots) for one in wanted_of(plan))
+    return tuple(_needed(one, begins_later(one, at), lots) for one in wanted_of(plan, at))
 
 
 @dataclass(slots=True)
@@ -101,13 +114,11 @@ class _Lot:
         """What it stands in for."""
         return pool_of(self.commitment.option, self.commitment.instance_type)
 
-    def covers(self, wanted: WantedCommitment) -> bool:
+    def covers(self, wanted: WantedCommitment, *, later: bool) -> bool:
         """Whether it is of the same pool, and has begun or begins with what is wanted."""
-        if self.pool != pool_of(wanted.option, wanted.instance_type):
+        if self.pool != pool_of(wanted.option, wanted.instance_type) or (self.begins is not None) is not later:
             return False
-        if self.begins is None or wanted.starts is None:
-            return self.begins is wanted.starts
-        return abs(self.begins - wanted.starts) <= SAME_DAY
+        return self.begins is None or wanted.starts is None or abs(self.begins - wanted.starts) <= SAME_DAY
 
 
 def _later(commitment: Commitment, at: datetime) -> datetime | None:
@@ -116,8 +127,8 @@ def _later(commitment: Commitment, at: datetime) -> datetime | None:
     return begins if begins is not None and begins - at > SAME_DAY else None
 
 
-def _needed(wanted: WantedCommitment, lots: Sequence[_Lot]) -> CommitmentNeed:
-    return CommitmentNeed(wanted, _take((lot for lot in lots if lot.covers(wanted)), wanted.quantity))
+def _needed(wanted: WantedCommitment, later: bool, lots: Sequence[_Lot]) -> CommitmentNeed:
+    return CommitmentNeed(wanted, _take((lot for lot in lots if lot.covers(wanted, later=later)), wanted.quantity))
 
 
 def _take(lots: Iterable[_Lot], quantity: Decimal) -> Decimal:
@@ -129,10 +140,10 @@ def _take(lots: Iterable[_Lot], quantity: Decimal) -> Decimal:
     return used
 
 
-def owned_in(plan: Plan) -> Iterator[tuple[Pool, Decimal]]:
-    """What the plan counted as owned, by what it stands in for."""
+def owned_in(plan: Plan, at: datetime) -> Iterator[tuple[Pool, Decimal]]:
+    """What the plan counted as owned and is owned still, by what it stands in for."""
     for line in plan.mix:
-        if line.address.startswith(OWNED) and not line.covers_nothing:
+        if line.is_owned and not line.covers_nothing and not is_over(line, plan, at):
             yield (
                 pool_of(line.option, line.instance_type),
                 rate(line.hourly_held) if line.option.is_spend_based else line.count,
@@ -142,7 +153,7 @@ def owned_in(plan: Plan) -> Iterator[tuple[Pool, Decimal]]:
 def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:
     """Commitments that stand and that the plan neither counted as owned nor asks for: made again with them as
     ``owned``, it might ask for less."""
-    known = {pool for pool, _ in owned_in(plan)} | {pool_of(w.option, w.instance_type) for w in wanted_of(plan)}
+    known = {pool for pool, _ in owned_in(plan, at)} | {pool_of(w.option, w.instance_type) for w in wanted_of(plan, at)}
     return tuple(c for c in held if is_standing(c, at) and pool_of(c.option, c.instance_type) not in known)
 
 
@@ -175,21 +186,21 @@ def key_of(basis: PurchaseBasis, wanted: WantedCommitment) -> str:
 
 def orders(needs: Iterable[CommitmentNeed], basis: PurchaseBasis) -> tuple[tuple[CommitmentNeed, CommitmentOrder], ...]:
     """An order for each need that is not met, with the need."""
-    return tuple((need, _order(need, key_of(basis, need.wanted))) for need in needs if need.missing > 0)
+    return tuple((need, _order(need, basis)) for need in needs if need.missing > 0)
 
 
-def _order(need: CommitmentNeed, key: str) -> CommitmentOrder:
+def _order(need: CommitmentNeed, basis: PurchaseBasis) -> CommitmentOrder:
     wanted = need.wanted
     spends = wanted.dollars_per_hour is not None
     return CommitmentOrder(
-        key=key,
+        key=key_of(basis, wanted),
         option=wanted.option,
         instance_type=wanted.instance_type,
         term_years=wanted.term_years,
         payment=wanted.payment,
         count=0 if spends else checked_count(need.missing, wanted.address),
         dollars_per_hour=checked_dollars(need.missing, wanted.address) if spends else None,
-        starts=wanted.starts,
+        starts=wanted.starts if begins_later(wanted, basis.at) else None,
     )
 
 

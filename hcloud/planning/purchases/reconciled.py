@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem
 from hcloud.model.plans.plan import Plan
+from hcloud.planning.purchases.purchase import is_over
 from hcloud.units import cents, format_money
 
 NOTHING = Decimal(0)
@@ -15,12 +17,13 @@ NOTHING = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """Dollars over the terms: what the plan commits, less what is held already, begins later or is in another place,
-    more by what the cloud's quotes are dearer: ``amount`` is what the purchase plan buys. ``monthly`` is what the plan
-    shows a month for all of it."""
+    """Dollars over the terms: what the plan commits, less what is ``over`` (its term ended since), is held already,
+    begins later or is in another place, more by what the cloud's quotes are dearer: ``amount`` is what the purchase
+    plan buys. ``monthly`` is what the plan shows a month for all of it."""
 
     planned: Decimal
     monthly: Decimal
+    over: Decimal
     held: Decimal
     later: Decimal
     elsewhere: Decimal
@@ -29,23 +32,29 @@ class Reconciled:
     @property
     def amount(self) -> Decimal:
         """What is bought."""
-        return self.planned - self.held - self.later - self.elsewhere + self.quoted
+        return self.planned - self.over - self.held - self.later - self.elsewhere + self.quoted
 
 
 def reconciled(
-    plan: Plan, chosen: Sequence[CommitmentNeed], later: Sequence[CommitmentNeed], items: Iterable[PurchaseItem]
+    plan: Plan,
+    chosen: Sequence[CommitmentNeed],
+    later: Sequence[CommitmentNeed],
+    items: Iterable[PurchaseItem],
+    at: datetime,
 ) -> Reconciled:
     """The way from a plan to the purchases made for its ``chosen`` needs; ``later`` are needs of the same place that
     are not bought yet. All other commitments of the plan are in other places."""
     planned = sum((line.total for line in plan.purchases), NOTHING)
+    over = sum((line.total for line in plan.purchases if is_over(line, plan, at)), NOTHING)
     wanted, left = _total(chosen), _total(later)
     expected = sum((need.expected for need in chosen), NOTHING)
     return Reconciled(
         planned=planned,
         monthly=sum((line.monthly for line in plan.purchases), NOTHING),
+        over=over,
         held=wanted - expected,
         later=left,
-        elsewhere=planned - wanted - left,
+        elsewhere=planned - over - wanted - left,
         quoted=sum((item.amount for item in items), NOTHING) - expected,
     )
 
@@ -58,8 +67,9 @@ def sentences(found: Reconciled) -> Iterator[str]:
     """That the plan and the purchases agree, or why they do not."""
     shown = f"the plan shows {format_money(found.monthly)}/month, amortised over its horizon"
     differences = [
+        (-found.over, "for terms that are over"),
         (-found.held, "held already"),
-        (-found.later, "begins later (--later)"),
+        (-found.later, "begins later"),
         (-found.elsewhere, "in other places (--region)"),
         (found.quoted, "difference between quotes and plan prices"),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from hcloud.model.catalog import Offer
+from hcloud.model.plans.held import is_soon
 from hcloud.model.plans.operation import OperatingPoint
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import Candidate
@@ -22,7 +23,7 @@ jobs leave gaps a larger reserve pays than it says."""
 
 def main_commitment(decision: FleetDecision) -> Offer | None:
     """The offer that most of the reserve is bought at; where nothing is reserved the cheapest one allowed."""
-    held = [h for h in decision.fleet.holdings if h.start_hour == 0]
+    held = [h for h in decision.fleet.holdings if is_soon(h.start_hour)]
     if held:
         return max(held, key=lambda h: h.count).offer
     usable = ladder(decision.types[0].commitments, decision.horizon_hours)
@@ -30,8 +31,8 @@ def main_commitment(decision: FleetDecision) -> Offer | None:
 
 
 def planned_reserve(decision: FleetDecision) -> int:
-    """Instances the decision holds from the first hour on."""
-    return sum(h.count for h in decision.fleet.holdings if h.start_hour == 0)
+    """Instances the decision holds from the first day on."""
+    return sum(h.count for h in decision.fleet.holdings if is_soon(h.start_hour))
 
 
 def reserves_to_try(candidate: Candidate, decision: FleetDecision, own: int) -> Mapping[int, str]:

@@ -10,14 +10,23 @@ from functools import partial
 from pathlib import Path
 
 from hcloud import __version__
-from hcloud.errors import EvidenceError, PartialError, StaleError
+from hcloud.errors import EvidenceError, PartialError, StaleError, UsageError
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import CommitmentQuote, Scope
 from hcloud.model.holdings.purchase import CommitmentNeed
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
 from hcloud.planning.purchases.answers import PlannedPurchases
 from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
-from hcloud.planning.purchases.purchase import PurchaseBasis, expiring, orders, purchase_plan, still_to_buy, unplanned
+from hcloud.planning.purchases.purchase import (
+    PurchaseBasis,
+    begins_later,
+    expiring,
+    orders,
+    purchase_plan,
+    still_to_buy,
+    unplanned,
+)
 from hcloud.planning.purchases.reconciled import reconciled
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import CommitmentsSection
@@ -59,16 +68,27 @@ def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: d
     needs = still_to_buy(plan, held, at)
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
-    chosen = tuple(n for n in here if asked.later or n.wanted.starts is None)
+    coming = tuple(n for n in here if begins_later(n.wanted, at))
+    if asked.later:
+        _check_queues(coming)
+    later = () if asked.later else coming
+    chosen = tuple(n for n in here if n not in later)
     found = None
     if any(n.missing for n in chosen):
         basis = _basis(plan, ground, scope, at)
         found = sealed(purchase_plan(quoted(chosen, basis, ground), held, basis))
         save_purchase_plan(found, asked.out)
-    later = tuple(n for n in here if n not in chosen)
     warned = said_of_history(plan.history) if found is not None else ()
-    way = reconciled(plan, chosen, later, () if found is None else found.items)
+    way = reconciled(plan, chosen, later, () if found is None else found.items, at)
     return PlannedPurchases(found, chosen, later, elsewhere, expiring(held, at), unplanned(plan, held, at), way, warned)
+
+
+def _check_queues(needs: tuple[CommitmentNeed, ...]) -> None:
+    if clouds := {n.wanted.cloud for n in needs if n.missing and not CLOUDS[n.wanted.cloud].queues}:
+        raise UsageError(
+            f"{' and '.join(sorted(clouds))} takes no purchase for a later day",
+            hint="leave --later out, and plan again on that day",
+        )
 
 
 def plan_digest(plan: Plan) -> str:

@@ -17,6 +17,7 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.store.plan_file import load_changes
 from hcloud.usecases.live.connect import FAKE, IN_MEMORY
 from hcloud.usecases.live.ground import LiveGround, place_of
+from hcloud.usecases.live.named_fleet import check_fleet
 
 
 def changes_of(path: Path) -> ChangeSet:
@@ -37,10 +38,11 @@ def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:
 
 
 def check_applicable(ground: LiveGround, planned: ChangeSet) -> None:
-    """Refuse, before anybody is asked to confirm it, a plan that was altered, is of another place, or launches machines
-    with other than what the configuration says now."""
+    """Refuse, before anybody is asked to confirm it, a plan that was altered, is of another place, or differs from what
+    the configuration says now of a fleet or of what machines are launched with."""
     ground.check_place(planned)
     check_true(planned)
+    check_fleet(ground.loaded.config, planned)
     ground.check_template(planned)
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.purchase import Refund
 from hcloud.planning.purchases.reconciled import sentences
 from hcloud.units import cents, format_money, plain
@@ -130,7 +131,7 @@ def show_planned(found: PlannedPurchases, out: str, terminal: Terminal) -> None:
     """The purchases that a plan file holds now, and what it takes to make them."""
     _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
     for need in found.later:
-        terminal.note(f"left out: {_what(need)}, which begins later (--later queues it now)")
+        terminal.note(f"left out: {_what(need)}, which begins later ({_when(need.wanted.cloud)})")
     for place in found.elsewhere:
         terminal.note(f"left out: purchases in {place} (--region)")
     if found.purchases is None:
@@ -142,6 +143,12 @@ def show_planned(found: PlannedPurchases, out: str, terminal: Terminal) -> None:
     terminal.show(*map(point, [*_terms_of(found.purchases), *sentences(found.reconciled)]))
     terminal.note(f"written: {out}; it can be bought once, until {found.purchases.expires:%Y-%m-%d %H:%M} UTC")
     terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out} (with the same --cloud)")
+
+
+def _when(cloud: str) -> str:
+    """How what begins later is bought."""
+    queues = CLOUDS[cloud].queues
+    return "--later queues it now" if queues else f"{cloud} takes no purchase for a later day: plan again then"
 
 
 def purchase_table(plan: PurchasePlan) -> Figures:

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hcloud.model.catalog import Payment
-from hcloud.model.plans.held import HOURS_PER_DAY
+from hcloud.model.clouds.known import CLOUDS
+from hcloud.model.plans.held import HOURS_PER_DAY, begun_later
 from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk, WhatIf
 from hcloud.planning.fleets.history import glimpsed, said_of_history
 from hcloud.units import HOURS_PER_YEAR, counted, format_age, format_duration, format_figure, format_money
@@ -191,9 +192,13 @@ def _spread_out(plan: Plan) -> list[str]:
     if not any(line.option.is_commitment for line in plan.mix):
         return []
     now = sum((line.total for line in plan.purchases if not line.begins_later), Decimal(0))
-    later = sum((line.total for line in plan.purchases if line.begins_later), Decimal(0))
-    buys = f"; 'commit plan' buys {format_money(now)}" if now or later else ""
-    more = f", and with --later {format_money(later)} more" if later else ""
+    queued, later = (
+        sum((m.total for m in begun_later(plan.purchases) if CLOUDS[m.provider].queues is can), Decimal(0))
+        for can in (True, False)
+    )
+    buys = f"; 'commit plan' buys {format_money(now)}" if now or queued or later else ""
+    more = f", and with --later {format_money(queued)} more" if queued else ""
+    more += f", and on later days {format_money(later)} more" if later else ""
     return [f"reserved $/h is amortised{buys}{more}; apply and status show list prices"]
 
 

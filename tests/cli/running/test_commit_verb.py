@@ -224,6 +224,49 @@ def test_J3_old_plans_and_old_prices_are_refused_unless_allowed(plan: Path, home
     assert run([*asked, *late, *OLD_PRICES, "--max-plan-age", "60d"]) == 0
 
 
+def planned_later(cloud: str, starts_hour: int) -> Path:
+    """A plan of a cloud whose first purchase is for a later hour."""
+    path = Path(f"{cloud}.json")
+    assert run(["plan", "scenario:static", "--provider", cloud, *MADE, "--out", str(path), "-q"]) == 0
+    document = json.loads(path.read_text(encoding="utf-8"))
+    next(line for line in document["mix"] if line["term_years"])["starts_hour"] = starts_hour
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("cloud", ["gcp", "azure"])
+def test_later_purchases_are_offered_only_where_the_cloud_takes_them(cloud: str, home: Path, said: Said) -> None:
+    asked = ["commit", "plan", str(planned_later(cloud, 2000)), "--out", "buy.json", *OLD_PRICES, *NOW]
+    asked += ["--cloud", f"fake:{cloud}"]
+    said()
+    assert run(asked) == 0
+    out, err = said()
+    assert f"{cloud} takes no purchase for a later day: plan again then" in " ".join(err.split())
+    assert "--later" not in out + err
+    assert run([*asked, "--later"]) == 64
+    assert f"{cloud} takes no purchase for a later day" in said()[1]
+
+
+def test_what_an_old_plan_wanted_later_is_bought_now_once_its_day_has_passed(home: Path, said: Said) -> None:
+    asked = ["commit", "plan", str(planned_later("gcp", 240)), "--out", "buy.json", *OLD_PRICES, "--cloud", "fake:gcp"]
+    said()
+    assert run([*asked, "--max-plan-age", "60d", "--now", "2026-12-10T12:00:00Z"]) == 0
+    out, err = said()
+    assert "begins later" not in out + err
+    made = load_purchase_plan(Path("buy.json"))
+    assert {item.quote.order.starts for item in made.items} == {None}
+    assert len(made.items) == len({item.key for item in made.items}) == len(load_plan(Path("gcp.json")).purchases)
+
+
+def test_nothing_of_an_old_plan_is_bought_whose_term_is_over(plan: Path, home: Path, said: Said) -> None:
+    asked = ["commit", "plan", str(plan), "--out", "buy.json", "--cloud", "fake:fake.yaml", "--max-plan-age", "9y"]
+    assert run([*asked, "--max-price-age", "9y", "--now", "2030-12-10T12:00:00Z"]) == 0
+    out = " ".join(said()[0].split())
+    assert "nothing to buy" in out
+    assert "for terms that are over = $0.00 to buy" in out
+    assert not Path("buy.json").exists()
+
+
 def test_an_unknown_outcome_is_told_and_a_person_can_settle_it(plan: Path, home: Path, said: Said) -> None:
     path = bought(plan, home)
     lost = FAKE + "rules: [{on: buy, answer: dropped-before}]\n"

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.buying import cancelling as purchase_cancel
 from hcloud.live.buying import purchase
 from hcloud.live.buying.purchase import execute
-from hcloud.model.catalog import Payment
+from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote
 from hcloud.model.holdings.purchase import PurchaseOutcome, PurchasePlan
 from hcloud.planning.purchases.gates import PurchaseApproval
@@ -505,6 +506,16 @@ def test_I8_a_count_that_cannot_be_is_refused_before_any_call(kind: str, count: 
     with pytest.raises(InputError):
         shop.apply(changed(plan, items=(replace(plan.items[0], quote=replace(quote, order=order)),)))
     assert len(shop.cloud.ledger.requests) == asked
+
+
+@pytest.mark.parametrize(("kind", "option"), [("gcp", "committed-use"), ("azure", "reservation")])
+def test_I9_a_cloud_that_sells_for_today_only_refuses_a_later_day_in_memory_too(kind: str, option: str) -> None:
+    cloud = MemoryCloud(kind)
+    name = cloud.world.semantics.types[0]
+    order = CommitmentOrder("k" * 32, PurchaseOption(option), name, 1, Payment.NONE, 1, None)
+    assert cloud.quote(order).order == order
+    with pytest.raises(RefusedError, match="not on a day of choice"):
+        cloud.quote(replace(order, starts=datetime(2030, 1, 1, tzinfo=UTC)))
 
 
 @pytest.mark.parametrize("price", ["0", "-0.5", "NaN", "Infinity"])

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 import pytest
+from builders import reserved
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hcloud.model.plans.held import begun_later, ends_of, held_at, held_now, mean_held, most_held, said_days
+from hcloud.planning.fleets.fleet import Holding
+from hcloud.planning.strategies.operation import main_commitment, planned_reserve
 
 HORIZON = 60
 
@@ -85,3 +89,10 @@ def test_a_term_ends_and_what_has_none_does_not() -> None:
 )
 def test_days_are_named_or_counted(days: list[int], said: str) -> None:
     assert said_days([Lot(day * 24 + 5, None, 1) for day in days]) == said
+
+
+def test_what_is_simulated_holds_what_is_bought_on_the_first_day_whatever_its_hour() -> None:
+    first = Holding(reserved("m9.4xlarge", "0.60", 1), 7, start_hour=5)
+    holdings = (first, replace(first, count=9, start_hour=8765))
+    decision = cast("Any", SimpleNamespace(fleet=SimpleNamespace(holdings=holdings)))
+    assert (planned_reserve(decision), main_commitment(decision)) == (7, first.offer)

@@ -88,7 +88,7 @@ def test_what_is_owned_in_another_region_is_paid_for_named_and_covers_nothing(
 def test_no_reader_of_the_plan_takes_it_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = _planned(tmp_path, "with", STRANGER)
     plan = load_plan(out)
-    assert list(owned_in(plan)) == []
+    assert list(owned_in(plan, plan.generated_at)) == []
     assert {lot[0].region for lot in fleet_of(plan).beside} <= {"us-east-1"}
     assert fleet_of(plan).on_demand.region == "us-east-1"
     capsys.readouterr()

@@ -20,7 +20,16 @@ from hcloud.model.plans.plan import OWNED, MixLine, Plan
 from hcloud.planning.purchases.gates import check_against_plan
 from hcloud.planning.purchases.history import PurchaseHistory, history
 from hcloud.planning.purchases.leaving import way_out
-from hcloud.planning.purchases.purchase import expiring, held_quantity, still_to_buy, unplanned, wanted_of
+from hcloud.planning.purchases.purchase import (
+    PurchaseBasis,
+    begins_later,
+    expiring,
+    held_quantity,
+    orders,
+    still_to_buy,
+    unplanned,
+    wanted_of,
+)
 from hcloud.planning.purchases.reconciled import reconciled, sentences
 from hcloud.readers.exit_terms import exit_terms
 from hcloud.usecases.live.held import owned_sections
@@ -97,7 +106,7 @@ def test_what_is_owned_for_a_part_of_the_horizon_is_owned_in_full_until_then() -
 
 def test_dollars_an_hour_are_used_up_likewise() -> None:
     made = plan(line(COMPUTE, "10", total=Decimal("6") * 8760))
-    assert wanted_of(made)[0].dollars_per_hour == 6
+    assert wanted_of(made, AT)[0].dollars_per_hour == 6
     assert missing(made, held(COMPUTE, 0, hourly=Decimal("2.5"))) == [Decimal("3.5")]
     assert held_quantity(held(COMPUTE, 0, hourly=Decimal(0), upfront=Decimal(8760))) == 1
 
@@ -117,6 +126,32 @@ def test_what_is_queued_for_a_later_day_is_not_bought_again_and_covers_nothing_n
     assert missing(made, held(RI, 10), replace(queued, count=5)) == [0, 1, 4]
     soon = replace(queued, starts=AT + timedelta(hours=3), ends=AT + timedelta(days=365))
     assert missing(made, soon) == [4, 6, 4]
+
+
+def test_of_an_old_plan_what_is_over_is_not_bought_and_what_was_for_a_day_that_passed_is_bought_now() -> None:
+    """400 days after a plan of 10 for a year, 6 renewed on day 365, 4 more from day 380 and 2 from day 730."""
+    days, old = 24, AT + timedelta(days=400)
+    dates = [("10", 0), ("6", 365 * days), ("4", 380 * days), ("2", 730 * days)]
+    made = plan(*(line(RI, count, starts_hour=hour) for count, hour in dates))
+    needs = still_to_buy(made, (), old)
+    assert [n.missing for n in needs] == [6, 4, 2]
+    assert [begins_later(n.wanted, old) for n in needs] == [False, False, True]
+    standing = held(RI, 7, starts=old - timedelta(days=9), ends=old + timedelta(days=300))
+    assert [n.missing for n in still_to_buy(made, (standing,), old)] == [0, 3, 2]
+    basis = PurchaseBasis("l", Scope("aws", "1", "us-east-1"), "p", old, timedelta(days=1), 0)
+    ordered = [order for _, order in orders(needs, basis)]
+    assert [o.starts for o in ordered] == [None, None, AT + timedelta(days=730)]
+    assert len({o.key for o in ordered}) == 3
+    way = reconciled(made, needs[:2], needs[2:], [cast("Any", SimpleNamespace(amount=87600))], old)
+    assert [way.over, way.later, way.elsewhere, way.amount] == [87600, 2 * 8760, 0, 87600]
+
+
+def test_what_was_owned_when_an_old_plan_was_made_and_ended_since_takes_nothing_from_what_is_held() -> None:
+    address = f"{OWNED}aws/us-east-1/m5.large/{RI}"
+    made = plan(line(RI, "4", address=address, expires_hour=24), line(RI, "10"))
+    bought = held(RI, 10)
+    assert [n.missing for n in still_to_buy(made, (bought,), AT)] == [4]
+    assert [n.missing for n in still_to_buy(made, (bought,), AT + timedelta(days=2))] == [0]
 
 
 def test_what_the_plan_counted_as_owned_is_first_what_has_begun() -> None:
@@ -238,7 +273,7 @@ def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None
     here = [n for n in still_to_buy(made, [held(RI, 4)], AT) if n.wanted.region == "us-east-1"]
     now, later = [n for n in here if n.wanted.starts is None], [n for n in here if n.wanted.starts is not None]
     item = cast("Any", SimpleNamespace(amount=Decimal(6 * 8760 + 100)))
-    found = reconciled(made, now, later, [item])
+    found = reconciled(made, now, later, [item], AT)
     assert found.planned == 15 * 8760
     assert (found.held, found.later, found.elsewhere) == (Decimal(4 * 8760), Decimal(2 * 8760), Decimal(3 * 8760))
     assert found.amount == item.amount
@@ -249,7 +284,7 @@ def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None
     assert "+ $100.00 difference between quotes and plan prices = $52,660.00 to buy" in said
     alone = plan(line(RI, "10", monthly=Decimal(7300)))
     [agrees] = sentences(
-        reconciled(alone, still_to_buy(alone, [], AT), (), [cast("Any", SimpleNamespace(amount=87600))])
+        reconciled(alone, still_to_buy(alone, [], AT), (), [cast("Any", SimpleNamespace(amount=87600))], AT)
     )
     assert agrees.startswith(
         "agrees with the plan, which commits $87,600.00 over the terms; the plan shows $7,300/month"

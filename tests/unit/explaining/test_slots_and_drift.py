@@ -18,6 +18,8 @@ from hcloud.planning.changes.slots import CloudRegion, in_zones, left_out, left_
 from hcloud.usecases.deciding.live_plan import missing_of
 
 HERE = CloudRegion(Provider.AWS, "us-east-1")
+OLD = PurchaseOption.ON_DEMAND
+"""A rented line of a plan of an earlier version: what of it is always in use is not known, and nothing stands."""
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
@@ -38,12 +40,12 @@ def plan_of(*lines: MixLine) -> Plan:
     return made
 
 
-def test_reserves_stand_and_whole_machines_of_the_on_demand_mean() -> None:
+def test_reserves_stand_and_what_is_rented_throughout_the_first_weeks() -> None:
     plan = plan_of(
         line(PurchaseOption.RESERVED, "33"),
         line(PurchaseOption.COMPUTE_SAVINGS_PLAN, "2.5"),
-        line(PurchaseOption.ON_DEMAND, "4.9"),
-        line(PurchaseOption.SPOT, "7"),
+        line(PurchaseOption.ON_DEMAND, "8", first_least=4, first_peak=6),
+        line(PurchaseOption.SPOT, "7", first_least=7, first_peak=7),
     )
     slots = {slot.address: slot for slot in slots_of(plan, HERE)}
     assert {a: s.count for a, s in slots.items()} == {"reserved-m5-4xlarge": 35, "standing-m5-4xlarge": 4}
@@ -54,9 +56,18 @@ def test_reserves_stand_and_whole_machines_of_the_on_demand_mean() -> None:
 def test_what_is_for_later_or_elsewhere_does_not_stand_here() -> None:
     later = line(PurchaseOption.RESERVED, "3", starts_hour=8760)
     elsewhere = line(PurchaseOption.RESERVED, "3", region="eu-west-1")
-    plan = plan_of(later, elsewhere, line(PurchaseOption.ON_DEMAND, "0.9"))
+    plan = plan_of(later, elsewhere, line(PurchaseOption.ON_DEMAND, "8", first_least=0), line(OLD, "8"))
     assert slots_of(plan, HERE) == ()
     assert left_out(plan, HERE) == (elsewhere,)
+
+
+def test_what_is_rented_beside_is_told_of_the_first_weeks_and_after_them() -> None:
+    plan = plan_of(line(PurchaseOption.ON_DEMAND, "20", peak=142, first_least=2, first_peak=11))
+    assert [slot.count for slot in slots_of(plan, HERE)] == [2]
+    (said,) = left_to_others(plan, HERE)
+    assert said.startswith(
+        "apply keeps 2 machines running; the plan rents up to 9 more in its first four weeks, up to 140 after that,"
+    )
 
 
 def test_what_is_bought_within_the_first_day_stands_and_renewals_are_told_by_their_days() -> None:

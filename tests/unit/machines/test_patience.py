@@ -68,6 +68,23 @@ def test_a_change_with_an_unknown_outcome_is_repeated_only_where_that_is_safe() 
     assert given.ask(failing(1, UnknownOutcomeError("?", CALL)), again=True) == "done"
 
 
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (ThrottledError("slow down", CALL), "waiting: the cloud asks for a retry later"),
+        (UnavailableError("?", CALL), "waiting: the last request was not answered; hcloud asks again"),
+    ],
+)
+def test_what_is_waited_for_is_said_as_it_is(error: CloudError, why: str) -> None:
+    told: list[str] = []
+
+    def tell(text: str, *, at_once: bool = False) -> None:
+        told.append(text)
+
+    assert Patience(FakeClock(0.0, speed=0.0), RetryLimits(), lambda: False, tell).ask(failing(1, error)) == "done"
+    assert {text for text in told if text.startswith("waiting")} == {why}
+
+
 @pytest.mark.parametrize("told", [0.0, 7.0, 30.0, 120.0])
 def test_the_moment_that_a_cloud_names_is_kept_to_the_second(told: float) -> None:
     given, clock = patience()
