@@ -98,6 +98,14 @@ def refuse(aspect: Aspect, app: str, column: str, value: float) -> None:
     raise ValueError(f"{aspect} of {app}, {column}: {value} is not {allowed}")
 
 
+def check_values(profile: Profile) -> None:
+    """Raise ValueError for a measurement that cannot be, in a column that others know or not."""
+    for aspect, columns in profile.entries.items():
+        for column, measured in columns.items():
+            if not legal(aspect, np.array(measured.value)):
+                refuse(aspect, profile.app, column, measured.value)
+
+
 def scale_of(rising: bool, reference: float) -> Scale:
     """The scale of a performance row by its value at the reference column (NaN: not measured there)."""
     sign = 1.0 if rising else -1.0

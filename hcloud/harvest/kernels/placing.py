@@ -22,6 +22,8 @@ from hcloud.harvest.kernels.pool import (
 
 PLACED, NO_WRITER, NO_LEGAL, NO_RESERVED = range(4)
 """Why a block was refused, and 0 where it was not."""
+TRIES = 12
+"""Ours: orders of cells that are tried for a block; of nine copies in nine environments two in three will do."""
 
 
 def beside_writer(pool: BlockPool, writer: int) -> int:
@@ -64,8 +66,18 @@ def one_more(pool: BlockPool, begin: int, count: int) -> int:
 
 
 def choose(pool: BlockPool, writer: int) -> int:
-    """A whole set in ``chosen``, or why there is none; ``want`` says what was relaxed. Nothing is
-    taken yet."""
+    """A whole set in ``chosen``, or why there is none; ``want`` says what was relaxed. Nothing is taken yet. Cells in
+    random order may leave none for the last copies, though in another order there is one for each."""
+    why = NO_LEGAL
+    for _ in range(TRIES):
+        why = choose_once(pool, writer)
+        if why != NO_LEGAL:
+            return why
+    return why
+
+
+def choose_once(pool: BlockPool, writer: int) -> int:
+    """The same with cells in one random order."""
     pool.want[ALL_RELAXED] = 0
     pool.chosen[0] = beside_writer(pool, writer)
     if pool.chosen[0] == NOBODY:

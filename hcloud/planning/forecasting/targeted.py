@@ -29,6 +29,8 @@ MOST_BESIDE = 100
 MEMORY_WEIGHT = 1e-6
 """vCPUs that a GiB counts as, so that of sizes with equal vCPUs that with less memory is taken."""
 _SAME = 1e-9
+RUNS = "runs/s"
+"""What is counted where a profile has the time of a run."""
 
 
 class ServerShare(NamedTuple):
@@ -84,12 +86,19 @@ class SizedAnswer:
 @dataclass(frozen=True, slots=True)
 class SizedTarget:
     """What a target takes: the cheapest answer, that of the walk by quality, what has to be reached (of the
-    application's own measure, a second), and why types were left out."""
+    application's own measure, a second), why types were left out, and on how many servers at most it is known how the
+    application scales out (0: any number)."""
 
     needed: float
     cheapest: SizedAnswer
     by_quality: SizedAnswer
     left_out: Mapping[str, str] = field(default_factory=dict)
+    scaled_to: int = 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether more servers might reach the target, were it known how the application scales out on them."""
+        return not self.cheapest.met and len(self.cheapest.servers) == self.scaled_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +121,11 @@ class SizedApp:
     sized: SizedTarget | None
     market: SizingMarket | None
     basis: str
+
+    @property
+    def counts_runs(self) -> bool:
+        """Whether the profile counts the time of a run."""
+        return self.unit == RUNS
 
     def hourly(self, answer: SizedAnswer) -> Decimal | None:
         """Dollars an hour of an answer; None where its servers are there already."""
@@ -294,7 +308,8 @@ def _sized(target: JobTarget, need: ApplicationNeed, offered: _Offered, left_out
             hint="measure it on 1 and on 4 servers (scale_out of its profile, or --observed scale_out.1=NUMBER and"
             " scale_out.4=NUMBER), or state scale_out: linear in the target",
         )
-    return SizedTarget(wanted, found[0], found[1], left_out)
+    scaled_to = max(need.nodes, default=0) if several and not target.linear else 0
+    return SizedTarget(wanted, found[0], found[1], left_out, scaled_to)
 
 
 def _answer(found: Allocation, offered: _Offered) -> SizedAnswer:

@@ -18,6 +18,7 @@ from hcloud.model.workload import JobKind
 from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.forecasting.needs import ApplicationNeed, need_of
 from hcloud.planning.forecasting.targeted import (
+    RUNS,
     FreeServer,
     ServerShare,
     SizedApp,
@@ -81,7 +82,7 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
             sized = _free(app, need, servers, profile.kind)
     except EvidenceError as error:
         raise EvidenceError(str(error), hint=_with_probe(error.hint, estimate)) from None
-    unit = profile.metric.unit if profile.metric.rising else "runs/s"
+    unit = profile.metric.unit if profile.metric.rising else RUNS
     return SizedApp(app.name, app.target, unit, sized, market, need.because)
 
 

@@ -79,6 +79,7 @@ def harvest_plan(
         jobs = settled(workload, loaded.config.settings().divisible)
         played, ended = played_on_pool(jobs, types, opened)
         carries = batch_of(workload, types, opened, loaded, ended)
+        room = room_by_hour(types, opened.policy, carries.sizes)
         used, futures = _carried(carries, room, types, loaded)
     mean = float(used.sum()) * month
     low, high = np.quantile(futures, (LOW, HIGH)).tolist() if len(futures) else (mean / month, mean / month)
@@ -105,8 +106,8 @@ def harvest_plan(
 def batch_of(
     workload: Workload, types: UseTypes, opened: OpenedUse, loaded: Loaded, ended: NDArray[np.bool_] | None = None
 ) -> BatchWork:
-    """The jobs that may be harvested, by length and hour; with what those demand that ``ended`` in idle hours, where
-    that is known. EvidenceError where there are none."""
+    """The jobs that may be harvested, by length and hour; with what those demand that ``ended`` in idle hours, and
+    their sizes, where that is known. EvidenceError where there are none."""
     if isinstance(workload, Demand):
         return _batch_of_series(workload, opened.policy)
     batch = workload.kind == JobKind.BATCH
@@ -129,12 +130,13 @@ def batch_of(
     length = lengths(seconds, bounds)
     whole = demand_within(jobs, SECONDS_PER_HOUR, window)
     demand = np.zeros((len(LENGTHS), len(whole)))
+    counted = np.ones(len(kept), bool) if ended is None else ended[kept]
     for at in range(len(LENGTHS)):
-        rows = np.flatnonzero((length == at) & (True if ended is None else ended[kept]))
+        rows = np.flatnonzero((length == at) & counted)
         if len(rows):
             demand[at] = demand_within(jobs.at(rows), SECONDS_PER_HOUR, window).cores
     counts = tuple(np.bincount(length, minlength=len(LENGTHS)).tolist())
-    sizes = sizes_of(jobs.cores, jobs.duration, splits[kept])
+    sizes = sizes_of(jobs.cores[counted], jobs.duration[counted], splits[kept][counted])
     return _latest(
         BatchWork(jobs.provenance, whole.start, demand, whole.memory, counts, bounds, left_out, len(whole), sizes)
     )
@@ -238,7 +240,10 @@ def _by_hour_of_day(used: Floats, batch: BatchWork) -> Floats:
 
 
 def _money(batch: BatchWork, got: Floats, loaded: Loaded, now: datetime) -> HarvestMoney:
-    """What batch costs with machines of its own, and what the rest of it does."""
+    """What batch costs with machines of its own, and what the rest of it does; of the same hours, however unlike the
+    rest of them is: idle hours that carry all of the last week are no fall of demand."""
+    planning = loaded.config.planning.model_copy(update={"shrunk": 0.0})
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"planning": planning}))
     whole = batch.demand.sum(axis=0)
     left = np.where(whole - got > _NOTHING, whole - got, 0.0)
     share = np.divide(left, whole, out=np.zeros(len(whole)), where=whole > 0)

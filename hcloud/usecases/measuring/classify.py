@@ -15,7 +15,7 @@ from hcloud.classify import ridge, sgd
 from hcloud.classify.classifier import EvidenceLimits, Options, classify, train
 from hcloud.classify.feedback import misclassified
 from hcloud.classify.judgement import ApplicationEstimate, PerformanceTarget, ranking, size_for
-from hcloud.classify.matrix import Matrix, matrix_of
+from hcloud.classify.matrix import Matrix, check_values, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, FailedMeasurement, Measured, Profile
 from hcloud.model.prices import TypePrices
@@ -154,6 +154,7 @@ def estimate_of(profile: Profile, corpus: Mapping[Aspect, Matrix], options: Opti
     """The estimate of one application from the others of the corpus; InputError for a value that cannot be."""
     others = {aspect: train(matrix.without([profile.app])) for aspect, matrix in corpus.items()}
     try:
+        check_values(profile)
         return classify(profile, others, options)
     except ValueError as error:
         raise InputError(f"profile of {profile.app}: {error}") from None

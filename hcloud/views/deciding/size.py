@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NAMED = 5
 _MANY = 1e6
+_ROUNDING = 1e-9
 _NUMBERS = frozenset({1, 2, 3, 4, 5, 6})
 
 
@@ -48,8 +49,10 @@ def headline(found: SizedApp) -> str:
     if answer.met:
         return f"{name}: {_stated(target)} takes {_taken(answer, found)}{_price(answer, found)}."
     share = reached_share(answer.reached / found.sized.needed)
+    measured = f"as many servers as it was measured on ({found.sized.scaled_to}) do not"
+    who = measured if found.sized.is_cut else "no servers at hand"
     return (
-        f"{name}: no servers at hand reach {_stated(target)}. The best reachable is {share} of it, with"
+        f"{name}: {who} reach {_stated(target)}. The best reachable is {share} of it, with"
         f" {_taken(answer, found)}{_price(answer, found)}."
     )
 
@@ -126,6 +129,12 @@ def notes(found: SizedApp) -> Iterator[str]:
         yield f"The profile's rate is taken as kept within {target.limit:g} ms; state own_ms where it is not."
     if target.linear:
         yield "Assumed, not measured: n servers do n times the work of one."
+        yield from _whole_runs(found)
+    if found.sized.is_cut:
+        yield (
+            f"How it scales out is known up to {found.sized.scaled_to} servers: measure it on more (scale_out of its"
+            " profile), or state scale_out: linear in the target."
+        )
     if found.sized.left_out:
         *names, rest = (*sorted(found.sized.left_out)[:_NAMED], max(len(found.sized.left_out) - _NAMED, 0))
         more = f" and {rest} more" if rest else ""
@@ -133,6 +142,22 @@ def notes(found: SizedApp) -> Iterator[str]:
     if found.market is not None:
         yield f"Prices on demand in {found.market.place}; the oldest is of {found.market.priced}."
     yield f"From {found.basis}."
+
+
+def _whole_runs(found: SizedApp) -> Iterator[str]:
+    """What is said where the servers of an answer do less by a deadline in runs that none of them shares."""
+    assert found.sized is not None
+    target, answer = found.target, found.sized.cheapest
+    if target.kind is not GoalKind.DEADLINE or not found.counts_runs or not answer.met:
+        return
+    done = target.per_run * sum(int(server.alone * target.limit + _ROUNDING) for server in answer.servers)
+    if done < target.amount:
+        slowest = f"{1 / min(server.alone for server in answer.servers):,.6g} s"
+        yield (
+            f"Only if a run can be divided among servers: in whole runs (of up to {slowest} each) these do"
+            f" {_counted(done)} of {_counted(target.amount)} within {format_span(target.limit)}. State a deadline that"
+            " whole runs fill."
+        )
 
 
 def _by_quality(found: SizedApp) -> str:

@@ -107,12 +107,16 @@ def _score(found: Measured) -> str:
     return f"{found.value:.0f} ({found.low:.0f} to {found.high:.0f})"
 
 
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def _performance(profile: Profile) -> Figures:
     rows = []
     for aspect in (a for a in Aspect if not a.is_interference):
         for column, found in profile.entries.get(aspect, {}).items():
-            interval = f"{found.low:.4g} to {found.high:.4g}"
-            value, day = f"{found.value:.4g} {profile.metric.unit}", f"{found.at:%Y-%m-%d}"
+            interval = f"{_figure(found.low)} to {_figure(found.high)}"
+            value, day = f"{_figure(found.value)} {profile.metric.unit}", f"{found.at:%Y-%m-%d}"
             rows.append((column, value, interval, str(found.samples), day))
         for column, failed in profile.failures.get(aspect, {}).items():
             rows.append((column, "did not run", "-", "-", f"{failed.at:%Y-%m-%d}"))
@@ -124,7 +128,9 @@ def _cells(line: ComparedNumber, comparison: ProfileComparison) -> list[str]:
     cells = []
     for found, profile in ((line.left, comparison.left), (line.right, comparison.right)):
         if found is not None:
-            cells.append(_score(found) if line.aspect.is_interference else f"{found.value:.4g} {profile.metric.unit}")
+            cells.append(
+                _score(found) if line.aspect.is_interference else f"{_figure(found.value)} {profile.metric.unit}"
+            )
         else:
             cells.append(NOT_HERE if line.column in profile.unmeasurable else "-")
     return cells

@@ -30,11 +30,11 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write_profile(folder: Path, entries: Mapping[str, Mapping[str, float]]) -> None:
+def write_profile(folder: Path, entries: Mapping[str, Mapping[str, float]], *, rising: bool = True) -> None:
     head = {"format_version": "1.0", "app": "frontend", "kind": "service", "command": ["serve"]}
     how = {"samples": 3, "at": "2026-11-19T12:00:00Z", "machine": "m5", "source": "load"}
     made = {a: {c: {"value": v, "low": v, "high": v, **how} for c, v in row.items()} for a, row in entries.items()}
-    metric = {"name": "throughput", "unit": "req/s", "rising": True}
+    metric = {"name": "throughput", "unit": "req/s" if rising else "s", "rising": rising}
     text = json.dumps({**head, "metric": metric, "entries": made})
     (folder / "frontend.profile.yaml").write_text(text, encoding="utf-8")
 
@@ -119,6 +119,37 @@ def test_what_nobody_reaches_is_told_with_the_best(at_home: Path, capsys: pytest
     Path("free.csv").write_text(f"{SERVERS}a,c5.xlarge,4,8,4,8\n", encoding="utf-8")
     assert sized(TARGET, "--free", "free.csv") == 8
     assert "20% of it, with 4 vCPUs of 1 free server" in " ".join(capsys.readouterr().out.split())
+
+
+def test_where_scaling_out_is_known_no_further_it_says_so(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """That no servers reach a target was said of a market with enough of them."""
+    write_profile(at_home, {"types": ON_TYPES, "scale_out": {"1": 100.0, "4": 300.0}})
+    assert sized("{qps: 1M, tail_ms: 10}") == 8
+    said = " ".join(capsys.readouterr().out.split())
+    assert "as many servers as it was measured on (4) do not reach 1,000,000 requests" in said
+    assert "How it scales out is known up to 4 servers: measure it on more" in said
+
+
+def test_runs_that_are_not_done_by_a_deadline_are_counted(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half a run is none: 334 servers that need 200 s do 334 runs in five minutes, not 500."""
+    write_profile(at_home, {"types": {"c5.large": 200.0}}, rising=False)
+    assert sized("{deadline: 5m, work: 500, scale_out: linear}", "--family", "c5") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "takes 334 x c5.large" in said
+    assert "in whole runs (of up to 200 s each) these do 334 of 500 within 5min" in said
+    assert sized("{deadline: 200s, work: 500, scale_out: linear}", "--family", "c5") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "takes 500 x c5.large" in said
+    assert "whole runs" not in said
+
+
+@pytest.mark.parametrize("value", ["0", "-5"])
+def test_a_speed_that_cannot_be_is_refused(at_home: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
+    """Zero seconds ended as a bug, a negative rate was left out in silence."""
+    write_profile(at_home, {"types": {"c5.large": 200.0}}, rising=False)
+    words = ("--family", "c5", "--observed", f"types.c5.xlarge={value}")
+    assert sized("{deadline: 1h, work: 5, scale_out: linear}", *words) == 1
+    assert "types of frontend, c5.xlarge" in capsys.readouterr().err
 
 
 def test_free_servers_are_taken_in_part(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,6 +83,21 @@ def idle_by_count(reserve: float) -> float:
     return total
 
 
+def test_what_ends_in_idle_hours_counts_though_most_batch_finds_no_room_there(pool: Path, capsys: Capture) -> None:
+    """Small jobs had the share of idle hours that is their share of all work; and where nothing of the last week is
+    left for machines, the demand of the rest fell, that of batch did not."""
+    week = MONDAY + 7 * 86_400
+    wide = [(f"w{day}", MONDAY + day * 86_400 + 3600.0, 72_000.0, 12, "batch", "wide") for day in range(7)]
+    narrow = [row for row in nightly() if row[1] > week and row[5] == "sort"]
+    batch([*wide, *narrow])
+    found = document(capsys)
+    assert found["played"]["ended"] == len(narrow)
+    month = 730 / found["batch_hours"]
+    assert found["carried_vcpu_hours"]["mean"] == pytest.approx(len(narrow) * month, rel=1e-6)
+    left, whole = (Decimal(found["money"][name]) for name in ("on_demand_left_monthly", "on_demand_monthly"))
+    assert Decimal(0) < left < whole
+
+
 def test_the_idle_hours_are_those_that_a_plain_count_finds(pool: Path, capsys: Capture) -> None:
     found = document(capsys)
     month = 730 / (24 * DAYS)

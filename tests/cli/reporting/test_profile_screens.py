@@ -97,6 +97,15 @@ def test_no_score_and_no_reason_is_cut_short(
     assert max(map(len, screen.splitlines())) <= width
 
 
+def test_large_figures_are_written_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """15,000 requests a second were 1.5e+04."""
+    rates = {Aspect.SCALE_UP: {"1c2g": measured(15_000.0, 250.0, 1e6)}}
+    save_profile(dataclasses.replace(redis(), entries=rates, unmeasurable={}), tmp_path / "a.yaml")
+    for words in (["show"], ["compare", str(tmp_path / "a.yaml")]):
+        assert main.run(["profile", *words, str(tmp_path / "a.yaml")]) == 0
+        assert "15,000 ms" in capsys.readouterr().out
+
+
 def test_a_comparison_says_where_intervals_are_apart(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["profile", "compare", str(files / "a.yaml"), str(files / "b.yaml"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -339,6 +339,14 @@ def test_as_many_copies_as_environments_are_placed_where_the_grid_lets_them_and_
     assert place_blocks(soft, "history", 100, 1).told[0] == 100
 
 
+def test_nine_copies_fill_nine_environments_in_whichever_order_their_cells_are_drawn() -> None:
+    """One order in three left no cell for the last copies, and refused a block that has room."""
+    found = replace(pool(9, environment=1), copies=9)
+    placed = place_blocks(found, "history", 40, 1)
+    assert placed.refused == {}
+    assert {len(set(groups)) for groups in groups_of(found, placed.sets, "environment")} == {9}
+
+
 def test_all_space_in_one_tenant_is_refused() -> None:
     found = pool()
     space = np.where(found.servers.tenants.of == 4, 900.0, 1.0)
