@@ -12,6 +12,7 @@ from hcloud.model.running.event import (
     BelowQos,
     Cancelled,
     Completion,
+    EventError,
     Failed,
     Interruption,
     Latency,
@@ -156,8 +157,11 @@ class JourneyBuilder:
         """Read one more."""
         self.last = max(self.last, entry.at)
         handler = self._handlers.get(type(entry))
-        if handler is not None:
-            handler(entry)
+        try:
+            if handler is not None:
+                handler(entry)
+        except KeyError as unknown:
+            raise EventError(f"at {entry.at:g} s: {unknown.args[0]!r} is told of before it came") from None
 
     def forget(self) -> dict[int, Journey]:
         """The journeys to which nothing can be added any more, by the number of their arrival: they are not kept."""
