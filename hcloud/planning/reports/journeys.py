@@ -111,11 +111,12 @@ class Journey:
     @property
     def is_judged(self) -> bool:
         """Whether it counts for or against the quality kept: not where it failed by itself or was cancelled (as each
-        service of live work is in the end: that counts until then); of live work also not while it is not known what it
-        reached."""
+        service of live work is in the end: that counts until then), and not while it runs and it is not known what it
+        reached; one that never began is a miss, unless its work is live."""
         if self.failed or (self.cancelled and not self.kept_target):
             return False
-        return self.order is None or self.lost or self.refused or self.reached is not None
+        never_began = self.order is None and self.began is None
+        return never_began or self.lost or self.refused or self.reached is not None
 
 
 class JourneyBuilder:
