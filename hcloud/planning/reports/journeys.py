@@ -12,6 +12,7 @@ from hcloud.model.running.event import (
     BelowQos,
     Cancelled,
     Completion,
+    EventError,
     Failed,
     Interruption,
     Latency,
@@ -110,11 +111,12 @@ class Journey:
     @property
     def is_judged(self) -> bool:
         """Whether it counts for or against the quality kept: not where it failed by itself or was cancelled (as each
-        service of live work is in the end: that counts until then); of live work also not while it is not known what it
-        reached."""
+        service of live work is in the end: that counts until then), and not while it runs and it is not known what it
+        reached; one that never began is a miss, unless its work is live."""
         if self.failed or (self.cancelled and not self.kept_target):
             return False
-        return self.order is None or self.lost or self.refused or self.reached is not None
+        never_began = self.order is None and self.began is None
+        return never_began or self.lost or self.refused or self.reached is not None
 
 
 class JourneyBuilder:
@@ -156,8 +158,11 @@ class JourneyBuilder:
         """Read one more."""
         self.last = max(self.last, entry.at)
         handler = self._handlers.get(type(entry))
-        if handler is not None:
-            handler(entry)
+        try:
+            if handler is not None:
+                handler(entry)
+        except KeyError as unknown:
+            raise EventError(f"at {entry.at:g} s: {unknown.args[0]!r} is told of before it came") from None
 
     def forget(self) -> dict[int, Journey]:
         """The journeys to which nothing can be added any more, by the number of their arrival: they are not kept."""

@@ -107,8 +107,9 @@ def unknown_json(source: TraceFile) -> InputError:
         if needed <= words:
             return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=advice)
     jobs = job_columns(keys)
-    if source.head.lstrip()[:1] == b"[" and is_jobs(jobs):
-        told = f"write the list as CSV with these columns, and read it with --columns {as_option(jobs)}"
+    if source.head.lstrip()[:1] in (b"[", b"{") and is_jobs(jobs):
+        named = f", and read it with --columns {given}" if (given := as_option(jobs)) else ""
+        told = f"write it as CSV or Parquet with these columns{named}"
         return _refusal(source, "a table of jobs (jobs-csv)", "submit (it is JSON)", told)
     return InputError(
         f"{source.name}: is JSON of no format that is read; its keys: {_listed(keys) or 'none'}",

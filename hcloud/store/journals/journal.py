@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -178,6 +179,15 @@ class JournalPlace:
     file: int
     bytes: int
     sum: int
+
+
+@contextmanager
+def refusing_impossible(name: Path | str) -> Iterator[None]:
+    """What is made of a journal's events: InputError where one of them does not fit what happened before."""
+    try:
+        yield
+    except EventError as error:
+        raise InputError(f"{name}: the journal contains an impossible event: {error}") from None
 
 
 def place_of(path: Path, whole: int) -> JournalPlace:

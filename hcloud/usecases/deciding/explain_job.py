@@ -17,15 +17,15 @@ from hcloud.control.sessions.decode import RESERVED_POOL, refusals
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.sessions.story import Ahead, FilteredSearch, FilterStep, LookedAt, Story
 from hcloud.control.state import CLOSED, OWN
-from hcloud.errors import InputError, UsageError
+from hcloud.errors import UsageError
 from hcloud.model.running.decision import Considered, Decision, Declined
-from hcloud.model.running.event import Arrival, Event, EventError
+from hcloud.model.running.event import Arrival, Event
 from hcloud.model.running.harvest_note import HarvestMoved
 from hcloud.policy.codes import BY_OFFER, FILTERED, FILTERED_BY_CHANCE
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.sim.machine_code.compiled import kernels
-from hcloud.store.journals.journal import JournalContents, read_journal
+from hcloud.store.journals.journal import JournalContents, read_journal, refusing_impossible
 from hcloud.store.journals.live import read_whole
 from hcloud.units import counted
 from hcloud.usecases.deciding.explain_turns import turns
@@ -51,11 +51,10 @@ def explain_job(path: Path, job: str) -> Story | HarvestStory:
         known = [*(e.job for e in journal.events if isinstance(e, Arrival)), *beside.graphs, *beside.jobs]
         pieces = [name for name in known if name.startswith(f"{job}.")]
         names = ", ".join([*(pieces or known)[:NAMED], *(["..."] if len(pieces or known) > NAMED else [])])
-        raise UsageError(f"{path}: no job {job} in it", hint=f"{'it was split' if pieces else 'jobs in it'}: {names}")
-    try:
+        told = f"{'it was split' if pieces else 'jobs in it'}: {names}" if known else "it has no event of kind arrival"
+        raise UsageError(f"{path}: no job {job} in it", hint=told)
+    with refusing_impossible(path):
         story = _story(journal, arrivals[-1])
-    except EventError as error:
-        raise InputError(f"{path}: the journal contains an impossible event: {error}") from None
     if journal.live is not None and not story.is_over:
         story.waits = _waits_for(fold_of(journal), job)
     story.moved = next((n.why for n in journal.lines if isinstance(n, HarvestMoved) and n.job == job), "")

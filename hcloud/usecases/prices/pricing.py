@@ -76,7 +76,9 @@ def list_prices(wanted: Filter, today: date) -> tuple[PriceLine, ...]:
     book = open_book(wanted)
     keys = [k for k in book.offers if wanted.covers(k, family_in(book, k))]
     if not keys:
-        raise EvidenceError("the price book has no such offers", hint="loosen the filters, or import a price file")
+        sized = next((f for f in wanted.families if "." in f), None)
+        own = f"a family has no size in its name: --family {sized.split('.')[0]}" if sized else "loosen the filters"
+        raise EvidenceError("the price book has no such offers", hint=f"{own}, or import a price file")
     return tuple(_line(book, book.offers[k], today) for k in sorted(keys, key=_list_order))
 
 

@@ -17,6 +17,7 @@ from hcloud.planning.reports.quality import CapacityUse, GroupQuality, quality_o
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
 from hcloud.sim.machine_code.compiled import kernels
+from hcloud.store.journals.journal import refusing_impossible
 from hcloud.store.journals.live import read_whole
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
@@ -43,7 +44,8 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     plan = load_plan(plan_file)
     actual = report_of_journal(journal, asked, _place(plan, plan_file))
     told = read_whole(journal)
-    follower = JourneyBuilder().follow(told.lines)
+    with refusing_impossible(journal):
+        follower = JourneyBuilder().follow(told.lines)
     journeys = tuple(follower.journeys.values())
     step = max(plan.step_seconds, LEAST_STEP)
     counted = plan.workload.window if told.live is None else None  # live work counts as a whole

@@ -9,6 +9,7 @@ from hcloud.errors import EvidenceError
 from hcloud.model.workload import JobKind
 from hcloud.planning.reports.journeys import SERVICE, Journey, journeys_of
 from hcloud.planning.reports.quality import QualityReport, qualities
+from hcloud.store.journals.journal import refusing_impossible
 from hcloud.store.journals.live import read_whole
 from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
@@ -34,7 +35,8 @@ def _of_plan(path: Path) -> QualityReport:
 
 def _of_journal(path: Path) -> QualityReport:
     journal = read_whole(path)
-    journeys = journeys_of(journal.lines)
+    with refusing_impossible(path):
+        journeys = journeys_of(journal.lines)
     if not journeys:
         raise EvidenceError(f"{path}: the journal has no jobs", hint="it has no event of kind arrival")
     spot = journal.setup.rules.spot

@@ -17,6 +17,7 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
 from hcloud.store.journals.entries import entries_of
+from hcloud.store.journals.journal import refusing_impossible
 from hcloud.usecases.workloads.journal_jobs import JournalJobs
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def jobs_of_journal(
     is of the last time; kind and application are those of its order. An application has the vector of its first job.
     With ``so_far`` a job that still runs counts as if it ended then.
     """
-    found = JournalJobs().follow(in_time(entries), so_far)
+    with refusing_impossible(source.name):
+        found = JournalJobs().follow(in_time(entries), so_far)
     apps, app = found.sorted_apps()
     draft = Draft(
         source.name,

@@ -21,6 +21,7 @@ from hcloud.sim.setup.clustered.cluster_shop import OWN
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure
 from hcloud.views.lines import point
 from hcloud.views.studies.admission import admission_lines, admission_notes
+from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of
 from hcloud.views.studies.many import same_for_all, strategies_in_lines
 from hcloud.views.studies.placements import placement_lines
 from hcloud.views.studies.watching import watching_lines
@@ -190,13 +191,12 @@ def _dollars(one: tuple[SizedReserve, str]) -> Decimal:
 
 
 def _show_best(comparison: StrategyComparison, terminal: Terminal) -> None:
-    best = [c for c in comparison.strategies if c.on_front]
-    cheapest = min(best, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
-    terminal.show(
-        "· no strategy is compared: each left out more than 1% of the work"
-        if cheapest is None
-        else f"· cheapest Pareto-optimal strategy: {cheapest.name}"
-    )
+    cheapest = cheapest_of(comparison)
+    if cheapest is None:
+        terminal.show("· no strategy is compared: each left out more than 1% of the work")
+        return
+    alike = as_cheap_by_chance(comparison, cheapest)
+    terminal.show(point(f"cheapest Pareto-optimal strategy: {cheapest.name}{f'; {alike}' if alike else ''}"))
 
 
 def _headline(comparison: StrategyComparison) -> str:

@@ -18,6 +18,7 @@ from hcloud.views.page.bars import BarRow, Bars, bar_picture
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.page.parts import Page, PageSection
+from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
@@ -75,15 +76,17 @@ def comparison_page(comparison: StrategyComparison, at: datetime, loads: Sequenc
 
 
 def _best(comparison: StrategyComparison) -> Iterator[str]:
-    """The cheapest on the front."""
-    front = [c for c in comparison.strategies if c.on_front]
-    best = min(front, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
-    if best is not None:
-        cost, kept = best.interval(dollars_per_hour).mean, best.interval(kept_qos).mean
-        yield (
-            f"{best.name} is the cheapest Pareto-optimal strategy: ${cost:,.2f} an hour of work, and"
-            f" {kept:.1%} of jobs keep 95% of their performance."
-        )
+    """The cheapest on the front, and whose dollars chance does not separate from its own."""
+    best = cheapest_of(comparison)
+    if best is None:
+        return
+    cost, kept = best.interval(dollars_per_hour).mean, best.interval(kept_qos).mean
+    yield (
+        f"{best.name} is the cheapest Pareto-optimal strategy: ${cost:,.2f} an hour of work, and"
+        f" {kept:.1%} of jobs keep 95% of their performance."
+    )
+    if alike := as_cheap_by_chance(comparison, best):
+        yield f"{alike}."
 
 
 def _lead(comparison: StrategyComparison) -> Iterator[str]:

@@ -135,6 +135,8 @@ def test_a_parquet_table_of_other_names(tmp_path: Path, capsys: pytest.CaptureFi
         (b'{"status":"success","data":{"resultType":"vector","result":[]}}', "at one moment", "query_range"),
         (b'{"Reservations": [{"Instances": []}]}', "a list of EC2 instances", "get-metric-data"),
         (b'[{"start_time": 1, "end_time": 2}]', "(it is JSON)", "--columns submit=start_time,end=end_time"),
+        (b'[{"submit": 1, "duration": 2}]', "(it is JSON)", "Parquet with these columns\n"),
+        (b'{"submit": 1, "duration": 2}\n{"submit": 1, "duration": 2}\n', "(it is JSON)", "with these columns\n"),
         (b"name,colour\nx,red\n", "for which column submit is missing", "its columns: name, colour"),
         (b"Dear reader,\n", "line 1 begins with 'Dear reader,'", "header"),
         (b"PAR1", "damaged Parquet file", ""),

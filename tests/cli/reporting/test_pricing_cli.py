@@ -93,6 +93,7 @@ def test_list_as_csv_can_be_imported_again(capsys: Capture, tmp_path: Path) -> N
         (("list", "--provider", "oracle"), 64, "must be one of aws, gcp, azure"),
         (("list", "--option", "free"), 64, "must be one of on-demand"),
         (("list", "--family", "mars"), 9, "no such offers"),
+        (("list", "--family", "m5.*"), 9, "a family has no size in its name: --family m5"),
         (("list", "--region", "mars-1"), 64, "no such region"),
         (("list", "--region", "us-east-1", "--region", "eu-wst-1"), 64, "did you mean eu-west-1"),
         (("list", "--provider", "gcp", "--region", "us-east-1"), 64, "no such region of gcp"),
@@ -112,7 +113,7 @@ def test_list_as_csv_can_be_imported_again(capsys: Capture, tmp_path: Path) -> N
         (("refresh", "--provider", "aws", "--region", "us-east-1", "--endpoint", "http://x.example"), 64, "encrypted"),
         (("refresh", "--provider", "gcp", "--region", "us-central1"), 1, "API key"),
     ],
-    ids=range(21),
+    ids=range(22),
 )
 def test_errors_have_their_exit_codes_and_nothing_on_stdout(
     capsys: Capture, words: tuple[str, ...], code: int, message: str

@@ -218,3 +218,29 @@ def test_a_plan_beside_live_work(there: Path, tmp_path: Path, capsys: pytest.Cap
     assert float(figures["mean demand"]["actual"]) == pytest.approx(16.0, rel=0.05)
     assert 0.5 < float(figures["reserve in use"]["actual"]) <= 1.0
     assert figures["run of 4 jobs with expected seconds"]["actual"] == "600"
+
+
+@pytest.mark.parametrize("verb", [["report", "quality"], ["simulate", "-s", "OdF"]])
+def test_a_job_that_ends_without_having_come_is_refused(
+    there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    journal = tmp_path / "ghost.journal"
+    header = (there / "run.journal").read_text(encoding="utf-8").splitlines()[0]
+    journal.write_text(f'{header}\n{{"at": 5.0, "event": "cancelled", "job": "ghost"}}\n', encoding="utf-8")
+    assert run([*verb, str(journal), *NOW]) == 1
+    assert "ghost.journal: the journal contains an impossible event: at 5 s: 'ghost'" in capsys.readouterr().err
+    assert run(["explain", str(journal), "--job", "ghost"]) == 64
+    assert "hint: it has no event of kind arrival" in capsys.readouterr().err
+
+
+def test_a_service_that_still_runs_is_no_miss(there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal, run_journal = tmp_path / "cut.journal", (there / "run.journal").read_text(encoding="utf-8")
+    entries = run_journal.splitlines(keepends=True)
+    first = next(at for at, line in enumerate(entries) if '"event":"completion"' in line)
+    journal.write_text("".join(entries[:first]), encoding="utf-8")
+    capsys.readouterr()
+    assert run(["report", "quality", str(journal), *NOW, "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)["groups"][0]
+    assert whole["unfinished"] == whole["jobs"] > 0, "no job has ended"
+    assert whole["wait_max"] is not None, "some run"
+    assert whole["kept"] is None, "nothing is known of jobs that run, and none waits"

@@ -167,6 +167,20 @@ def test_epochs_by_size_and_one_row_of_another_unit(text: str, ticks: int, tmp_p
         assert [problem.where.partition(",")[0] for problem in caught.value.problems][-1] == "line 4"
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_of_a_data_frame_in_parquet(unit: str, tmp_path: Path) -> None:
+    path, ticks = tmp_path / "jobs.parquet", {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    lasts = pa.array([5 * ticks, 90_000 * ticks], pa.duration(unit))
+    parquet.write_table(pa.table({"submit": [0, 1], "duration": lasts}), path)
+    found = read_workload(path)
+    assert isinstance(found, Jobs)
+    assert list(found.duration) == [5.0, 90_000.0]
+    parquet.write_table(pa.table({"submit": [0, 1], "duration": pa.array([5, None], pa.duration(unit))}), path)
+    with pytest.raises(InputError) as caught:
+        read_workload(path)
+    assert caught.value.problems[0].where == "row 2, column duration"
+
+
 @pytest.mark.parametrize("ticks", [1, 10**3, 10**6, 10**9])
 def test_epochs_in_parquet(ticks: int, tmp_path: Path) -> None:
     path = tmp_path / "jobs.parquet"

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
 from hcloud.errors import InputError
@@ -139,6 +140,8 @@ def _target(source: TraceFile, column: Column, stored: pa.DataType) -> pa.DataTy
     number = pa.types.is_floating(stored) or pa.types.is_integer(stored)
     if column.sort == "time" and pa.types.is_timestamp(stored):
         return pa.timestamp("ns", stored.tz)
+    if column.name == "duration" and pa.types.is_duration(stored):
+        return pa.float64()
     if column.sort in ("number", "time") and number:
         return pa.float64()
     if column.sort == "label" and text:
@@ -152,6 +155,8 @@ def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if isinstance(kind, pa.DictionaryType):
         plain = values.cast(pa.string()) if not isinstance(values, pa.DictionaryArray) else values.cast(kind)
         return plain if isinstance(plain, pa.DictionaryArray) else plain.dictionary_encode()
+    if pa.types.is_duration(values.type):
+        return pc.divide(values.cast(pa.duration("ns")).cast(pa.int64()).cast(kind, safe=False), 1e9)
     return values.cast(kind, safe=not pa.types.is_floating(kind))
 
 

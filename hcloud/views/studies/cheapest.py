@@ -1,0 +1,34 @@
+"""The cheapest of the Pareto-optimal strategies, and those whose dollars the seeds do not separate from its own."""
+
+from __future__ import annotations
+
+from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour
+from hcloud.sim.outcomes.interval import Interval
+from hcloud.units import counted
+
+_NAMED = 4
+
+
+def cheapest_of(comparison: StrategyComparison) -> ComparedStrategy | None:
+    """The cheapest on the front, by the mean of its seeds; None where no strategy is compared."""
+    front = [c for c in comparison.strategies if c.on_front]
+    return min(front, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
+
+
+def as_cheap_by_chance(comparison: StrategyComparison, best: ComparedStrategy) -> str:
+    """What is to be said of strategies whose dollars may be the same or less, seed by seed; empty where the seeds tell
+    all of them apart, or there is one seed alone, which tells nothing."""
+    others = (c for c in comparison.strategies if c.is_compared and c is not best)
+    alike = [c.name for c in others if (gap := _dearer(c, best)).mean <= gap.half]
+    if not alike:
+        return ""
+    more = [f"{len(alike) - _NAMED} others"] if len(alike) > _NAMED + 1 else []
+    *first, last = [*alike[: _NAMED if more else len(alike)], *more]
+    named = f"{', '.join(first)} and {last}" if first else last
+    return f"{counted(len(comparison.seeds), 'seed')} do not separate its dollars from those of {named}"
+
+
+def _dearer(one: ComparedStrategy, best: ComparedStrategy) -> Interval:
+    """How many dollars an hour one is dearer than the best, at the same seeds."""
+    pairs = zip(one.runs, best.runs, strict=True)
+    return Interval.of([dollars_per_hour(mine) - dollars_per_hour(its) for mine, its in pairs])
