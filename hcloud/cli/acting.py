@@ -144,6 +144,6 @@ def carried_out(
         terminal.flush()  # what is about to be done is told before it is, also into a pipe of one that is killed
     with stopping(terminal) as stop, told(terminal, *titled) as progress:
         outcome = work(progress, stop)
-    shown.tell(terminal, lambda: OutcomeDocument.of(outcome, shown.at), lambda: show_outcome(outcome, terminal))
+    shown.tell_result(terminal, outcome, OutcomeDocument.of, show_outcome)
     if code := stop.exit_code if stop.signal else outcome.exit_code:
         raise typer.Exit(code)

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
+from functools import partial
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal
     from hcloud.views.document import Content
     from hcloud.views.escaped import Written
+
+T = TypeVar("T")
 
 
 def grouped(verb: Callable[..., None]) -> Callable[..., None]:
@@ -89,14 +91,30 @@ class FormOfResult:
 
 
 class TimeOfResult:
-    """The time a verb works at; a group of options has ``now``."""
+    """The time a verb works at: what ``--now`` says, else the clock. A group of options has ``now``."""
 
     now: str | None
+    at: datetime
 
-    @cached_property
-    def at(self) -> datetime:
-        """What ``--now`` says, else the clock."""
-        return moment(self.now)
+    def __post_init__(self) -> None:
+        """Read it first: one that cannot be read is refused before any work."""
+        object.__setattr__(self, "at", moment(self.now))
+
+
+class FormAndTime(FormOfResult, TimeOfResult):
+    """Both."""
+
+    def tell_result(
+        self,
+        terminal: Terminal,
+        found: T,
+        document: Callable[[T, datetime], Content],
+        screen: Callable[[T, Terminal], None],
+        **written: Callable[[T], Written],
+    ) -> None:
+        """Print what was found in the form that is asked for, each made of the result alone."""
+        forms = {form: partial(write, found) for form, write in written.items()}
+        self.tell(terminal, lambda: document(found, self.at), lambda: screen(found, terminal), **forms)
 
 
 @dataclass(frozen=True)
@@ -108,14 +126,14 @@ class Shown(FormOfResult):
 
 
 @dataclass(frozen=True)
-class Printed(Shown, TimeOfResult):
+class Printed(Shown, FormAndTime):
     """A table, JSON or CSV, as of a time."""
 
     now: Now = None
 
 
 @dataclass(frozen=True)
-class MarkdownPrinted(FormOfResult, TimeOfResult):
+class MarkdownPrinted(FormAndTime):
     """A table, JSON, Markdown or CSV, as of a time."""
 
     output: Annotated[MarkdownOutput, typer.Option("--output", "-o", help="What to print.")] = MarkdownOutput.TABLE
@@ -132,7 +150,7 @@ class Told(FormOfResult):
 
 
 @dataclass(frozen=True)
-class ToldAt(Told, TimeOfResult):
+class ToldAt(Told, FormAndTime):
     """The same as of a time."""
 
     now: Now = None

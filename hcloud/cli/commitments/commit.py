@@ -71,7 +71,7 @@ def recommend(
     terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("working out what to commit to"):
         found = find(_loaded(where.file), plan, _where(where.cloud, where.region, None), at)
-    shown.tell(terminal, lambda: RecommendationDocument.of(found, at), lambda: show_recommendation(found, terminal))
+    shown.tell_result(terminal, found, RecommendationDocument.of, show_recommendation)
 
 
 @app.command("plan")
@@ -143,7 +143,7 @@ def list_(
     terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("reading ledger and cloud"):
         found = list_commitments(_loaded(where.file), _where(where.cloud, where.region, where.state), at)
-    shown.tell(terminal, lambda: HoldingsDocument.of(found, at), lambda: show_holdings(found, terminal))
+    shown.tell_result(terminal, found, HoldingsDocument.of, show_holdings)
 
 
 @app.command()

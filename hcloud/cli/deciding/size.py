@@ -63,11 +63,6 @@ def size(
     )
     with terminal.busy("sizing"):
         found = size_app(request, with_flags(load_config(file), flags), at)
-    shown.tell(
-        terminal,
-        lambda: SizeDocument.of(found, at),
-        lambda: show_size(found, terminal),
-        md=lambda: size_markdown(found),
-    )
+    shown.tell_result(terminal, found, SizeDocument.of, show_size, md=size_markdown)
     if found.sized is not None and not found.sized.cheapest.met:
         raise typer.Exit(UNREACHED)

@@ -82,15 +82,10 @@ def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: MarkdownPrint
     from hcloud.views.harvesting.documents import HarvestTypesDocument
     from hcloud.views.harvesting.types import show_types, types_markdown
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     with terminal.progress(f"reading {util}", 1.0) as advance:
         found = types_of_use(use.request(util), advance)
-    shown.tell(
-        terminal,
-        lambda: HarvestTypesDocument.of(found, at),
-        lambda: show_types(found, terminal),
-        md=lambda: types_markdown(found),
-    )
+    shown.tell_result(terminal, found, HarvestTypesDocument.of, show_types, md=types_markdown)
 
 
 @app.command()
@@ -138,12 +133,7 @@ def plan(
         check_picture(picture)
     with terminal.progress(f"reading {util}", 1.0) as advance:
         found = harvest_plan(use.request(util), loaded, at, advance)
-    shown.tell(
-        terminal,
-        lambda: HarvestPlanDocument.of(found, at),
-        lambda: show_harvest_plan(found, terminal),
-        md=lambda: harvest_plan_markdown(found),
-    )
+    shown.tell_result(terminal, found, HarvestPlanDocument.of, show_harvest_plan, md=harvest_plan_markdown)
     if picture is not None:
         from hcloud.views.harvesting.plan_picture import save_week
 
@@ -199,7 +189,7 @@ def simulate(
     from hcloud.views.harvesting.simulate import show_tasks, tasks_markdown
     from hcloud.views.harvesting.simulate_documents import HarvestSimulationDocument
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
     every = float(parse_duration(asked.every))
     request = TaskRequest(
@@ -208,12 +198,7 @@ def simulate(
     )  # fmt: skip
     with terminal.progress(f"running jobs on {util}", 1.0) as advance:
         found = simulate_tasks(request, advance)
-    shown.tell(
-        terminal,
-        lambda: HarvestSimulationDocument.of(found, at),
-        lambda: show_tasks(found, terminal),
-        md=lambda: tasks_markdown(found),
-    )
+    shown.tell_result(terminal, found, HarvestSimulationDocument.of, show_tasks, md=tasks_markdown)
 
 
 Reimages = Annotated[
@@ -268,7 +253,7 @@ def replicas(
 
     if picture is not None:
         check_picture(picture)
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
     asked = ReplicaRequest(
         servers, reimages, util, blocks, copies, systems, seeds, tuple(group or ()), mean_use, scaling, policy, seed
@@ -283,12 +268,7 @@ def replicas(
 
         save_grid(found.study, picture)
         terminal.note(f"drawn to {picture}")
-    shown.tell(
-        terminal,
-        lambda: HarvestReplicasDocument.of(found.study, at),
-        lambda: show_replicas(found.study, terminal),
-        md=lambda: replicas_markdown(found.study),
-    )
+    shown.tell_result(terminal, found.study, HarvestReplicasDocument.of, show_replicas, md=replicas_markdown)
 
 
 @app.command()
@@ -318,14 +298,9 @@ def audit(
     from hcloud.views.harvesting.documents import HarvestAuditDocument
     from hcloud.views.harvesting.replicas import audit_markdown, show_audit
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     asked = ReplicaRequest(servers, reimages, util, seeds=seeds, policy=policy, seed=seed)
     found = audited(asked, placement, least_diverse)
-    shown.tell(
-        terminal,
-        lambda: HarvestAuditDocument.of(found, at),
-        lambda: show_audit(found, terminal),
-        md=lambda: audit_markdown(found),
-    )
+    shown.tell_result(terminal, found, HarvestAuditDocument.of, show_audit, md=audit_markdown)
     if found.is_too_alike:
         raise typer.Exit(DeniedByGuardError.exit_code)

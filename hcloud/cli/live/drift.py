@@ -28,6 +28,6 @@ def drift(
     terminal = session(ctx).terminal
     with terminal.busy("looking at the cloud"), where.opened(shown.at) as here:
         found = look(here)
-    shown.tell(terminal, lambda: DriftDocument.of(found, shown.at), lambda: show_drift(found, terminal))
+    shown.tell_result(terminal, found, DriftDocument.of, show_drift)
     if detailed_exitcode and found.drift:
         raise typer.Exit(2)

@@ -249,7 +249,7 @@ def explain(
 
     terminal = session(ctx).terminal
     story = explain_job(journal_at(which.place), job)
-    shown.tell(terminal, lambda: story_document(story, shown.at), lambda: show_story(story, terminal))
+    shown.tell_result(terminal, story, story_document, show_story)
 
 
 @app.command()

@@ -40,7 +40,7 @@ def list_(
 
     terminal = session(ctx).terminal
     found = look(which.place)
-    shown.tell(terminal, lambda: _document(found, shown.at), lambda: view.show_list(found, terminal))
+    shown.tell_result(terminal, found, _document, view.show_list)
 
 
 @app.command()
@@ -62,7 +62,7 @@ def show(
     found = look(which.place) if machine is None else look_at(which.place, machine)
     several = machine is not None and found.state is not None and len(found.state.records) > 1
     screen = view.show_list if several else view.show_state
-    shown.tell(terminal, lambda: _document(found, shown.at), lambda: screen(found, terminal))
+    shown.tell_result(terminal, found, _document, screen)
 
 
 @app.command()
@@ -91,7 +91,7 @@ def push(
 
     terminal = session(ctx).terminal
     found = pushed(which.place, _read(source), source, force=force)
-    shown.tell(terminal, lambda: _document(found, shown.at), lambda: view.show_state(found, terminal))
+    shown.tell_result(terminal, found, _document, view.show_state)
 
 
 @app.command("force-unlock")

@@ -21,4 +21,4 @@ def status(ctx: typer.Context, where: CloudFlags, shown: Printed) -> None:
     terminal = session(ctx).terminal
     with terminal.busy("looking at the cloud"), where.opened(shown.at) as here:
         found = look(here)
-    shown.tell(terminal, lambda: StatusDocument.of(found, shown.at), lambda: show_status(found, terminal))
+    shown.tell_result(terminal, found, StatusDocument.of, show_status)

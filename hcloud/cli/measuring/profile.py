@@ -195,11 +195,7 @@ def compare(
     from hcloud.views.measuring import profile as view
 
     found, terminal = compare_profiles(left, right), session(ctx).terminal
-    shown.tell(
-        terminal,
-        lambda: documents.ProfileComparisonDocument.of(found, shown.at),
-        lambda: view.show_comparison(found, terminal),
-    )
+    shown.tell_result(terminal, found, documents.ProfileComparisonDocument.of, view.show_comparison)
 
 
 @app.command("import")

@@ -41,11 +41,6 @@ def size(
     from hcloud.views.studies.placement import promise_markdown, show_promise
     from hcloud.views.studies.placement_documents import PlacementSizeDocument
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     found = promised(PromiseRequest(quality, miss, busy, units))
-    shown.tell(
-        terminal,
-        lambda: PlacementSizeDocument.of(found, at),
-        lambda: show_promise(found, terminal),
-        md=lambda: promise_markdown(found),
-    )
+    shown.tell_result(terminal, found, PlacementSizeDocument.of, show_promise, md=promise_markdown)

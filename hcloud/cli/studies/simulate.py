@@ -68,11 +68,7 @@ def simulate(
         terminal.note(f"journal written to {journal}; 'hcloud explain --job ID {journal}' reads it")
     comparison = where.sized(found, chosen, comparison, terminal)
     where.drawn(comparison, terminal)
-    shown.tell(
-        terminal,
-        lambda: SimulationDocument.of(comparison, at),
-        lambda: view.show_simulation(comparison, terminal),
-    )
+    shown.tell_result(terminal, comparison, SimulationDocument.of, view.show_simulation)
 
 
 def _check_journal(journal: Path | None, strategies: int) -> None:

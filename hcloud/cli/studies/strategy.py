@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -19,15 +18,6 @@ app = typer.Typer(
 )
 
 
-@dataclass(frozen=True)
-class StatedPrinted(Printed):
-    """How strategies are printed."""
-
-    now: Annotated[
-        str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")
-    ] = None
-
-
 def known_names(incomplete: str) -> Iterator[str]:
     """Strategy names for shell completion."""
     from hcloud.readers.strategies import strategy_names
@@ -40,7 +30,7 @@ def known_names(incomplete: str) -> Iterator[str]:
 def list_(
     ctx: typer.Context,
     *,
-    shown: StatedPrinted,
+    shown: Printed,
 ) -> None:
     """List the bundled strategies."""
     from hcloud.readers.strategies import load_strategy, strategy_names
@@ -62,7 +52,7 @@ def show(
         typer.Argument(help="SR, OdF, OdM, HF, HM, harvest or the path of a file.", autocompletion=known_names),
     ],
     placement: Annotated[str | None, typer.Option(help="With another placement, for example tarcil.")] = None,
-    shown: StatedPrinted,
+    shown: Printed,
 ) -> None:
     """Show every rule and number of a strategy with its source; also checks your own file."""
     from hcloud.errors import UsageError
@@ -71,11 +61,11 @@ def show(
     from hcloud.views.studies.documents import StrategyDocument
     from hcloud.views.studies.strategy import show_one
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     is_harvest = name.lower() == HARVEST
     if is_harvest and placement is not None:
         raise UsageError("harvest is no strategy, and has no placement")
     strategy = stated_harvest() if is_harvest else load_strategy(name)
     if placement is not None:
         strategy = with_placement(strategy, placement)
-    shown.tell(terminal, lambda: StrategyDocument.of(strategy, at), lambda: show_one(strategy, terminal))
+    shown.tell_result(terminal, strategy, StrategyDocument.of, show_one)

@@ -130,7 +130,7 @@ def sweep(
         with terminal.busy("drawing"):
             view.save_sweep(done, picture)
         terminal.note(f"drawn to {picture}")
-    shown.tell(terminal, lambda: SweepDocument.of(done, at), lambda: view.show_sweep(done, terminal))
+    shown.tell_result(terminal, done, SweepDocument.of, view.show_sweep)
 
 
 def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:

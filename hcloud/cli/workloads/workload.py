@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import TraceColumns, TraceDecimal, reader_keys
+from hcloud.cli.flags import TraceColumns, TraceDecimal, TraceWindow, reader_keys
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
@@ -46,20 +46,7 @@ Format = Annotated[str, typer.Option("--format", help=f"The format (default: det
 Keys = Annotated[
     list[str] | None, typer.Option("--set", help="Option of the format's reader, KEY=VALUE; may be repeated.")
 ]
-Window = Annotated[
-    str | None,
-    typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
-]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
-
-
-@dataclass(frozen=True)
-class DatedPrinted(Printed):
-    """How what is found of a workload is printed."""
-
-    now: Annotated[
-        str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")
-    ] = None
 
 
 @app.command(epilog=EPILOG)
@@ -74,11 +61,11 @@ def show(
     keys: Keys = None,
     columns: TraceColumns = None,
     decimal: TraceDecimal = None,
-    window: Window = None,
+    window: TraceWindow = None,
     seed: Seed = 42,
     step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
-    shown: DatedPrinted,
+    shown: Printed,
 ) -> None:
     """Show a workload: rows read, repaired and left out, and demand over time.
 
@@ -91,7 +78,6 @@ def show(
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
-    at = shown.at
     request, every = _request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), _step(step)
     if names_bill(request.name, request.format):
         _show_bill(request, out, shown, terminal)
@@ -103,15 +89,10 @@ def show(
             save_chart(view.chart_of(summary), out)
     if out is not None:
         terminal.note(f"drawn to {out}")
-    shown.tell(
-        terminal,
-        lambda: documents.WorkloadDocument.of(summary, at),
-        lambda: view.show_summary(summary, terminal),
-        csv=lambda: documents.demand_csv(summary),
-    )
+    shown.tell_result(terminal, summary, documents.WorkloadDocument.of, view.show_summary, csv=documents.demand_csv)
 
 
-def _show_bill(request: WorkloadRequest, out: Path | None, shown: DatedPrinted, terminal: Terminal) -> None:
+def _show_bill(request: WorkloadRequest, out: Path | None, shown: Printed, terminal: Terminal) -> None:
     from hcloud.model.bill_figures import figures_of
     from hcloud.usecases.workloads.bills import open_bill
     from hcloud.views.charts import save_chart
@@ -123,7 +104,7 @@ def _show_bill(request: WorkloadRequest, out: Path | None, shown: DatedPrinted, 
     if out is not None:
         save_chart(view.chart_of(figures.bill), out)
         terminal.note(f"drawn to {out}")
-    shown.tell(terminal, lambda: BillDocument.of(figures, shown.at), lambda: view.show_bill(figures, terminal))
+    shown.tell_result(terminal, figures, BillDocument.of, view.show_bill)
 
 
 @app.command(epilog=EPILOG)
@@ -136,7 +117,7 @@ def validate(
     keys: Keys = None,
     columns: TraceColumns = None,
     decimal: TraceDecimal = None,
-    shown: DatedPrinted,
+    shown: Printed,
 ) -> None:
     """Check files; shows each problem with line and column. Exit 1 if there are any."""
     from hcloud.usecases.workloads.workload import validate as check
@@ -168,7 +149,7 @@ def convert(
     keys: Keys = None,
     columns: TraceColumns = None,
     decimal: TraceDecimal = None,
-    window: Window = None,
+    window: TraceWindow = None,
     seed: Seed = 42,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
