@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OutputOption, StatePlace, ToldOption, WhichCloud
-from hcloud.cli.options import MarkdownOutput, Output, ToldOutput
+from hcloud.cli.options import MarkdownOutput, Output, PageOutput, ToldOutput
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hcloud.views.escaped import Written
 
 T = TypeVar("T")
+V = TypeVar("V", bound=Callable[..., None])
 
 
 def grouped(verb: Callable[..., None]) -> Callable[..., None]:
@@ -51,6 +52,25 @@ def grouped(verb: Callable[..., None]) -> Callable[..., None]:
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in told}
     called.__signature__ = signature(verb).replace(parameters=told)  # type: ignore[attr-defined]
     return called
+
+
+class Verb(typer.Typer):
+    """A verb or, with the ``help`` of all of them, a group of verbs; their parameters may be groups of options."""
+
+    def __init__(self, help: str | None = None, **more: Any) -> None:  # noqa: A002 - as Typer calls it
+        super().__init__(help=help, no_args_is_help=help is not None, pretty_exceptions_enable=False, **more)
+        if help is not None:
+            self.callback()(lambda: None)  # a group of one verb is a group, too
+
+    def command(self, name: str | None = None, **more: Any) -> Callable[[V], V]:
+        """Add a verb."""
+        add = super().command(name, **more)
+
+        def added(verb: V) -> V:
+            add(grouped(verb))
+            return verb
+
+        return added
 
 
 class FormOfResult:
@@ -137,6 +157,15 @@ class MarkdownPrinted(FormAndTime):
     """A table, JSON, Markdown or CSV, as of a time."""
 
     output: Annotated[MarkdownOutput, typer.Option("--output", "-o", help="What to print.")] = MarkdownOutput.TABLE
+    json_: AsJson = False
+    now: Now = None
+
+
+@dataclass(frozen=True)
+class PagePrinted(FormAndTime):
+    """A table, JSON, Markdown, a page of HTML or CSV, as of a time."""
+
+    output: Annotated[PageOutput, typer.Option("--output", "-o", help="What to print.")] = PageOutput.TABLE
     json_: AsJson = False
     now: Now = None
 

@@ -12,7 +12,7 @@ import typer
 
 from hcloud.cli.acting import Yes, confirm
 from hcloud.cli.flags import CloudState, Configuration, WhichCloud
-from hcloud.cli.groups import CloudFlags, Printed, Told, ToldAt, grouped
+from hcloud.cli.groups import CloudFlags, Printed, Told, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import ConfirmationError, UsageError
 from hcloud.usecases.asked import moment
@@ -27,12 +27,7 @@ if TYPE_CHECKING:
     from hcloud.usecases.commitments.cancel import Agree
     from hcloud.usecases.commitments.ground import CommitSelection
 
-app = typer.Typer(
-    help="Reserved instances, savings plans and committed use: recommend, buy, list, cancel",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb("Reserved instances, savings plans and committed use: recommend, buy, list, cancel")
 
 PlanFile = Annotated[Path | None, typer.Argument(help="A plan file (default: make a plan now).")]
 Region = Annotated[str | None, typer.Option(help="The region, if a plan has several.")]
@@ -55,7 +50,6 @@ class CommitFlags(RecommendFlags):
 
 
 @app.command()
-@grouped
 def recommend(
     ctx: typer.Context,
     *,
@@ -75,7 +69,6 @@ def recommend(
 
 
 @app.command("plan")
-@grouped
 def plan_(
     ctx: typer.Context,
     *,
@@ -105,7 +98,6 @@ def plan_(
 
 
 @app.command("apply")
-@grouped
 def apply_(
     ctx: typer.Context,
     *,
@@ -128,7 +120,6 @@ def apply_(
 
 
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     *,
@@ -147,7 +138,6 @@ def list_(
 
 
 @app.command()
-@grouped
 def cancel(
     ctx: typer.Context,
     *,
@@ -165,7 +155,6 @@ def cancel(
 
 
 @app.command()
-@grouped
 def resolve(
     ctx: typer.Context,
     *,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from hcloud.model.plans.plan import Plan
     from hcloud.views.escaped import Written
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()

@@ -8,16 +8,15 @@ from typing import Annotated
 import typer
 
 from hcloud.cli.flags import Configuration, Families, OneRegion
-from hcloud.cli.groups import MarkdownPrinted, grouped
+from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
 
 UNREACHED = 8
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def size(
     ctx: typer.Context,
     *,

@@ -19,19 +19,14 @@ from hcloud.cli.flags import (
     TraceKeys,
     reader_keys,
 )
-from hcloud.cli.groups import MarkdownPrinted, grouped
+from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
 from hcloud.harvest.scaling import Scaling
 
 if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest
 
-app = typer.Typer(
-    help="Use idle reserved capacity: types, plan, simulate, replicas, audit",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb("Use idle reserved capacity: types, plan, simulate, replicas, audit")
 
 Util = Annotated[
     str,
@@ -66,13 +61,7 @@ class UseFlags:
         return UseRequest(util, self.servers, self.trace_format or "auto", keys, self.policy, self.seed)
 
 
-@app.callback()
-def harvest() -> None:
-    """Use idle reserved capacity: types, plan, simulate, replicas, audit."""
-
-
 @app.command()
-@grouped
 def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: MarkdownPrinted) -> None:
     """Which tenants are periodic, constant or unpredictable, their classes, and the idle capacity of each.
 
@@ -89,7 +78,6 @@ def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: MarkdownPrint
 
 
 @app.command()
-@grouped
 def plan(
     ctx: typer.Context,
     *,
@@ -164,7 +152,6 @@ class TaskFlags:
 
 
 @app.command()
-@grouped
 def simulate(
     ctx: typer.Context,
     *,
@@ -213,7 +200,6 @@ ServersOrCentre = Annotated[
 
 
 @app.command()
-@grouped
 def replicas(
     ctx: typer.Context,
     *,
@@ -272,7 +258,6 @@ def replicas(
 
 
 @app.command()
-@grouped
 def audit(
     ctx: typer.Context,
     *,

@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import CloudFlags, Printed, grouped
+from hcloud.cli.groups import CloudFlags, Printed, Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def drift(
     ctx: typer.Context,
     where: CloudFlags,

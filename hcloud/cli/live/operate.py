@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
-from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, grouped
+from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb
 from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
 
@@ -38,13 +38,7 @@ class OfJobFiles(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
-    cls=OfJobFiles,
-    help="Run jobs live: the policy places them, rents machines and releases them.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb(cls=OfJobFiles, help="Run jobs live: the policy places them, rents machines and releases them.")
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,6 @@ class LocalByDefault(CloudOfWork):
 
 
 @app.command()
-@grouped
 def run(
     ctx: typer.Context,
     *,
@@ -194,7 +187,6 @@ def is_worth_compiling(jobs: Path | None, state: str | None, file: Path | None) 
 
 
 @app.command()
-@grouped
 def status(
     ctx: typer.Context,
     *,
@@ -233,7 +225,6 @@ def status(
 
 
 @app.command()
-@grouped
 def explain(
     ctx: typer.Context,
     *,
@@ -253,7 +244,6 @@ def explain(
 
 
 @app.command()
-@grouped
 def replan(
     ctx: typer.Context,
     *,
@@ -277,7 +267,6 @@ def replan(
 
 
 @app.command()
-@grouped
 def cancel(
     ctx: typer.Context,
     *,
@@ -292,14 +281,12 @@ def cancel(
 
 
 @app.command()
-@grouped
 def drain(ctx: typer.Context, *, wait: _Wait = True, where: LocalByDefault, shown: ToldAt) -> None:
     """Take no new jobs; when the present ones have ended, terminate every machine."""
     _end(session(ctx).terminal, where, shown, "drain", wait=wait)
 
 
 @app.command()
-@grouped
 def stop(
     ctx: typer.Context,
     *,

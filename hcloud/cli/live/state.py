@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.groups import Printed, StateFlags, ToldAt, grouped
+from hcloud.cli.groups import Printed, StateFlags, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import InputError
 
@@ -19,16 +19,10 @@ if TYPE_CHECKING:
 
 LARGEST = 64 << 20
 
-app = typer.Typer(
-    help="The state: the machines that hcloud owns, and its lock",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb("The state: the machines that hcloud owns, and its lock")
 
 
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     which: StateFlags,
@@ -44,7 +38,6 @@ def list_(
 
 
 @app.command()
-@grouped
 def show(
     ctx: typer.Context,
     *,
@@ -66,7 +59,6 @@ def show(
 
 
 @app.command()
-@grouped
 def pull(ctx: typer.Context, which: StateFlags) -> None:
     """Print the stored state (JSON), for a backup or for 'push'."""
     from hcloud.usecases.live.state import pull as pulled
@@ -76,7 +68,6 @@ def pull(ctx: typer.Context, which: StateFlags) -> None:
 
 
 @app.command()
-@grouped
 def push(
     ctx: typer.Context,
     *,
@@ -95,7 +86,6 @@ def push(
 
 
 @app.command("force-unlock")
-@grouped
 def force_unlock(
     ctx: typer.Context,
     *,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from hcloud.cli.groups import CloudFlags, Printed, grouped
+from hcloud.cli.groups import CloudFlags, Printed, Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def status(ctx: typer.Context, where: CloudFlags, shown: Printed) -> None:
     """The running machines, their cost an hour, and requests with an unknown outcome."""
     from hcloud.usecases.live.status import status as look

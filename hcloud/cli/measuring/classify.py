@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError, did_you_mean
 
 ABSTAINED = 9
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 class SolverName(StrEnum):
@@ -25,7 +25,6 @@ class SolverName(StrEnum):
 
 
 @app.command()
-@grouped
 def classify(
     ctx: typer.Context,
     *,

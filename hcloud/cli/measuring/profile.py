@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.flags import WhichCloud
-from hcloud.cli.groups import Printed, Told, grouped
+from hcloud.cli.groups import Printed, Told, Verb
 from hcloud.cli.main import INTERRUPTED_EXIT, session
 from hcloud.errors import UsageError
 from hcloud.usecases.asked import moment
@@ -20,16 +20,10 @@ if TYPE_CHECKING:
     from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun
     from hcloud.views.console import Terminal
 
-app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
-
-
-@app.callback()
-def profile() -> None:
-    """Profiles: what an application needs, tolerates and causes. Measure, show, list, compare, import."""
+app = Verb("Profiles: what an application needs, tolerates and causes. Measure, show, list, compare, import.")
 
 
 @app.command()
-@grouped
 def run(
     ctx: typer.Context,
     *,
@@ -139,7 +133,6 @@ def _measure_here(
 
 
 @app.command()
-@grouped
 def show(
     ctx: typer.Context,
     *,
@@ -160,7 +153,6 @@ def show(
 
 
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     *,
@@ -181,7 +173,6 @@ def list_(
 
 
 @app.command()
-@grouped
 def compare(
     ctx: typer.Context,
     *,
@@ -199,7 +190,6 @@ def compare(
 
 
 @app.command("import")
-@grouped
 def import_(
     ctx: typer.Context,
     *,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
@@ -24,7 +24,7 @@ FORMAT_NAMES = (
     "spot-average, cyclenerd"
 )
 
-app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
+app = Verb("Offers and their prices: list, show, refresh and import")
 
 
 LimitOption = Annotated[int, typer.Option(min=1, help="Maximum number of rows in the table.")]
@@ -33,13 +33,7 @@ RegionOption = Annotated[list[str] | None, typer.Option(help="Region; may be rep
 SystemOption = Annotated[list[str] | None, typer.Option("--os", help="Operating system; may be repeated.")]
 
 
-@app.callback()
-def pricing() -> None:
-    """Offers and their prices: list, show, refresh and import"""
-
-
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     *,
@@ -69,7 +63,6 @@ def list_(
 
 
 @app.command()
-@grouped
 def show(
     ctx: typer.Context,
     *,
@@ -99,7 +92,6 @@ def show(
 
 
 @app.command()
-@grouped
 def diff(
     ctx: typer.Context,
     *,
@@ -129,7 +121,6 @@ def diff(
 
 
 @app.command()
-@grouped
 def verify(ctx: typer.Context, *, shown: Printed) -> None:
     """Check the bundled files' checksums and the plausibility of prices; exit 9 on a finding."""
     from hcloud.usecases.prices.pricing import verify as verified
@@ -145,7 +136,6 @@ def verify(ctx: typer.Context, *, shown: Printed) -> None:
 
 
 @app.command("import")
-@grouped
 def import_(
     ctx: typer.Context,
     *,
@@ -176,7 +166,6 @@ def import_(
 
 
 @app.command()
-@grouped
 def refresh(
     ctx: typer.Context,
     *,

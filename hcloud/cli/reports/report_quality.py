@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Now
-from hcloud.cli.groups import CloudFlags, FormOfResult, TimeOfResult, grouped
+from hcloud.cli.groups import CloudFlags, PagePrinted
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 from hcloud.usecases.reports.span import span_of_flags
@@ -26,31 +23,11 @@ if TYPE_CHECKING:
     from hcloud.views.page.parts import PageSection
 
 
-class QualityFormat(StrEnum):
-    """How these reports are printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MD = "md"
-    HTML = "html"
-
-
-@dataclass(frozen=True)
-class QualityPrinted(FormOfResult, TimeOfResult):
-    """How these reports are printed, and the time they are made at."""
-
-    output: Annotated[QualityFormat, typer.Option("--output", "-o", help="What to print.")] = QualityFormat.TABLE
-    json_: AsJson = False
-    now: Now = None
-
-
-@grouped
 def quality(
     ctx: typer.Context,
     *,
     source: Annotated[Path, typer.Argument(help="A journal, or a plan made with --strategy (its predictions).")],
-    shown: QualityPrinted,
+    shown: PagePrinted,
 ) -> None:
     """Quality of service of jobs: performance, waits, violations, moves and interruptions.
 
@@ -80,7 +57,6 @@ def _course(journal: Path) -> tuple[PageSection, ...]:
     return (PageSection("Over time", figures=(drawn.figure(),)),)
 
 
-@grouped
 def accuracy(
     ctx: typer.Context,
     *,
@@ -93,7 +69,7 @@ def accuracy(
     ] = None,
     month: Annotated[str | None, typer.Option("--month", help="A calendar month (UTC) of the rented machines.")] = None,
     where: CloudFlags,
-    shown: QualityPrinted,
+    shown: PagePrinted,
 ) -> None:
     """A plan's predictions beside what happened, with the error split into prices, demand and mix.
 
@@ -142,7 +118,7 @@ def _compared(
 
 def _print(
     terminal: Terminal,
-    shown: QualityPrinted,
+    shown: PagePrinted,
     titled: tuple[str, tuple[PageSection, ...]],
     made: tuple[Callable[[], Content], Callable[[], Written]],
     pictures: Callable[[], tuple[PageSection, ...]] = lambda: (),

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
 from hcloud.errors import InputError, UsageError
@@ -16,7 +17,7 @@ from hcloud.usecases.interruptible import interruptible
 PAGE = "reproduction.md"
 DOCS = Path("docs/research")
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()

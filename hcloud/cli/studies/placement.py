@@ -6,24 +6,13 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import MarkdownPrinted, grouped
+from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(
-    help="How many servers of a large pool to sample for each job: size",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-
-@app.callback()
-def placement() -> None:
-    """How many servers of a large pool to sample for each job: size."""
+app = Verb("How many servers of a large pool to sample for each job: size")
 
 
 @app.command()
-@grouped
 def size(
     ctx: typer.Context,
     *,

@@ -7,15 +7,10 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(
-    help="The provisioning strategies and where each of their numbers comes from",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb("The provisioning strategies and where each of their numbers comes from")
 
 
 def known_names(incomplete: str) -> Iterator[str]:
@@ -26,7 +21,6 @@ def known_names(incomplete: str) -> Iterator[str]:
 
 
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     *,
@@ -43,7 +37,6 @@ def list_(
 
 
 @app.command()
-@grouped
 def show(
     ctx: typer.Context,
     *,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.flags import TraceColumns, TraceDecimal, TraceWindow, reader_keys
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 from hcloud.readers.workloads.formats import FORMATS
@@ -33,11 +33,8 @@ FETCHED = (
 )
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    help="Traces and utilisation histories: show, validate, convert",
+app = Verb(
+    "Traces and utilisation histories: show, validate, convert",
     epilog=f"Formats (recognised by content, else --format): {NAMES}.\n\n"
     f"Keys (--set KEY=VALUE, or workload.options in hcloud.yaml): {KEYS}.\n\n{WHERE}",
 )
@@ -50,7 +47,6 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
 
 
 @app.command(epilog=EPILOG)
-@grouped
 def show(
     ctx: typer.Context,
     *,
@@ -108,7 +104,6 @@ def _show_bill(request: WorkloadRequest, out: Path | None, shown: Printed, termi
 
 
 @app.command(epilog=EPILOG)
-@grouped
 def validate(
     ctx: typer.Context,
     *,
@@ -167,7 +162,6 @@ def convert(
 
 
 @app.command(epilog=FETCHED)
-@grouped
 def fetch(
     ctx: typer.Context,
     *,

@@ -14,7 +14,6 @@ from hcloud.units import harmless
 from hcloud.views.comment import LONGEST_TEXT
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import INDENT, wrapped
-from hcloud.views.page.parts import Page, PageSection
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -95,12 +94,6 @@ def markdown(explanation: Explanation) -> Written:
     rows = [md("**{}**", explanation.answer, longest=LONGEST_TEXT), BLANK]
     rows += [md("- *{}*: {}", line.about, line.text, longest=LONGEST_TEXT) for line in explanation.said]
     return markdown_document(rows)
-
-
-def page(explanation: Explanation) -> Page:
-    """The explanation as a page."""
-    sections = tuple(PageSection(line.about, line.clauses) for line in explanation.said)
-    return Page(explanation.question, (explanation.answer,), sections)
 
 
 def percent(share: float) -> str:
