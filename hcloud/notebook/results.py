@@ -43,7 +43,7 @@ class Result(ABC):
         return json_document(self._document())
 
     def _repr_html_(self) -> str:
-        from hcloud.views.page.embedded import embedded
+        from hcloud.views.page.render import embedded
 
         return embedded(self._page())
 
@@ -158,7 +158,7 @@ class PlanResult(Result):
 
         >>> hcloud.plan("trace.csv").to_frame("float")[["instance_type", "option", "count", "monthly"]]
         """
-        from hcloud.views.deciding.plan_csv import COLUMNS
+        from hcloud.views.deciding.plan_tables import COLUMNS
 
         rows = ([getattr(line, name) for name in COLUMNS] for line in self.plan.mix)
         return frame_of(COLUMNS, rows, amounts, ("price_day",))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.deciding.billed import tell_bill_plan
 from hcloud.cli.flags import (
     CloudModel,
     CloudState,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from hcloud.model.holdings.change import ChangeSet
+    from hcloud.model.plans.bill_plan import BillPlan
     from hcloud.model.plans.plan import Plan
     from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.deciding.idle_plan import FindIdle
@@ -148,7 +148,7 @@ def plan(
         )
         with terminal.progress("planning", 1.0) as advance:
             every = interruptible(lambda: plan_bill(loaded, at, advance))
-        tell_bill_plan(every, shown, out, terminal)
+        _tell_bill_plan(every, shown, out, terminal)
         if detailed_exitcode and every.purchases:
             raise typer.Exit(CHANGES)
         return
@@ -190,6 +190,32 @@ def _planned(
     with opened(loaded, CloudSelection(cloud, state), at) as here:
         planned = plan_live(here, at, advance, idle)
         return planned.plan, planned.changes
+
+
+def _tell_bill_plan(made: BillPlan, shown: PagePrinted, out: Path | None, terminal: Terminal) -> None:
+    """Print the plan of a bill in the form that is asked for, and write its document to ``out``."""
+    from hcloud.views.deciding.bill_plan import bill_csv, bill_markdown, bill_page, show_bill_plan
+    from hcloud.views.deciding.bill_plan_documents import BillPlanDocument
+    from hcloud.views.page.render import render
+
+    document = BillPlanDocument.of(made, made.generated_at)
+    if out is not None:
+        from hcloud.model.json_text import written as as_text
+        from hcloud.store.files.whole import write_whole
+
+        write_whole(out, [as_text(document, indent=2) + "\n"])
+        terminal.note(f"plan of the bill written to {out}; the plan of one kind (--set kind=) can be acted on")
+    shown.tell(
+        terminal,
+        lambda: document,
+        lambda: show_bill_plan(made, terminal),
+        md=lambda: bill_markdown(made),
+        html=lambda: render(bill_page(made)),
+        csv=lambda: bill_csv(made),
+    )
+    if shown.form == "csv":
+        for warning in made.warnings:
+            terminal.warn(warning)
 
 
 def _tell_changes(changes: ChangeSet, out: Path | None, shown: PagePrinted, terminal: Terminal) -> None:
@@ -243,7 +269,7 @@ def _print(made: Plan, shown: PagePrinted, terminal: Terminal, *, frontier: bool
     from hcloud.cli.deciding.page import html_of
     from hcloud.store.plan_file import plan_document, plan_schema
     from hcloud.views.deciding.plan import markdown, show_plan
-    from hcloud.views.deciding.plan_csv import mix_csv
+    from hcloud.views.deciding.plan_tables import mix_csv
     from hcloud.views.document import stored_content
     from hcloud.views.live.change import show_changes
 

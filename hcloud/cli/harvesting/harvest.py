@@ -123,7 +123,7 @@ def plan(
         found = harvest_plan(use.request(util), loaded, at, advance)
     shown.tell_result(terminal, found, HarvestPlanDocument.of, show_harvest_plan, md=harvest_plan_markdown)
     if picture is not None:
-        from hcloud.views.harvesting.plan_picture import save_week
+        from hcloud.views.harvesting.pictures import save_week
 
         save_week(found, picture)
         terminal.note(f"drawn to {picture}")
@@ -250,7 +250,7 @@ def replicas(
         count = write_placement(out, found.blocks, found.servers.names, found.sets)
         terminal.note(f"{count:,} sets of {systems[0]} written to {out}")
     if picture is not None:
-        from hcloud.views.harvesting.grid_picture import save_grid
+        from hcloud.views.harvesting.pictures import save_grid
 
         save_grid(found.study, picture)
         terminal.note(f"drawn to {picture}")
