@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,8 +80,6 @@ def stopping(
 
 def beside(terminal: Terminal, *, quiet: bool) -> Terminal:
     """Where people are shown what they are asked about: stderr where stdout is for a document."""
-    from dataclasses import replace
-
     return replace(terminal, out=terminal.err) if quiet else terminal
 
 

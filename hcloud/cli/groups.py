@@ -122,7 +122,7 @@ class TimeOfResult:
 
 
 class FormAndTime(FormOfResult, TimeOfResult):
-    """Both."""
+    """How a result is printed, and the time a verb works at."""
 
     def tell_result(
         self,

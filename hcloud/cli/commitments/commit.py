@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from hcloud.cli.flags import CloudState, Configuration, WhichCloud
 from hcloud.cli.groups import CloudFlags, Printed, Told, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import ConfirmationError, UsageError
+from hcloud.units import cents, parse_duration, plain
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
@@ -192,10 +193,6 @@ def _where(cloud: str | None, region: str | None, state: str | None) -> CommitSe
 
 def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:
     """The configuration with the ages that flags allow."""
-    from dataclasses import replace
-
-    from hcloud.units import parse_duration
-
     try:
         given = {name: parse_duration(text) for name, text in ages.items() if text is not None}
     except ValueError as error:
@@ -209,7 +206,6 @@ def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> App
 
     def approve(plan: PurchasePlan) -> PurchaseApproval:
         from hcloud.planning.purchases.gates import PurchaseApproval
-        from hcloud.units import cents, plain
         from hcloud.views.commitments.commit import show_approval
 
         terminal = session(ctx).terminal

@@ -66,7 +66,7 @@ def html_of(made: Plan | ChangeSet) -> Written:
     """The page of a plan, or of changes alone, as text."""
     from hcloud.model.holdings.change import ChangeSet
     from hcloud.views.deciding.plan_page import plan_page
-    from hcloud.views.live.change_documents import changes_page
+    from hcloud.views.live.change import changes_page
     from hcloud.views.page.render import render
 
     return render(changes_page(made) if isinstance(made, ChangeSet) else plan_page(made))

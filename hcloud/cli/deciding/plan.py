@@ -13,6 +13,7 @@ from hcloud.cli.flags import (
     CloudState,
     Configuration,
     Divisible,
+    HarvestPolicyFile,
     Profiles,
     TraceColumns,
     TraceDecimal,
@@ -99,9 +100,7 @@ def plan(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="With --harvest: how UTIL is read, as --set for traces."),
     ] = None,
-    harvest_policy: Annotated[
-        Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
-    ] = None,
+    harvest_policy: HarvestPolicyFile = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit 2 if the plan changes or buys something.")
     ] = False,
@@ -195,7 +194,7 @@ def _planned(
 def _tell_bill_plan(made: BillPlan, shown: PagePrinted, out: Path | None, terminal: Terminal) -> None:
     """Print the plan of a bill in the form that is asked for, and write its document to ``out``."""
     from hcloud.views.deciding.bill_plan import bill_csv, bill_markdown, bill_page, show_bill_plan
-    from hcloud.views.deciding.bill_plan_documents import BillPlanDocument
+    from hcloud.views.deciding.documents import BillPlanDocument
     from hcloud.views.page.render import render
 
     document = BillPlanDocument.of(made, made.generated_at)
@@ -223,8 +222,7 @@ def _tell_changes(changes: ChangeSet, out: Path | None, shown: PagePrinted, term
     from hcloud.store.plan_file import changes_document, changes_schema, save_changes
     from hcloud.views.document import stored_content
     from hcloud.views.escaped import markdown_document
-    from hcloud.views.live.change import show_changes
-    from hcloud.views.live.change_documents import changes_markdown
+    from hcloud.views.live.change import changes_markdown, show_changes
 
     if out is not None:
         save_changes(changes, out)

@@ -12,6 +12,7 @@ import typer
 from hcloud.cli.flags import AsJson, Now
 from hcloud.cli.groups import FormAndTime, Verb
 from hcloud.cli.main import session
+from hcloud.errors import InputError
 
 app = Verb("Check a plan against your rules: check")
 
@@ -76,7 +77,6 @@ def check(
 
 def _write_report(path: Path, text: str) -> None:
     """Write a report where none of another kind stands; InputError where it cannot be written."""
-    from hcloud.errors import InputError
     from hcloud.store.files.looked_at import check_place
     from hcloud.store.files.whole import write_whole
 

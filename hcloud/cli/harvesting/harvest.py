@@ -12,6 +12,7 @@ from hcloud.cli.flags import (
     Configuration,
     Divisible,
     Families,
+    OneMarket,
     OneRegion,
     TraceColumns,
     TraceDecimal,
@@ -21,7 +22,9 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
+from hcloud.errors import DeniedByGuardError
 from hcloud.harvest.scaling import Scaling
+from hcloud.usecases.asked import provider_named
 
 if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest
@@ -38,6 +41,8 @@ ServersFile = Annotated[
     Path | None, typer.Option("--servers", help="servers.csv: server, tenant, cores, and groups such as rack.")
 ]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", help="Your own file instead of policies/harvest.yaml.")]
+MeanUse = Annotated[float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean utilisation.")]
+HowScaled = Annotated[Scaling, typer.Option(help="How use is scaled.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
 
 
@@ -85,9 +90,7 @@ def plan(
     workload: Annotated[
         str | None, typer.Option(help="The batch: a trace or scenario:NAME; else that of hcloud.yaml.")
     ] = None,
-    provider: Annotated[
-        str | None, typer.Option(help="aws, gcp or azure (default: from hcloud.yaml, then aws).")
-    ] = None,
+    provider: OneMarket = None,
     region: OneRegion = None,
     family: Families = None,
     divisible: Divisible = None,
@@ -101,11 +104,10 @@ def plan(
     Plans batch twice: with machines of its own, and with part of it in idle hours.
     """
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.asked import provider_named
     from hcloud.usecases.harvesting.plan import harvest_plan
     from hcloud.usecases.workloads.sources import Flags, with_flags
+    from hcloud.views.harvesting.documents import HarvestPlanDocument
     from hcloud.views.harvesting.plan import harvest_plan_markdown, show_harvest_plan
-    from hcloud.views.harvesting.plan_documents import HarvestPlanDocument
     from hcloud.views.pictures import check_picture
 
     terminal, at = session(ctx).terminal, shown.at
@@ -145,10 +147,8 @@ class TaskFlags:
     scale: Annotated[
         float, typer.Option(min=0.01, max=1000, help="Multiply the number and the length of tasks by this.")
     ] = 1.0
-    mean_use: Annotated[
-        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean utilisation.")
-    ] = None
-    scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR
+    mean_use: MeanUse = None
+    scaling: HowScaled = Scaling.LINEAR
 
 
 @app.command()
@@ -173,8 +173,8 @@ def simulate(
     """
     from hcloud.units import parse_duration
     from hcloud.usecases.harvesting.simulate import TaskRequest, simulate_tasks
+    from hcloud.views.harvesting.documents import HarvestSimulationDocument
     from hcloud.views.harvesting.simulate import show_tasks, tasks_markdown
-    from hcloud.views.harvesting.simulate_documents import HarvestSimulationDocument
 
     terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
@@ -216,10 +216,8 @@ def replicas(
     group: Annotated[
         list[str] | None, typer.Option(help="Another column that copies must not share, as rack; may be repeated.")
     ] = None,
-    mean_use: Annotated[
-        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean utilisation.")
-    ] = None,
-    scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR,
+    mean_use: MeanUse = None,
+    scaling: HowScaled = Scaling.LINEAR,
     out: Annotated[Path | None, typer.Option(help="Write the sets of the first system to FILE.jsonl.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the grid to FILE.png, .svg or .html.")] = None,
     policy: PolicyFile = None,
@@ -277,7 +275,6 @@ def audit(
     shown: MarkdownPrinted,
 ) -> None:
     """Check a placement: groups that copies share, and blocks expected to be lost in a year."""
-    from hcloud.errors import DeniedByGuardError
     from hcloud.usecases.harvesting.replicas import ReplicaRequest
     from hcloud.usecases.harvesting.replicas import audit as audited
     from hcloud.views.harvesting.documents import HarvestAuditDocument

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
+from hcloud.cli.flags import HarvestPolicyFile
 from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb
 from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
+from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from hcloud.harvest.classes import UseTypes
@@ -98,9 +100,7 @@ def run(
     harvest: Annotated[
         Path | None, typer.Option(metavar="BATCH", help="Batch jobs for the capacity that services leave idle.")
     ] = None,
-    harvest_policy: Annotated[
-        Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
-    ] = None,
+    harvest_policy: HarvestPolicyFile = None,
     util: Annotated[
         str | None,
         typer.Option(metavar="UTIL", help="With --harvest: use of the services over time, for their classes."),
@@ -136,7 +136,6 @@ def run(
 
 def _history(util: str | None, servers: Path | None, policy: Path | None) -> Callable[[], UseTypes] | None:
     """What has the use of services in the past by classes."""
-    from hcloud.errors import UsageError
     from hcloud.usecases.harvesting.opened import UseRequest
     from hcloud.usecases.harvesting.types import types_of_use
 
@@ -299,7 +298,6 @@ def stop(
     shown: ToldAt,
 ) -> None:
     """Cancel all jobs, then terminate every machine."""
-    from hcloud.errors import UsageError
     from hcloud.live.operating.desk import FORCED, KEEPING
 
     if force and keep_machines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -95,8 +96,6 @@ def accuracy(
 def _compared(
     plan: Path | None, journal: Path | None, live: tuple[str | None, str | None], asked: ReportRequest
 ) -> Accuracy:
-    from dataclasses import replace
-
     from hcloud.usecases.reports.accuracy import accuracy_of_decisions, accuracy_of_journal, accuracy_of_live
     from hcloud.usecases.reports.report import RequestedPeriod
 

@@ -51,7 +51,7 @@ def reproduce(
         _compared(view.differences(committed, reports, used, whole=not study))
         terminal.note(f"{out / PAGE}: {counted(len(keys), 'study', 'studies')} as stated, {counted(used, 'seed')}")
         return
-    from hcloud.research.charts import save_pictures
+    from hcloud.research.page import save_pictures
     from hcloud.store.files.whole import write_shown
 
     out.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ import typer
 
 from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
+from hcloud.errors import UsageError
 
 app = Verb("The provisioning strategies and where each of their numbers comes from")
 
@@ -48,7 +49,6 @@ def show(
     shown: Printed,
 ) -> None:
     """Show every rule and number of a strategy with its source; also checks your own file."""
-    from hcloud.errors import UsageError
     from hcloud.readers.harvest.policy import HARVEST, stated_harvest
     from hcloud.readers.strategies import load_strategy, with_placement
     from hcloud.views.studies.documents import StrategyDocument

@@ -16,6 +16,7 @@ from hcloud.errors import UsageError
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.units import counted, parse_duration
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Workload
@@ -39,6 +40,9 @@ app = Verb(
     f"Keys (--set KEY=VALUE, or workload.options in hcloud.yaml): {KEYS}.\n\n{WHERE}",
 )
 
+Name = Annotated[
+    str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
+]
 Format = Annotated[str, typer.Option("--format", help=f"The format (default: detected): {NAMES}.")]
 Keys = Annotated[
     list[str] | None, typer.Option("--set", help="Option of the format's reader, KEY=VALUE; may be repeated.")
@@ -50,9 +54,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
 def show(
     ctx: typer.Context,
     *,
-    name: Annotated[
-        str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
-    ],
+    name: Name,
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
@@ -93,7 +95,7 @@ def _show_bill(request: WorkloadRequest, out: Path | None, shown: Printed, termi
     from hcloud.usecases.workloads.bills import open_bill
     from hcloud.views.charts import save_chart
     from hcloud.views.workloads import bills as view
-    from hcloud.views.workloads.bill_documents import BillDocument
+    from hcloud.views.workloads.documents import BillDocument
 
     with terminal.progress(f"reading {request.name}", 1.0) as advance:
         figures = figures_of(open_bill(request.name, request.keys or {}, request.window, advance))
@@ -136,9 +138,7 @@ def validate(
 @app.command(epilog=EPILOG)
 def convert(
     ctx: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
-    ],
+    name: Name,
     to: Annotated[Path, typer.Option("--to", "--out", help="The file to write: .csv, or .parquet for jobs.")],
     workload_format: Format = "auto",
     keys: Keys = None,
@@ -178,7 +178,6 @@ def fetch(
 ) -> None:
     """Fetch machines and their CPU utilisation from a cloud's monitoring, for 'hcloud plan FILE'; only reads."""
     from hcloud.cli.acting import stopping, told
-    from hcloud.usecases.asked import moment
     from hcloud.usecases.live.fetch import PERCENT, FetchRequest, FetchRun, home_settings
     from hcloud.usecases.live.fetch import fetch as fetched
     from hcloud.views.workloads.fetched import show_fetched

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from hcloud.model.target import GoalKind, JobTarget, reached_share
 from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer
 from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
+from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written
 from hcloud.views.lines import point
 from hcloud.views.markdown import markdown
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.views.console import Terminal
 
 _NAMED = 5
 _MANY = 1e6

@@ -6,17 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from hcloud.units import harmless
 from hcloud.views.comment import LONGEST_TEXT
+from hcloud.views.console import Terminal
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import INDENT, wrapped
-
-if TYPE_CHECKING:
-    from hcloud.views.console import Terminal
 
 MOST_LINES = 9
 

@@ -6,29 +6,26 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hcloud.sim.outcomes.comparison import (
     WEEKS,
     ComparedStrategy,
     Simulated,
+    SizedReserve,
     StrategyComparison,
     dollars_per_hour,
     kept_qos,
 )
 from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
 from hcloud.sim.setup.clustered.cluster_shop import OWN
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure
+from hcloud.views.console import Terminal
 from hcloud.views.lines import point
 from hcloud.views.studies.many import same_for_all, strategies_in_lines
 from hcloud.views.studies.own_lines import Line, admission_notes, own_lines, workflow_lines, workflow_warnings
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
-
-if TYPE_CHECKING:
-    from hcloud.sim.outcomes.comparison import SizedReserve
-    from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
-    from hcloud.views.console import Terminal
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _NONE = "-"

@@ -15,8 +15,7 @@ from building import Built
 
 from hcloud.cli.main import run
 from hcloud.model.workload import Jobs
-from hcloud.research.charts import save_pictures
-from hcloud.research.page import differences, sections, seeds_of
+from hcloud.research.page import differences, save_pictures, sections, seeds_of
 from hcloud.research.reproduce import STUDIES, open_bench, reproduce
 from hcloud.research.studies import judge
 from hcloud.research.studies.bench import Case, StudyBench, recipe
