@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal
     from hcloud.views.document import Content
     from hcloud.views.escaped import Written
+    from hcloud.views.page.parts import PageSection
 
 T = TypeVar("T")
 V = TypeVar("V", bound=Callable[..., None])
@@ -159,6 +160,23 @@ class MarkdownPrinted(FormAndTime):
     output: Annotated[MarkdownOutput, typer.Option("--output", "-o", help="What to print.")] = MarkdownOutput.TABLE
     json_: AsJson = False
     now: Now = None
+
+    def tell_sections(
+        self,
+        terminal: Terminal,
+        found: T,
+        document: Callable[[T, datetime], Content],
+        sections: Callable[[T], Sequence[PageSection]],
+    ) -> None:
+        """Print what was found, which people read in sections."""
+        from hcloud.views.markdown import markdown, show_sections
+
+        self.tell(
+            terminal,
+            lambda: document(found, self.at),
+            lambda: show_sections(sections(found), terminal),
+            md=lambda: markdown(sections(found)),
+        )
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def size(
     from hcloud.usecases.measuring.classify import parse_observed
     from hcloud.usecases.workloads.sources import Flags, with_flags
     from hcloud.views.deciding.documents import SizeDocument
-    from hcloud.views.deciding.size import show_size, size_markdown
+    from hcloud.views.deciding.size import size_sections
 
     terminal, at = session(ctx).terminal, shown.at
     request = SizeRequest(app_file, profiles, corpus, tuple(map(parse_observed, observed or ())), free)
@@ -58,6 +58,6 @@ def size(
     )
     with terminal.busy("sizing"):
         found = size_app(request, with_flags(load_config(file), flags), at)
-    shown.tell_result(terminal, found, SizeDocument.of, show_size, md=size_markdown)
+    shown.tell_sections(terminal, found, SizeDocument.of, size_sections)
     if found.sized is not None and not found.sized.cheapest.met:
         raise typer.Exit(UNREACHED)

@@ -74,12 +74,12 @@ def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: MarkdownPrint
     """
     from hcloud.usecases.harvesting.types import types_of_use
     from hcloud.views.harvesting.documents import HarvestTypesDocument
-    from hcloud.views.harvesting.types import show_types, types_markdown
+    from hcloud.views.harvesting.types import types_sections
 
     terminal = session(ctx).terminal
     with terminal.progress(f"reading {util}", 1.0) as advance:
         found = types_of_use(use.request(util), advance)
-    shown.tell_result(terminal, found, HarvestTypesDocument.of, show_types, md=types_markdown)
+    shown.tell_sections(terminal, found, HarvestTypesDocument.of, types_sections)
 
 
 @app.command()
@@ -174,7 +174,7 @@ def simulate(
     from hcloud.units import parse_duration
     from hcloud.usecases.harvesting.simulate import TaskRequest, simulate_tasks
     from hcloud.views.harvesting.documents import HarvestSimulationDocument
-    from hcloud.views.harvesting.simulate import show_tasks, tasks_markdown
+    from hcloud.views.harvesting.simulate import task_sections
 
     terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
@@ -185,7 +185,7 @@ def simulate(
     )  # fmt: skip
     with terminal.progress(f"running jobs on {util}", 1.0) as advance:
         found = simulate_tasks(request, advance)
-    shown.tell_result(terminal, found, HarvestSimulationDocument.of, show_tasks, md=tasks_markdown)
+    shown.tell_sections(terminal, found, HarvestSimulationDocument.of, task_sections)
 
 
 Reimages = Annotated[
@@ -232,7 +232,7 @@ def replicas(
     from hcloud.store.placements import write_placement
     from hcloud.usecases.harvesting.replicas import ReplicaRequest, study_replicas
     from hcloud.views.harvesting.documents import HarvestReplicasDocument
-    from hcloud.views.harvesting.replicas import replicas_markdown, show_replicas
+    from hcloud.views.harvesting.replicas import replica_sections
     from hcloud.views.pictures import check_picture
 
     if picture is not None:
@@ -252,7 +252,7 @@ def replicas(
 
         save_grid(found.study, picture)
         terminal.note(f"drawn to {picture}")
-    shown.tell_result(terminal, found.study, HarvestReplicasDocument.of, show_replicas, md=replicas_markdown)
+    shown.tell_sections(terminal, found.study, HarvestReplicasDocument.of, replica_sections)
 
 
 @app.command()
@@ -278,11 +278,11 @@ def audit(
     from hcloud.usecases.harvesting.replicas import ReplicaRequest
     from hcloud.usecases.harvesting.replicas import audit as audited
     from hcloud.views.harvesting.documents import HarvestAuditDocument
-    from hcloud.views.harvesting.replicas import audit_markdown, show_audit
+    from hcloud.views.harvesting.replicas import audit_sections
 
     terminal = session(ctx).terminal
     asked = ReplicaRequest(servers, reimages, util, seeds=seeds, policy=policy, seed=seed)
     found = audited(asked, placement, least_diverse)
-    shown.tell_result(terminal, found, HarvestAuditDocument.of, show_audit, md=audit_markdown)
+    shown.tell_sections(terminal, found, HarvestAuditDocument.of, audit_sections)
     if found.is_too_alike:
         raise typer.Exit(DeniedByGuardError.exit_code)
