@@ -16,12 +16,10 @@ from hcloud.store.plan_file import changes_schema, explanation_schema, plan_sche
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.states.codec import state_schema
 from hcloud.views.commitments import documents as commitments
-from hcloud.views.deciding import bill_plan_documents, size_documents
+from hcloud.views.deciding import documents as deciding
 from hcloud.views.document import Document, RefusalDocument, schema_of
 from hcloud.views.explanations import documents as explanations
 from hcloud.views.harvesting import documents as harvesting
-from hcloud.views.harvesting import plan_documents as harvest_plans
-from hcloud.views.harvesting import simulate_documents as harvest_runs
 from hcloud.views.live import documents as live
 from hcloud.views.measuring import documents as measuring
 from hcloud.views.prices import documents as prices
@@ -29,23 +27,22 @@ from hcloud.views.reports import documents as reports
 from hcloud.views.studies import documents as studies
 from hcloud.views.studies import placement_documents
 from hcloud.views.tools import documents as tools
-from hcloud.views.workloads import bill_documents
 from hcloud.views.workloads import documents as workloads
 
 SCHEMAS = Path(__file__).resolve().parent / "schemas"
 PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "accuracy": (reports.AccuracyDocument,),
     "answer": (explanations.AnswerDocument,),
-    "bill": (bill_documents.BillDocument,),
-    "bill-plan": (bill_plan_documents.BillPlanDocument,),
+    "bill": (workloads.BillDocument,),
+    "bill-plan": (deciding.BillPlanDocument,),
     "checks": (tools.ChecksDocument,),
     "classification": (measuring.ClassificationDocument,),
     "drift": (live.DriftDocument,),
     "error": (RefusalDocument,),
     "harvest-audit": (harvesting.HarvestAuditDocument,),
     "harvest-replicas": (harvesting.HarvestReplicasDocument,),
-    "harvest-plan": (harvest_plans.HarvestPlanDocument,),
-    "harvest-simulate": (harvest_runs.HarvestSimulationDocument,),
+    "harvest-plan": (harvesting.HarvestPlanDocument,),
+    "harvest-simulate": (harvesting.HarvestSimulationDocument,),
     "harvest-types": (harvesting.HarvestTypesDocument,),
     "holdings": (commitments.HoldingsDocument,),
     "offers": (prices.OffersDocument,),
@@ -64,7 +61,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "recommendation": (commitments.RecommendationDocument,),
     "report": (reports.CostDocument, reports.SavingsDocument, reports.CommitmentsDocument),
     "simulation": (studies.SimulationDocument,),
-    "size": (size_documents.SizeDocument,),
+    "size": (deciding.SizeDocument,),
     "state-screen": (live.RememberedDocument, live.UnlockedDocument),
     "status": (live.StatusDocument,),
     "story": (live.StoryDocument, live.HarvestStoryDocument),

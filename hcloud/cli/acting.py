@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,8 +80,6 @@ def stopping(
 
 def beside(terminal: Terminal, *, quiet: bool) -> Terminal:
     """Where people are shown what they are asked about: stderr where stdout is for a document."""
-    from dataclasses import replace
-
     return replace(terminal, out=terminal.err) if quiet else terminal
 
 
@@ -144,6 +142,6 @@ def carried_out(
         terminal.flush()  # what is about to be done is told before it is, also into a pipe of one that is killed
     with stopping(terminal) as stop, told(terminal, *titled) as progress:
         outcome = work(progress, stop)
-    shown.tell(terminal, lambda: OutcomeDocument.of(outcome, shown.at), lambda: show_outcome(outcome, terminal))
+    shown.tell_result(terminal, outcome, OutcomeDocument.of, show_outcome)
     if code := stop.exit_code if stop.signal else outcome.exit_code:
         raise typer.Exit(code)

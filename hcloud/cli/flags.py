@@ -69,6 +69,7 @@ TraceWindow = Annotated[
     typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
 ]
 OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure (default: the study's own cloud).")]
+OneMarket = Annotated[str | None, typer.Option(help="aws, gcp or azure (default: from hcloud.yaml, then aws).")]
 OneRegion = Annotated[str | None, typer.Option(help="The region for prices.")]
 Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5 or 'm6*'; may be repeated.")]
 LargeVcpus = Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")]
@@ -87,6 +88,10 @@ DropUnplaceable = Annotated[
 ]
 FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of scenario and simulation.")]
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
+Corpus = Annotated[str, typer.Option(help="Applications seen before: a folder or a .json or .npz file.")]
+HarvestPolicyFile = Annotated[
+    Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
+]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
 ToldOption = Annotated[ToldOutput, typer.Option("--output", "-o", help="What to print.")]

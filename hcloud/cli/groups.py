@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
+from functools import partial
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OutputOption, StatePlace, ToldOption, WhichCloud
-from hcloud.cli.options import MarkdownOutput, Output, ToldOutput
+from hcloud.cli.options import MarkdownOutput, Output, PageOutput, ToldOutput
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal
     from hcloud.views.document import Content
     from hcloud.views.escaped import Written
+    from hcloud.views.page.parts import PageSection
+
+T = TypeVar("T")
+V = TypeVar("V", bound=Callable[..., None])
 
 
 def grouped(verb: Callable[..., None]) -> Callable[..., None]:
@@ -49,6 +53,25 @@ def grouped(verb: Callable[..., None]) -> Callable[..., None]:
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in told}
     called.__signature__ = signature(verb).replace(parameters=told)  # type: ignore[attr-defined]
     return called
+
+
+class Verb(typer.Typer):
+    """A verb or, with the ``help`` of all of them, a group of verbs; their parameters may be groups of options."""
+
+    def __init__(self, help: str | None = None, **more: Any) -> None:  # noqa: A002 - as Typer calls it
+        super().__init__(help=help, no_args_is_help=help is not None, pretty_exceptions_enable=False, **more)
+        if help is not None:
+            self.callback()(lambda: None)  # a group of one verb is a group, too
+
+    def command(self, name: str | None = None, **more: Any) -> Callable[[V], V]:
+        """Add a verb."""
+        add = super().command(name, **more)
+
+        def added(verb: V) -> V:
+            add(grouped(verb))
+            return verb
+
+        return added
 
 
 class FormOfResult:
@@ -89,14 +112,30 @@ class FormOfResult:
 
 
 class TimeOfResult:
-    """The time a verb works at; a group of options has ``now``."""
+    """The time a verb works at: what ``--now`` says, else the clock. A group of options has ``now``."""
 
     now: str | None
+    at: datetime
 
-    @cached_property
-    def at(self) -> datetime:
-        """What ``--now`` says, else the clock."""
-        return moment(self.now)
+    def __post_init__(self) -> None:
+        """Read it first: one that cannot be read is refused before any work."""
+        object.__setattr__(self, "at", moment(self.now))
+
+
+class FormAndTime(FormOfResult, TimeOfResult):
+    """How a result is printed, and the time a verb works at."""
+
+    def tell_result(
+        self,
+        terminal: Terminal,
+        found: T,
+        document: Callable[[T, datetime], Content],
+        screen: Callable[[T, Terminal], None],
+        **written: Callable[[T], Written],
+    ) -> None:
+        """Print what was found in the form that is asked for, each made of the result alone."""
+        forms = {form: partial(write, found) for form, write in written.items()}
+        self.tell(terminal, lambda: document(found, self.at), lambda: screen(found, terminal), **forms)
 
 
 @dataclass(frozen=True)
@@ -108,17 +147,43 @@ class Shown(FormOfResult):
 
 
 @dataclass(frozen=True)
-class Printed(Shown, TimeOfResult):
+class Printed(Shown, FormAndTime):
     """A table, JSON or CSV, as of a time."""
 
     now: Now = None
 
 
 @dataclass(frozen=True)
-class MarkdownPrinted(FormOfResult, TimeOfResult):
+class MarkdownPrinted(FormAndTime):
     """A table, JSON, Markdown or CSV, as of a time."""
 
     output: Annotated[MarkdownOutput, typer.Option("--output", "-o", help="What to print.")] = MarkdownOutput.TABLE
+    json_: AsJson = False
+    now: Now = None
+
+    def tell_sections(
+        self,
+        terminal: Terminal,
+        found: T,
+        document: Callable[[T, datetime], Content],
+        sections: Callable[[T], Sequence[PageSection]],
+    ) -> None:
+        """Print what was found, which people read in sections."""
+        from hcloud.views.markdown import markdown, show_sections
+
+        self.tell(
+            terminal,
+            lambda: document(found, self.at),
+            lambda: show_sections(sections(found), terminal),
+            md=lambda: markdown(sections(found)),
+        )
+
+
+@dataclass(frozen=True)
+class PagePrinted(FormAndTime):
+    """A table, JSON, Markdown, a page of HTML or CSV, as of a time."""
+
+    output: Annotated[PageOutput, typer.Option("--output", "-o", help="What to print.")] = PageOutput.TABLE
     json_: AsJson = False
     now: Now = None
 
@@ -132,7 +197,7 @@ class Told(FormOfResult):
 
 
 @dataclass(frozen=True)
-class ToldAt(Told, TimeOfResult):
+class ToldAt(Told, FormAndTime):
     """The same as of a time."""
 
     now: Now = None

@@ -26,6 +26,16 @@ class MarkdownOutput(StrEnum):
     CSV = "csv"
 
 
+class PageOutput(StrEnum):
+    """How a table is printed that is read as a page, too."""
+
+    TABLE = "table"
+    JSON = "json"
+    MD = "md"
+    HTML = "html"
+    CSV = "csv"
+
+
 class ToldOutput(StrEnum):
     """How what was done is printed."""
 

@@ -34,6 +34,7 @@ from hcloud.notebook.inputs import (
 from hcloud.notebook.results import BillPlanResult, BillResult, DemandResult, PlanResult, ReportResult, SimulationResult
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
+from hcloud.usecases.workloads.bills import KIND, is_bill_named
 from hcloud.usecases.workloads.sources import as_configured
 
 if TYPE_CHECKING:
@@ -139,7 +140,6 @@ def plan(
     from hcloud.usecases.deciding.plan import Beside, plan_for
     from hcloud.usecases.harvesting.asked import HarvestAsked
     from hcloud.usecases.workloads.billed import by_kinds
-    from hcloud.usecases.workloads.bills import KIND, is_bill_named
 
     asked = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
     operation = {key: value for key, value in asked.items() if value is not None}

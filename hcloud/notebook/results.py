@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -36,6 +36,12 @@ class Result(ABC):
         Raises MissingExtraError without pandas, UsageError for other ``amounts``.
         """
 
+    def _rows(self, amounts: Amounts) -> pd.DataFrame:
+        """The rows of the document."""
+        from hcloud.views.rows import rows_of
+
+        return frame_of_rows(rows_of(self._document()), amounts)
+
     def to_json(self) -> str:
         """The document that the verb prints with ``-o json``, byte for byte; docs/schemas has its schema."""
         from hcloud.views.escaped import json_document
@@ -43,7 +49,7 @@ class Result(ABC):
         return json_document(self._document())
 
     def _repr_html_(self) -> str:
-        from hcloud.views.page.embedded import embedded
+        from hcloud.views.page.render import embedded
 
         return embedded(self._page())
 
@@ -51,7 +57,7 @@ class Result(ABC):
         return f"<hcloud {self._said()}>"
 
     @abstractmethod
-    def _document(self) -> Mapping[str, object]: ...
+    def _document(self) -> Content: ...
 
     @abstractmethod
     def _page(self) -> Page: ...
@@ -120,12 +126,10 @@ class BillResult(Result):
 
         >>> hcloud.read("cur/").to_frame("float").groupby("family").cost.sum()
         """
-        from hcloud.views.rows import rows_of
-
-        return frame_of_rows(rows_of(self._document()), amounts)
+        return self._rows(amounts)
 
     def _document(self) -> Content:
-        from hcloud.views.workloads.bill_documents import BillDocument
+        from hcloud.views.workloads.documents import BillDocument
 
         return BillDocument.of(self.figures, self.at)
 
@@ -158,15 +162,16 @@ class PlanResult(Result):
 
         >>> hcloud.plan("trace.csv").to_frame("float")[["instance_type", "option", "count", "monthly"]]
         """
-        from hcloud.views.deciding.plan_csv import COLUMNS
+        from hcloud.views.deciding.plan_tables import COLUMNS
 
         rows = ([getattr(line, name) for name in COLUMNS] for line in self.plan.mix)
         return frame_of(COLUMNS, rows, amounts, ("price_day",))
 
-    def _document(self) -> Mapping[str, object]:
-        from hcloud.store.plan_file import plan_document
+    def _document(self) -> Content:
+        from hcloud.store.plan_file import plan_document, plan_schema
+        from hcloud.views.document import stored_content
 
-        return plan_document(self.plan)
+        return stored_content(plan_document(self.plan), plan_schema)
 
     def _page(self) -> Page:
         from hcloud.views.deciding.plan_page import plan_page
@@ -189,12 +194,10 @@ class BillPlanResult(Result):
 
         >>> hcloud.plan("cur/").to_frame("float").head()
         """
-        from hcloud.views.rows import rows_of
-
-        return frame_of_rows(rows_of(self._document()), amounts)
+        return self._rows(amounts)
 
     def _document(self) -> Content:
-        from hcloud.views.deciding.bill_plan_documents import BillPlanDocument
+        from hcloud.views.deciding.documents import BillPlanDocument
 
         return BillPlanDocument.of(self.plan, self.plan.generated_at)
 
@@ -222,9 +225,7 @@ class SimulationResult(Result):
         >>> runs = hcloud.simulate("trace.csv", ["HM", "SR"]).to_frame("float")
         >>> runs.set_index("name")[["cost_per_ideal_hour", "kept_qos"]]
         """
-        from hcloud.views.rows import rows_of
-
-        return frame_of_rows(rows_of(self._document()), amounts)
+        return self._rows(amounts)
 
     def _document(self) -> Content:
         from hcloud.views.studies.documents import SimulationDocument
@@ -255,9 +256,7 @@ class ReportResult(Result):
 
         >>> hcloud.report("plan.json", by=["type"]).to_frame()
         """
-        from hcloud.views.rows import rows_of
-
-        return frame_of_rows(rows_of(self._document()), amounts)
+        return self._rows(amounts)
 
     def _document(self) -> Content:
         from hcloud.views.reports import documents

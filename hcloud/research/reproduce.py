@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
+from hcloud.research.studies import costs, over_time, quality, surroundings
 from hcloud.research.studies.bench import STRATEGIES, StudyBench
-from hcloud.research.studies.catalogue import STUDIES
 from hcloud.research.studies.report import StudyReport
 from hcloud.sim.setup.shop import ShopChoice, open_shop
 
 SYSTEMS = ("hcloud",)
 SEEDS = 7
+STUDIES: Mapping[str, Callable[[StudyBench], StudyReport]] = {
+    "calibration": quality.calibration,
+    "performance": quality.performance,
+    "cost": costs.cost,
+    "price-ratio": costs.price_ratio,
+    "duration": costs.duration,
+    "spin-up": surroundings.spin_up,
+    "external-load": surroundings.external_load,
+    "retention": surroundings.retention,
+    "pricing": costs.pricing,
+    "sensitive": surroundings.sensitive,
+    "mapping": quality.mapping,
+    "allocation": over_time.allocation,
+    "applications": over_time.applications,
+    "q90": quality.q90,
+    "released-at-once": quality.at_once,
+    "demand": costs.demand,
+}
 
 
 def open_bench(seeds: int, advance: Callable[[int], None] = lambda runs: None) -> StudyBench:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TextIO
+from typing import Literal, Protocol, TextIO
 
+from rich import box
 from rich.console import Console, Group  # noqa: TID251 - the one place
+from rich.table import Table
 from rich.text import Text
 
 from hcloud.units import harmless
 from hcloud.views.escaped import Written, json_document
 from hcloud.views.lines import Shown, printable
 from hcloud.views.tables import Figures, fitted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rich.table import Table
 
 PIPE_WIDTH = 100
 SOON_SECONDS = 0.5  # ours: what takes less needs no sign that it is under way
@@ -148,9 +145,6 @@ def plain_table(
 ) -> Table:
     """A table in the house style: one rule under the header, numbers to the right (``right`` holds column indices),
     only the columns named in ``wrap`` may break over lines."""
-    from rich import box
-    from rich.table import Table
-
     table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(columns):
         justify: Literal["left", "right"] = "right" if index in right else "left"

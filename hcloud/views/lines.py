@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich._wrap import divide_line
 from rich.cells import cell_len
-from rich.console import Group
+from rich.console import Console, Group, RenderableType  # noqa: TID251 - a type
 from rich.containers import Lines
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from hcloud.units import harmless
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType  # noqa: TID251 - a type
 
 Shown = str | Text | Table | Padding | Group
 """Each text is one line: a newline in it is from outside, and is spelled out. Several lines are several texts."""

@@ -1,10 +1,11 @@
-"""Tables, sentences and sections as Markdown for a pull request or a ticket."""
+"""Tables, sentences and sections as Markdown for a pull request or a ticket, and the same sections on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from hcloud.views.comment import LONGEST_LINE
+from hcloud.views.console import Terminal
 from hcloud.views.escaped import (
     BLANK,
     LONGEST,
@@ -17,6 +18,7 @@ from hcloud.views.escaped import (
     md,
     rule_of,
 )
+from hcloud.views.lines import point
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
@@ -57,3 +59,13 @@ def markdown(sections: Sequence[PageSection]) -> Written:
     while lines and not lines[-1]:
         lines.pop()
     return markdown_document(lines)
+
+
+def show_sections(sections: Sequence[PageSection], terminal: Terminal) -> None:
+    """Print sections as one: the first sentence, the tables, the other sentences, and the notes as a list."""
+    first, *others = [words for section in sections for words in section.words]
+    terminal.show(first, *(part for section in sections for table in section.tables for part in ("", table)))
+    notes = [point(note) for section in sections for note in section.notes]
+    for lines in (others, notes):
+        if lines:
+            terminal.show("", *lines)

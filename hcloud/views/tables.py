@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from rich import box
 from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
 from hcloud.units import harmless
-from hcloud.views.lines import INDENT, wrapped
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from hcloud.views.lines import Shown
+from hcloud.views.lines import INDENT, Shown, wrapped
 
 WIDE_GAP, NARROW_GAP = 3, 2
 FOLDED_LINES = 2
@@ -110,9 +107,6 @@ def _lines(text: str, width: int) -> int:
 
 
 def _table(figures: Figures, widths: Sequence[int], gap: int) -> Table:
-    from rich import box
-    from rich.table import Table
-
     table = Table(
         title=figures.title or None,
         title_justify="left",

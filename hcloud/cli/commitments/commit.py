@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +12,10 @@ import typer
 
 from hcloud.cli.acting import Yes, confirm
 from hcloud.cli.flags import CloudState, Configuration, WhichCloud
-from hcloud.cli.groups import CloudFlags, Printed, Told, ToldAt, grouped
+from hcloud.cli.groups import CloudFlags, Printed, Told, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import ConfirmationError, UsageError
+from hcloud.units import cents, parse_duration, plain
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
@@ -27,12 +28,7 @@ if TYPE_CHECKING:
     from hcloud.usecases.commitments.cancel import Agree
     from hcloud.usecases.commitments.ground import CommitSelection
 
-app = typer.Typer(
-    help="Reserved instances, savings plans and committed use: recommend, buy, list, cancel",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb("Reserved instances, savings plans and committed use: recommend, buy, list, cancel")
 
 PlanFile = Annotated[Path | None, typer.Argument(help="A plan file (default: make a plan now).")]
 Region = Annotated[str | None, typer.Option(help="The region, if a plan has several.")]
@@ -55,7 +51,6 @@ class CommitFlags(RecommendFlags):
 
 
 @app.command()
-@grouped
 def recommend(
     ctx: typer.Context,
     *,
@@ -71,11 +66,10 @@ def recommend(
     terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("working out what to commit to"):
         found = find(_loaded(where.file), plan, _where(where.cloud, where.region, None), at)
-    shown.tell(terminal, lambda: RecommendationDocument.of(found, at), lambda: show_recommendation(found, terminal))
+    shown.tell_result(terminal, found, RecommendationDocument.of, show_recommendation)
 
 
 @app.command("plan")
-@grouped
 def plan_(
     ctx: typer.Context,
     *,
@@ -105,7 +99,6 @@ def plan_(
 
 
 @app.command("apply")
-@grouped
 def apply_(
     ctx: typer.Context,
     *,
@@ -128,7 +121,6 @@ def apply_(
 
 
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     *,
@@ -143,11 +135,10 @@ def list_(
     terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("reading ledger and cloud"):
         found = list_commitments(_loaded(where.file), _where(where.cloud, where.region, where.state), at)
-    shown.tell(terminal, lambda: HoldingsDocument.of(found, at), lambda: show_holdings(found, terminal))
+    shown.tell_result(terminal, found, HoldingsDocument.of, show_holdings)
 
 
 @app.command()
-@grouped
 def cancel(
     ctx: typer.Context,
     *,
@@ -165,7 +156,6 @@ def cancel(
 
 
 @app.command()
-@grouped
 def resolve(
     ctx: typer.Context,
     *,
@@ -203,10 +193,6 @@ def _where(cloud: str | None, region: str | None, state: str | None) -> CommitSe
 
 def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:
     """The configuration with the ages that flags allow."""
-    from dataclasses import replace
-
-    from hcloud.units import parse_duration
-
     try:
         given = {name: parse_duration(text) for name, text in ages.items() if text is not None}
     except ValueError as error:
@@ -220,7 +206,6 @@ def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> App
 
     def approve(plan: PurchasePlan) -> PurchaseApproval:
         from hcloud.planning.purchases.gates import PurchaseApproval
-        from hcloud.units import cents, plain
         from hcloud.views.commitments.commit import show_approval
 
         terminal = session(ctx).terminal

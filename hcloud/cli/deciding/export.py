@@ -7,14 +7,10 @@ from typing import Annotated
 
 import typer
 
+from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
-
-
-@app.callback()
-def export() -> None:
-    """Export a plan for other tools."""
+app = Verb("Export a plan for other tools.")
 
 
 @app.command()

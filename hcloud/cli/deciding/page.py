@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from hcloud.model.plans.plan import Plan
     from hcloud.views.escaped import Written
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
@@ -65,7 +66,7 @@ def html_of(made: Plan | ChangeSet) -> Written:
     """The page of a plan, or of changes alone, as text."""
     from hcloud.model.holdings.change import ChangeSet
     from hcloud.views.deciding.plan_page import plan_page
-    from hcloud.views.live.change_documents import changes_page
+    from hcloud.views.live.change import changes_page
     from hcloud.views.page.render import render
 
     return render(changes_page(made) if isinstance(made, ChangeSet) else plan_page(made))

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.deciding.billed import tell_bill_plan
 from hcloud.cli.flags import (
-    AsJson,
     CloudModel,
     CloudState,
     Configuration,
     Divisible,
-    Now,
+    HarvestPolicyFile,
     Profiles,
     TraceColumns,
     TraceDecimal,
@@ -26,10 +23,11 @@ from hcloud.cli.flags import (
     WhichCloud,
     reader_keys,
 )
+from hcloud.cli.groups import PagePrinted, Verb
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
 from hcloud.errors import DeniedByGuardError
-from hcloud.usecases.asked import moment, provider_named, refuse_beside_bill, refuse_unsimulated
+from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
 from hcloud.usecases.harvesting.asked import HarvestAsked
 from hcloud.usecases.interruptible import interruptible
 
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from hcloud.model.holdings.change import ChangeSet
+    from hcloud.model.plans.bill_plan import BillPlan
     from hcloud.model.plans.plan import Plan
     from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.deciding.idle_plan import FindIdle
@@ -45,22 +44,13 @@ if TYPE_CHECKING:
 CHANGES = 2
 
 
-app = typer.Typer(pretty_exceptions_enable=False)
-
-
-class PlanFormat(StrEnum):
-    """How a plan is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    MD = "md"
-    HTML = "html"
-    CSV = "csv"
+app = Verb()
 
 
 @app.command()
 def plan(
     ctx: typer.Context,
+    *,
     workload: Annotated[
         str | None,
         typer.Argument(
@@ -69,8 +59,7 @@ def plan(
     ] = None,
     file: Configuration = None,
     out: Annotated[Path | None, typer.Option(help="Also write the plan to this file.")] = None,
-    output: Annotated[PlanFormat, typer.Option("--output", "-o", help="What to print.")] = PlanFormat.TABLE,
-    json_: AsJson = False,
+    shown: PagePrinted,
     workload_format: TraceFormat = None,
     keys: TraceKeys = None,
     columns: TraceColumns = None,
@@ -111,10 +100,7 @@ def plan(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="With --harvest: how UTIL is read, as --set for traces."),
     ] = None,
-    harvest_policy: Annotated[
-        Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
-    ] = None,
-    now: Now = None,
+    harvest_policy: HarvestPolicyFile = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit 2 if the plan changes or buys something.")
     ] = False,
@@ -146,7 +132,7 @@ def plan(
         operation={key: value for key, value in operation.items() if value is not None},
     )
     terminal = session(ctx).terminal
-    loaded, at = with_flags(load_config(file), flags), moment(now)
+    loaded, at = with_flags(load_config(file), flags), shown.at
     refuse_unsimulated(
         loaded.config.operation.strategy, {**flags.operation, "frontier": frontier or None, "picture": picture}
     )
@@ -161,7 +147,7 @@ def plan(
         )
         with terminal.progress("planning", 1.0) as advance:
             every = interruptible(lambda: plan_bill(loaded, at, advance))
-        tell_bill_plan(every, "json" if json_ else output.value, out, terminal)
+        _tell_bill_plan(every, shown, out, terminal)
         if detailed_exitcode and every.purchases:
             raise typer.Exit(CHANGES)
         return
@@ -171,13 +157,13 @@ def plan(
         made, changes = interruptible(lambda: _planned(loaded, (cloud, state), at, advance, asked.idle))
     if made is None:
         assert changes is not None
-        _tell_changes(changes, out, PlanFormat.JSON if json_ else output, terminal)
+        _tell_changes(changes, out, shown, terminal)
     else:
         if "verbose" in session(ctx).flags:
             for assumption in made.assumptions:
                 terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
         _save(made, out, picture, terminal)
-        _print(made, PlanFormat.JSON if json_ else output, terminal, frontier=frontier)
+        _print(made, shown, terminal, frontier=frontier)
     if made is not None and made.operation is not None and made.operation.is_missed:
         raise typer.Exit(DeniedByGuardError.exit_code)
     if detailed_exitcode and ((made and made.purchases) or (changes and not changes.is_settled)):
@@ -205,32 +191,49 @@ def _planned(
         return planned.plan, planned.changes
 
 
-def _tell_changes(changes: ChangeSet, out: Path | None, output: PlanFormat, terminal: Terminal) -> None:
-    from hcloud.store.plan_file import changes_document, save_changes
-    from hcloud.views.live.change import show_changes
+def _tell_bill_plan(made: BillPlan, shown: PagePrinted, out: Path | None, terminal: Terminal) -> None:
+    """Print the plan of a bill in the form that is asked for, and write its document to ``out``."""
+    from hcloud.views.deciding.bill_plan import bill_csv, bill_markdown, bill_page, show_bill_plan
+    from hcloud.views.deciding.documents import BillPlanDocument
+    from hcloud.views.page.render import render
+
+    document = BillPlanDocument.of(made, made.generated_at)
+    if out is not None:
+        from hcloud.model.json_text import written as as_text
+        from hcloud.store.files.whole import write_whole
+
+        write_whole(out, [as_text(document, indent=2) + "\n"])
+        terminal.note(f"plan of the bill written to {out}; the plan of one kind (--set kind=) can be acted on")
+    shown.tell(
+        terminal,
+        lambda: document,
+        lambda: show_bill_plan(made, terminal),
+        md=lambda: bill_markdown(made),
+        html=lambda: render(bill_page(made)),
+        csv=lambda: bill_csv(made),
+    )
+    if shown.form == "csv":
+        for warning in made.warnings:
+            terminal.warn(warning)
+
+
+def _tell_changes(changes: ChangeSet, out: Path | None, shown: PagePrinted, terminal: Terminal) -> None:
+    from hcloud.cli.deciding.page import html_of
+    from hcloud.store.plan_file import changes_document, changes_schema, save_changes
+    from hcloud.views.document import stored_content
+    from hcloud.views.escaped import markdown_document
+    from hcloud.views.live.change import changes_markdown, show_changes
 
     if out is not None:
         save_changes(changes, out)
         terminal.note(f"changes written to {out}")
-    if output is PlanFormat.JSON:
-        terminal.write_json(changes_document(changes))
-    elif output is PlanFormat.CSV:
-        from hcloud.store.plan_file import changes_schema
-        from hcloud.views.document import stored_content
-        from hcloud.views.rows import csv_of
-
-        terminal.write(csv_of(stored_content(changes_document(changes), changes_schema, ("changes",))))
-    elif output is PlanFormat.MD:
-        from hcloud.views.escaped import markdown_document
-        from hcloud.views.live.change_documents import changes_markdown
-
-        terminal.write(markdown_document(changes_markdown(changes)))
-    elif output is PlanFormat.HTML:
-        from hcloud.cli.deciding.page import html_of
-
-        terminal.write(html_of(changes))
-    else:
-        show_changes(changes, terminal)
+    shown.tell(
+        terminal,
+        lambda: stored_content(changes_document(changes), changes_schema, ("changes",)),
+        lambda: show_changes(changes, terminal),
+        md=lambda: markdown_document(changes_markdown(changes)),
+        html=lambda: html_of(changes),
+    )
 
 
 def _check_targets(out: Path | None, picture: Path | None) -> None:
@@ -260,26 +263,27 @@ def _save(made: Plan, out: Path | None, picture: Path | None, terminal: Terminal
         terminal.note(f"drawn to {picture}")
 
 
-def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool) -> None:
-    from hcloud.store.plan_file import plan_document
+def _print(made: Plan, shown: PagePrinted, terminal: Terminal, *, frontier: bool) -> None:
+    from hcloud.cli.deciding.page import html_of
+    from hcloud.store.plan_file import plan_document, plan_schema
     from hcloud.views.deciding.plan import markdown, show_plan
+    from hcloud.views.deciding.plan_tables import mix_csv
+    from hcloud.views.document import stored_content
     from hcloud.views.live.change import show_changes
 
-    if output is PlanFormat.JSON:
-        terminal.write_json(plan_document(made))
-    elif output is PlanFormat.MD:
-        terminal.write(markdown(made))
-    elif output is PlanFormat.CSV:
-        from hcloud.views.deciding.plan_csv import mix_csv
-
-        terminal.write(mix_csv(made))
-        for warning in made.warnings:
-            terminal.warn(warning)
-    elif output is PlanFormat.HTML:
-        from hcloud.cli.deciding.page import html_of
-
-        terminal.write(html_of(made))
-    else:
+    def screen() -> None:
         show_plan(made, terminal, frontier=frontier)
         if made.changes is not None:
             show_changes(replace(made.changes, warnings=()), terminal)
+
+    shown.tell(
+        terminal,
+        lambda: stored_content(plan_document(made), plan_schema),
+        screen,
+        md=lambda: markdown(made),
+        html=lambda: html_of(made),
+        csv=lambda: mix_csv(made),
+    )
+    if shown.form == "csv":
+        for warning in made.warnings:
+            terminal.warn(warning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,15 +10,11 @@ from typing import Annotated
 import typer
 
 from hcloud.cli.flags import AsJson, Now
+from hcloud.cli.groups import FormAndTime, Verb
 from hcloud.cli.main import session
-from hcloud.usecases.asked import moment
+from hcloud.errors import InputError
 
-app = typer.Typer(
-    help="Check a plan against your rules: check",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb("Check a plan against your rules: check")
 
 
 class VerdictFormat(StrEnum):
@@ -30,14 +27,19 @@ class VerdictFormat(StrEnum):
     CSV = "csv"
 
 
-@app.callback()
-def root() -> None:
-    """Whether a plan keeps the rules it has to keep."""
+@dataclass(frozen=True)
+class VerdictPrinted(FormAndTime):
+    """How a verdict is printed, and the time it is reached at."""
+
+    output: Annotated[VerdictFormat, typer.Option("--output", "-o", help="What to print.")] = VerdictFormat.TABLE
+    json_: AsJson = False
+    now: Now = None
 
 
 @app.command()
 def check(
     ctx: typer.Context,
+    *,
     plan: Annotated[Path, typer.Argument(help="A plan file written with 'hcloud plan --out'.")],
     rules: Annotated[Path, typer.Option("--rules", help="The rules, see docs/guides/plan.md.")] = Path("rules.yaml"),
     base: Annotated[
@@ -46,42 +48,28 @@ def check(
     base_missing_ok: Annotated[
         bool, typer.Option("--base-missing-ok", help="Treat a missing --base as no plan.")
     ] = False,
-    output: Annotated[VerdictFormat, typer.Option("--output", "-o", help="What to print.")] = VerdictFormat.TABLE,
-    json_: AsJson = False,
+    shown: VerdictPrinted,
     junit: Annotated[Path | None, typer.Option("--junit", help="Also write a JUnit report to this file.")] = None,
-    now: Now = None,
 ) -> None:
     """Check a plan against rules: budgets, places, types, commitments, quality, prices.
 
     Exit 3 if a rule denies the plan, 9 if the plan lacks data to check a rule.
     """
+    from hcloud.store.diff_codec import verdict_document, verdict_schema
     from hcloud.usecases.deciding.policy_check import PlanBefore, policy_check
+    from hcloud.views.deciding.gate import junit_report, markdown_verdict, show_verdict
+    from hcloud.views.document import stored_content
 
-    terminal, at = session(ctx).terminal, moment(now)
+    terminal, at = session(ctx).terminal, shown.at
     found = policy_check(plan, rules, at.date(), PlanBefore(base, base_missing_ok))
-    wanted = VerdictFormat.JSON if json_ else output
-    if wanted is VerdictFormat.JSON:
-        from hcloud.store.diff_codec import verdict_document
-
-        terminal.write_json(verdict_document(found, at))
-    elif wanted is VerdictFormat.CSV:
-        from hcloud.store.diff_codec import verdict_document, verdict_schema
-        from hcloud.views.document import stored_content
-        from hcloud.views.rows import csv_of
-
-        terminal.write(csv_of(stored_content(verdict_document(found, at), verdict_schema)))
-    else:
-        from hcloud.views.deciding import gate as view
-
-        if wanted is VerdictFormat.MD:
-            terminal.write(view.markdown_verdict(found))
-        elif wanted is VerdictFormat.JUNIT:
-            terminal.write(view.junit_report(found, at))
-        else:
-            view.show_verdict(found, terminal)
+    shown.tell(
+        terminal,
+        lambda: stored_content(verdict_document(found, at), verdict_schema),
+        lambda: show_verdict(found, terminal),
+        md=lambda: markdown_verdict(found),
+        junit=lambda: junit_report(found, at),
+    )
     if junit is not None:
-        from hcloud.views.deciding.gate import junit_report
-
         _write_report(junit, junit_report(found, at))
     if found.exit_code:
         raise typer.Exit(found.exit_code)
@@ -89,7 +77,6 @@ def check(
 
 def _write_report(path: Path, text: str) -> None:
     """Write a report where none of another kind stands; InputError where it cannot be written."""
-    from hcloud.errors import InputError
     from hcloud.store.files.looked_at import check_place
     from hcloud.store.files.whole import write_whole
 

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.flags import Configuration, Families, OneRegion
-from hcloud.cli.groups import MarkdownPrinted, grouped
+from hcloud.cli.flags import Configuration, Corpus, Families, OneMarket, OneRegion
+from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
+from hcloud.usecases.asked import provider_named
 
 UNREACHED = 8
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def size(
     ctx: typer.Context,
     *,
@@ -25,17 +25,13 @@ def size(
     free: Annotated[
         Path | None, typer.Option(help="CSV of existing servers: server, type, vcpus, memory_gib, free_vcpus ...")
     ] = None,
-    provider: Annotated[
-        str | None, typer.Option(help="aws, gcp or azure (default: from hcloud.yaml, then aws).")
-    ] = None,
+    provider: OneMarket = None,
     region: OneRegion = None,
     family: Families = None,
     profiles: Annotated[
         Path | None, typer.Option(help="Folder of profiles (default: next to app.yaml, then the bundled ones).")
     ] = None,
-    corpus: Annotated[
-        str, typer.Option(help="Applications seen before: a folder or a .json or .npz file.")
-    ] = "bundled",
+    corpus: Corpus = "bundled",
     observed: Annotated[
         list[str] | None, typer.Option(help="A newer measurement, ASPECT.COLUMN=NUMBER; replaces the profile's.")
     ] = None,
@@ -47,12 +43,11 @@ def size(
     Exit 9: a measurement is missing (it is named). Exit 8: no available type reaches the target.
     """
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.asked import provider_named
     from hcloud.usecases.deciding.size import SizeRequest, size_app
     from hcloud.usecases.measuring.classify import parse_observed
     from hcloud.usecases.workloads.sources import Flags, with_flags
-    from hcloud.views.deciding.size import show_size, size_markdown
-    from hcloud.views.deciding.size_documents import SizeDocument
+    from hcloud.views.deciding.documents import SizeDocument
+    from hcloud.views.deciding.size import size_sections
 
     terminal, at = session(ctx).terminal, shown.at
     request = SizeRequest(app_file, profiles, corpus, tuple(map(parse_observed, observed or ())), free)
@@ -63,11 +58,6 @@ def size(
     )
     with terminal.busy("sizing"):
         found = size_app(request, with_flags(load_config(file), flags), at)
-    shown.tell(
-        terminal,
-        lambda: SizeDocument.of(found, at),
-        lambda: show_size(found, terminal),
-        md=lambda: size_markdown(found),
-    )
+    shown.tell_sections(terminal, found, SizeDocument.of, size_sections)
     if found.sized is not None and not found.sized.cheapest.met:
         raise typer.Exit(UNREACHED)

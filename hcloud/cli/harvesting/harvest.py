@@ -12,6 +12,7 @@ from hcloud.cli.flags import (
     Configuration,
     Divisible,
     Families,
+    OneMarket,
     OneRegion,
     TraceColumns,
     TraceDecimal,
@@ -19,19 +20,16 @@ from hcloud.cli.flags import (
     TraceKeys,
     reader_keys,
 )
-from hcloud.cli.groups import MarkdownPrinted, grouped
+from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
+from hcloud.errors import DeniedByGuardError
 from hcloud.harvest.scaling import Scaling
+from hcloud.usecases.asked import provider_named
 
 if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest
 
-app = typer.Typer(
-    help="Use idle reserved capacity: types, plan, simulate, replicas, audit",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb("Use idle reserved capacity: types, plan, simulate, replicas, audit")
 
 Util = Annotated[
     str,
@@ -43,6 +41,8 @@ ServersFile = Annotated[
     Path | None, typer.Option("--servers", help="servers.csv: server, tenant, cores, and groups such as rack.")
 ]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", help="Your own file instead of policies/harvest.yaml.")]
+MeanUse = Annotated[float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean utilisation.")]
+HowScaled = Annotated[Scaling, typer.Option(help="How use is scaled.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
 
 
@@ -66,13 +66,7 @@ class UseFlags:
         return UseRequest(util, self.servers, self.trace_format or "auto", keys, self.policy, self.seed)
 
 
-@app.callback()
-def harvest() -> None:
-    """Use idle reserved capacity: types, plan, simulate, replicas, audit."""
-
-
 @app.command()
-@grouped
 def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: MarkdownPrinted) -> None:
     """Which tenants are periodic, constant or unpredictable, their classes, and the idle capacity of each.
 
@@ -80,21 +74,15 @@ def types(ctx: typer.Context, *, util: Util, use: UseFlags, shown: MarkdownPrint
     """
     from hcloud.usecases.harvesting.types import types_of_use
     from hcloud.views.harvesting.documents import HarvestTypesDocument
-    from hcloud.views.harvesting.types import show_types, types_markdown
+    from hcloud.views.harvesting.types import types_sections
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     with terminal.progress(f"reading {util}", 1.0) as advance:
         found = types_of_use(use.request(util), advance)
-    shown.tell(
-        terminal,
-        lambda: HarvestTypesDocument.of(found, at),
-        lambda: show_types(found, terminal),
-        md=lambda: types_markdown(found),
-    )
+    shown.tell_sections(terminal, found, HarvestTypesDocument.of, types_sections)
 
 
 @app.command()
-@grouped
 def plan(
     ctx: typer.Context,
     *,
@@ -102,9 +90,7 @@ def plan(
     workload: Annotated[
         str | None, typer.Option(help="The batch: a trace or scenario:NAME; else that of hcloud.yaml.")
     ] = None,
-    provider: Annotated[
-        str | None, typer.Option(help="aws, gcp or azure (default: from hcloud.yaml, then aws).")
-    ] = None,
+    provider: OneMarket = None,
     region: OneRegion = None,
     family: Families = None,
     divisible: Divisible = None,
@@ -118,11 +104,10 @@ def plan(
     Plans batch twice: with machines of its own, and with part of it in idle hours.
     """
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.asked import provider_named
     from hcloud.usecases.harvesting.plan import harvest_plan
     from hcloud.usecases.workloads.sources import Flags, with_flags
+    from hcloud.views.harvesting.documents import HarvestPlanDocument
     from hcloud.views.harvesting.plan import harvest_plan_markdown, show_harvest_plan
-    from hcloud.views.harvesting.plan_documents import HarvestPlanDocument
     from hcloud.views.pictures import check_picture
 
     terminal, at = session(ctx).terminal, shown.at
@@ -138,14 +123,9 @@ def plan(
         check_picture(picture)
     with terminal.progress(f"reading {util}", 1.0) as advance:
         found = harvest_plan(use.request(util), loaded, at, advance)
-    shown.tell(
-        terminal,
-        lambda: HarvestPlanDocument.of(found, at),
-        lambda: show_harvest_plan(found, terminal),
-        md=lambda: harvest_plan_markdown(found),
-    )
+    shown.tell_result(terminal, found, HarvestPlanDocument.of, show_harvest_plan, md=harvest_plan_markdown)
     if picture is not None:
-        from hcloud.views.harvesting.plan_picture import save_week
+        from hcloud.views.harvesting.pictures import save_week
 
         save_week(found, picture)
         terminal.note(f"drawn to {picture}")
@@ -167,14 +147,11 @@ class TaskFlags:
     scale: Annotated[
         float, typer.Option(min=0.01, max=1000, help="Multiply the number and the length of tasks by this.")
     ] = 1.0
-    mean_use: Annotated[
-        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean utilisation.")
-    ] = None
-    scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR
+    mean_use: MeanUse = None
+    scaling: HowScaled = Scaling.LINEAR
 
 
 @app.command()
-@grouped
 def simulate(
     ctx: typer.Context,
     *,
@@ -196,10 +173,10 @@ def simulate(
     """
     from hcloud.units import parse_duration
     from hcloud.usecases.harvesting.simulate import TaskRequest, simulate_tasks
-    from hcloud.views.harvesting.simulate import show_tasks, tasks_markdown
-    from hcloud.views.harvesting.simulate_documents import HarvestSimulationDocument
+    from hcloud.views.harvesting.documents import HarvestSimulationDocument
+    from hcloud.views.harvesting.simulate import task_sections
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
     every = float(parse_duration(asked.every))
     request = TaskRequest(
@@ -208,12 +185,7 @@ def simulate(
     )  # fmt: skip
     with terminal.progress(f"running jobs on {util}", 1.0) as advance:
         found = simulate_tasks(request, advance)
-    shown.tell(
-        terminal,
-        lambda: HarvestSimulationDocument.of(found, at),
-        lambda: show_tasks(found, terminal),
-        md=lambda: tasks_markdown(found),
-    )
+    shown.tell_sections(terminal, found, HarvestSimulationDocument.of, task_sections)
 
 
 Reimages = Annotated[
@@ -228,7 +200,6 @@ ServersOrCentre = Annotated[
 
 
 @app.command()
-@grouped
 def replicas(
     ctx: typer.Context,
     *,
@@ -245,10 +216,8 @@ def replicas(
     group: Annotated[
         list[str] | None, typer.Option(help="Another column that copies must not share, as rack; may be repeated.")
     ] = None,
-    mean_use: Annotated[
-        float | None, typer.Option(min=0.01, max=0.99, help="Scale all use to this mean utilisation.")
-    ] = None,
-    scaling: Annotated[Scaling, typer.Option(help="How use is scaled.")] = Scaling.LINEAR,
+    mean_use: MeanUse = None,
+    scaling: HowScaled = Scaling.LINEAR,
     out: Annotated[Path | None, typer.Option(help="Write the sets of the first system to FILE.jsonl.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the grid to FILE.png, .svg or .html.")] = None,
     policy: PolicyFile = None,
@@ -263,12 +232,12 @@ def replicas(
     from hcloud.store.placements import write_placement
     from hcloud.usecases.harvesting.replicas import ReplicaRequest, study_replicas
     from hcloud.views.harvesting.documents import HarvestReplicasDocument
-    from hcloud.views.harvesting.replicas import replicas_markdown, show_replicas
+    from hcloud.views.harvesting.replicas import replica_sections
     from hcloud.views.pictures import check_picture
 
     if picture is not None:
         check_picture(picture)
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
     asked = ReplicaRequest(
         servers, reimages, util, blocks, copies, systems, seeds, tuple(group or ()), mean_use, scaling, policy, seed
@@ -279,20 +248,14 @@ def replicas(
         count = write_placement(out, found.blocks, found.servers.names, found.sets)
         terminal.note(f"{count:,} sets of {systems[0]} written to {out}")
     if picture is not None:
-        from hcloud.views.harvesting.grid_picture import save_grid
+        from hcloud.views.harvesting.pictures import save_grid
 
         save_grid(found.study, picture)
         terminal.note(f"drawn to {picture}")
-    shown.tell(
-        terminal,
-        lambda: HarvestReplicasDocument.of(found.study, at),
-        lambda: show_replicas(found.study, terminal),
-        md=lambda: replicas_markdown(found.study),
-    )
+    shown.tell_sections(terminal, found.study, HarvestReplicasDocument.of, replica_sections)
 
 
 @app.command()
-@grouped
 def audit(
     ctx: typer.Context,
     *,
@@ -312,20 +275,14 @@ def audit(
     shown: MarkdownPrinted,
 ) -> None:
     """Check a placement: groups that copies share, and blocks expected to be lost in a year."""
-    from hcloud.errors import DeniedByGuardError
     from hcloud.usecases.harvesting.replicas import ReplicaRequest
     from hcloud.usecases.harvesting.replicas import audit as audited
     from hcloud.views.harvesting.documents import HarvestAuditDocument
-    from hcloud.views.harvesting.replicas import audit_markdown, show_audit
+    from hcloud.views.harvesting.replicas import audit_sections
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     asked = ReplicaRequest(servers, reimages, util, seeds=seeds, policy=policy, seed=seed)
     found = audited(asked, placement, least_diverse)
-    shown.tell(
-        terminal,
-        lambda: HarvestAuditDocument.of(found, at),
-        lambda: show_audit(found, terminal),
-        md=lambda: audit_markdown(found),
-    )
+    shown.tell_sections(terminal, found, HarvestAuditDocument.of, audit_sections)
     if found.is_too_alike:
         raise typer.Exit(DeniedByGuardError.exit_code)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.acting import Ends, Yes, beside, carried_out, confirm
-from hcloud.cli.groups import CloudFlags, ToldAt, grouped
+from hcloud.cli.groups import CloudFlags, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import DeniedByGuardError
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from hcloud.model.holdings.change import ChangeSet
     from hcloud.usecases.live.ground import LiveGround
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def apply(
     ctx: typer.Context,
     *,

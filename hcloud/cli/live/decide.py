@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 from hcloud.usecases.asked import provider_named
@@ -26,7 +27,7 @@ EPILOG = (
     "seconds and never fall; a clock event fires what is due."
 )
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command(epilog=EPILOG)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import typer
 
 from hcloud.cli.acting import Ends, Yes, ask_number, beside, carried_out
-from hcloud.cli.groups import CloudFlags, ToldAt, grouped
+from hcloud.cli.groups import CloudFlags, ToldAt, Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def destroy(ctx: typer.Context, *, where: CloudFlags, yes: Yes = False, ends: Ends = None, shown: ToldAt) -> None:
     """Terminate every machine of this state and nothing else; commitments stay.
 

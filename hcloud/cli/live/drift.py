@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import CloudFlags, Printed, grouped
+from hcloud.cli.groups import CloudFlags, Printed, Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def drift(
     ctx: typer.Context,
     where: CloudFlags,
@@ -28,6 +27,6 @@ def drift(
     terminal = session(ctx).terminal
     with terminal.busy("looking at the cloud"), where.opened(shown.at) as here:
         found = look(here)
-    shown.tell(terminal, lambda: DriftDocument.of(found, shown.at), lambda: show_drift(found, terminal))
+    shown.tell_result(terminal, found, DriftDocument.of, show_drift)
     if detailed_exitcode and found.drift:
         raise typer.Exit(2)

@@ -7,15 +7,14 @@ from typing import Annotated
 import typer
 
 from hcloud.cli.acting import Ends, Yes, beside, confirm
-from hcloud.cli.groups import CloudFlags, Printed, grouped
+from hcloud.cli.groups import CloudFlags, Printed, Verb
 from hcloud.cli.main import session
 from hcloud.units import counted
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def gc(
     ctx: typer.Context,
     *,

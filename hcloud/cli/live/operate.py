@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
-from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, grouped
+from hcloud.cli.flags import HarvestPolicyFile
+from hcloud.cli.groups import CloudFlags, Printed, StateFlags, ToldAt, Verb
 from hcloud.cli.live.operating import advise, compared_costs, work
 from hcloud.cli.main import session
+from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from hcloud.harvest.classes import UseTypes
@@ -38,13 +40,7 @@ class OfJobFiles(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
-    cls=OfJobFiles,
-    help="Run jobs live: the policy places them, rents machines and releases them.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb(cls=OfJobFiles, help="Run jobs live: the policy places them, rents machines and releases them.")
 
 
 @dataclass(frozen=True)
@@ -73,7 +69,6 @@ class LocalByDefault(CloudOfWork):
 
 
 @app.command()
-@grouped
 def run(
     ctx: typer.Context,
     *,
@@ -105,9 +100,7 @@ def run(
     harvest: Annotated[
         Path | None, typer.Option(metavar="BATCH", help="Batch jobs for the capacity that services leave idle.")
     ] = None,
-    harvest_policy: Annotated[
-        Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
-    ] = None,
+    harvest_policy: HarvestPolicyFile = None,
     util: Annotated[
         str | None,
         typer.Option(metavar="UTIL", help="With --harvest: use of the services over time, for their classes."),
@@ -143,7 +136,6 @@ def run(
 
 def _history(util: str | None, servers: Path | None, policy: Path | None) -> Callable[[], UseTypes] | None:
     """What has the use of services in the past by classes."""
-    from hcloud.errors import UsageError
     from hcloud.usecases.harvesting.opened import UseRequest
     from hcloud.usecases.harvesting.types import types_of_use
 
@@ -194,7 +186,6 @@ def is_worth_compiling(jobs: Path | None, state: str | None, file: Path | None) 
 
 
 @app.command()
-@grouped
 def status(
     ctx: typer.Context,
     *,
@@ -233,7 +224,6 @@ def status(
 
 
 @app.command()
-@grouped
 def explain(
     ctx: typer.Context,
     *,
@@ -249,11 +239,10 @@ def explain(
 
     terminal = session(ctx).terminal
     story = explain_job(journal_at(which.place), job)
-    shown.tell(terminal, lambda: story_document(story, shown.at), lambda: show_story(story, terminal))
+    shown.tell_result(terminal, story, story_document, show_story)
 
 
 @app.command()
-@grouped
 def replan(
     ctx: typer.Context,
     *,
@@ -277,7 +266,6 @@ def replan(
 
 
 @app.command()
-@grouped
 def cancel(
     ctx: typer.Context,
     *,
@@ -292,14 +280,12 @@ def cancel(
 
 
 @app.command()
-@grouped
 def drain(ctx: typer.Context, *, wait: _Wait = True, where: LocalByDefault, shown: ToldAt) -> None:
     """Take no new jobs; when the present ones have ended, terminate every machine."""
     _end(session(ctx).terminal, where, shown, "drain", wait=wait)
 
 
 @app.command()
-@grouped
 def stop(
     ctx: typer.Context,
     *,
@@ -312,7 +298,6 @@ def stop(
     shown: ToldAt,
 ) -> None:
     """Cancel all jobs, then terminate every machine."""
-    from hcloud.errors import UsageError
     from hcloud.live.operating.desk import FORCED, KEEPING
 
     if force and keep_machines:

@@ -9,15 +9,14 @@ import typer
 
 from hcloud.cli.acting import Yes, confirm, told
 from hcloud.cli.flags import Now
-from hcloud.cli.groups import CloudFlags, grouped
+from hcloud.cli.groups import CloudFlags, Verb
 from hcloud.cli.main import session
 from hcloud.usecases.asked import moment
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def recover(
     ctx: typer.Context,
     *,

@@ -7,26 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.groups import CloudFlags, Printed, grouped
+from hcloud.cli.groups import CloudFlags, Printed, Verb
 from hcloud.cli.main import session
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.providers.slurm.site import NodeGroup
 
-app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
+app = Verb("Connect a Slurm cluster: its configuration, a check, and the programs that slurmctld calls.")
 Nodes = Annotated[list[str], typer.Argument(help="Nodes in slurmctld's notation: hc-small-[0-3].")]
 SiteFile = Annotated[Path, typer.Option("--site", help="hcloud-site.json next to slurm.conf.")]
 Conf = Annotated[Path | None, typer.Option("--conf", help="slurm.conf; default: SLURM_CONF, or /etc/slurm/slurm.conf.")]
 
 
-@app.callback()
-def slurm() -> None:
-    """Connect a Slurm cluster: its configuration, a check, and the programs that slurmctld calls."""
-
-
 @app.command("config")
-@grouped
 def config_(
     ctx: typer.Context,
     *,
@@ -90,7 +84,6 @@ def _planned(where: CloudFlags, plan: Path) -> tuple[NodeGroup, ...]:
 
 
 @app.command("check")
-@grouped
 def check_(
     ctx: typer.Context,
     *,

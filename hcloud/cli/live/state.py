@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.groups import Printed, StateFlags, ToldAt, grouped
+from hcloud.cli.groups import Printed, StateFlags, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import InputError
 
@@ -19,16 +19,10 @@ if TYPE_CHECKING:
 
 LARGEST = 64 << 20
 
-app = typer.Typer(
-    help="The state: the machines that hcloud owns, and its lock",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb("The state: the machines that hcloud owns, and its lock")
 
 
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     which: StateFlags,
@@ -40,11 +34,10 @@ def list_(
 
     terminal = session(ctx).terminal
     found = look(which.place)
-    shown.tell(terminal, lambda: _document(found, shown.at), lambda: view.show_list(found, terminal))
+    shown.tell_result(terminal, found, _document, view.show_list)
 
 
 @app.command()
-@grouped
 def show(
     ctx: typer.Context,
     *,
@@ -62,11 +55,10 @@ def show(
     found = look(which.place) if machine is None else look_at(which.place, machine)
     several = machine is not None and found.state is not None and len(found.state.records) > 1
     screen = view.show_list if several else view.show_state
-    shown.tell(terminal, lambda: _document(found, shown.at), lambda: screen(found, terminal))
+    shown.tell_result(terminal, found, _document, screen)
 
 
 @app.command()
-@grouped
 def pull(ctx: typer.Context, which: StateFlags) -> None:
     """Print the stored state (JSON), for a backup or for 'push'."""
     from hcloud.usecases.live.state import pull as pulled
@@ -76,7 +68,6 @@ def pull(ctx: typer.Context, which: StateFlags) -> None:
 
 
 @app.command()
-@grouped
 def push(
     ctx: typer.Context,
     *,
@@ -91,11 +82,10 @@ def push(
 
     terminal = session(ctx).terminal
     found = pushed(which.place, _read(source), source, force=force)
-    shown.tell(terminal, lambda: _document(found, shown.at), lambda: view.show_state(found, terminal))
+    shown.tell_result(terminal, found, _document, view.show_state)
 
 
 @app.command("force-unlock")
-@grouped
 def force_unlock(
     ctx: typer.Context,
     *,

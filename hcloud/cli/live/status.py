@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from hcloud.cli.groups import CloudFlags, Printed, grouped
+from hcloud.cli.groups import CloudFlags, Printed, Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def status(ctx: typer.Context, where: CloudFlags, shown: Printed) -> None:
     """The running machines, their cost an hour, and requests with an unknown outcome."""
     from hcloud.usecases.live.status import status as look
@@ -21,4 +20,4 @@ def status(ctx: typer.Context, where: CloudFlags, shown: Printed) -> None:
     terminal = session(ctx).terminal
     with terminal.busy("looking at the cloud"), where.opened(shown.at) as here:
         found = look(here)
-    shown.tell(terminal, lambda: StatusDocument.of(found, shown.at), lambda: show_status(found, terminal))
+    shown.tell_result(terminal, found, StatusDocument.of, show_status)

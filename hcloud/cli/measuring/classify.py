@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.flags import Corpus
+from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError, did_you_mean
 
 ABSTAINED = 9
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 class SolverName(StrEnum):
@@ -25,7 +26,6 @@ class SolverName(StrEnum):
 
 
 @app.command()
-@grouped
 def classify(
     ctx: typer.Context,
     *,
@@ -33,9 +33,7 @@ def classify(
         list[str] | None, typer.Argument(metavar="[APP...]", help="Names or profile files (default: all).")
     ] = None,
     profiles: Annotated[Path | None, typer.Option(help="The folder to find names in.")] = None,
-    corpus: Annotated[
-        str, typer.Option(help="Applications seen before: a folder or a .json or .npz file.")
-    ] = "bundled",
+    corpus: Corpus = "bundled",
     solver: Annotated[SolverName, typer.Option(help="Closed form, or the published iteration.")] = SolverName.RIDGE,
     aspect: Annotated[
         list[str] | None, typer.Option(help="scale_up, scale_out, types, tolerated or caused; may be repeated.")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import WhichCloud
-from hcloud.cli.groups import Printed, Told, grouped
+from hcloud.cli.groups import Printed, Told, Verb
 from hcloud.cli.main import INTERRUPTED_EXIT, session
+from hcloud.cli.measuring.profile_cloud import MeasuringFlags, measure_on_cloud
 from hcloud.errors import UsageError
 from hcloud.usecases.asked import moment
 
@@ -20,16 +20,10 @@ if TYPE_CHECKING:
     from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun
     from hcloud.views.console import Terminal
 
-app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
-
-
-@app.callback()
-def profile() -> None:
-    """Profiles: what an application needs, tolerates and causes. Measure, show, list, compare, import."""
+app = Verb("Profiles: what an application needs, tolerates and causes. Measure, show, list, compare, import.")
 
 
 @app.command()
-@grouped
 def run(
     ctx: typer.Context,
     *,
@@ -62,13 +56,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="The profile's file (default: NAME.profile.yaml), or a folder.")
     ] = None,
-    cloud: WhichCloud = None,
-    instance_type: Annotated[
-        str | None, typer.Option(help="With --cloud: the instance type (default: a small one).")
-    ] = None,
-    max_dollars: Annotated[float | None, typer.Option(help="With --cloud: maximum dollars (1); also confirms.")] = None,
-    config: Annotated[Path | None, typer.Option("--config", "-c", help="With --cloud: the configuration.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --cloud: do not ask.")] = False,
+    there: MeasuringFlags,
     shown: Told,
 ) -> None:
     """Measure an application on this machine: its speed by shape, and by resource the pressure it tolerates and causes.
@@ -76,7 +64,6 @@ def run(
     No process survives the run, however it ends. Ctrl-C keeps the measurements so far. With --cloud it is
     measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.
     """
-    from hcloud.cli.measuring.profile_cloud import MeasuringFlags, measure_on_cloud
     from hcloud.readers.applications.app import load_app
     from hcloud.usecases.measuring.profile_run import ProbeRequest, app_files, resources_named, targets_of
     from hcloud.views.measuring import documents
@@ -105,10 +92,9 @@ def run(
     targets = targets_of(described, out)
     terminal, probing = session(ctx).terminal, ProbeRequest(chosen, seed)
     errands = zip(described, targets, strict=True)
-    if cloud is not None:
-        flags = MeasuringFlags(cloud, instance_type, max_dollars, config, yes)
-        outcomes = measure_on_cloud(session(ctx), flags, errands, probing)
-    elif instance_type is not None or max_dollars is not None or config is not None or yes:
+    if there.cloud is not None:
+        outcomes = measure_on_cloud(session(ctx), there, errands, probing)
+    elif there != MeasuringFlags():
         raise UsageError("--instance-type, --max-dollars, --config and --yes go with --cloud")
     else:
         outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
@@ -139,7 +125,6 @@ def _measure_here(
 
 
 @app.command()
-@grouped
 def show(
     ctx: typer.Context,
     *,
@@ -160,7 +145,6 @@ def show(
 
 
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     *,
@@ -181,7 +165,6 @@ def list_(
 
 
 @app.command()
-@grouped
 def compare(
     ctx: typer.Context,
     *,
@@ -195,15 +178,10 @@ def compare(
     from hcloud.views.measuring import profile as view
 
     found, terminal = compare_profiles(left, right), session(ctx).terminal
-    shown.tell(
-        terminal,
-        lambda: documents.ProfileComparisonDocument.of(found, shown.at),
-        lambda: view.show_comparison(found, terminal),
-    )
+    shown.tell_result(terminal, found, documents.ProfileComparisonDocument.of, view.show_comparison)
 
 
 @app.command("import")
-@grouped
 def import_(
     ctx: typer.Context,
     *,

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from hcloud.cli.acting import confirm, stopping
+from hcloud.cli.flags import WhichCloud
 from hcloud.cli.groups import CloudFlags
 from hcloud.cli.main import CliSession
 from hcloud.errors import UsageError
@@ -19,15 +22,17 @@ if TYPE_CHECKING:
     from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeasuringFlags:
-    """What the command line says of the cloud."""
+    """On a machine of which cloud to measure, and for how many dollars."""
 
-    cloud: str
-    instance_type: str | None = None
-    max_dollars: float | None = None
-    config: Path | None = None
-    yes: bool = False
+    cloud: WhichCloud = None
+    instance_type: Annotated[
+        str | None, typer.Option(help="With --cloud: the instance type (default: a small one).")
+    ] = None
+    max_dollars: Annotated[float | None, typer.Option(help="With --cloud: maximum dollars (1); also confirms.")] = None
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="With --cloud: the configuration.")] = None
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --cloud: do not ask.")] = False
 
 
 def measure_on_cloud(
@@ -39,13 +44,13 @@ def measure_on_cloud(
     if flags.max_dollars is not None and not 0 < flags.max_dollars < float("inf"):
         raise UsageError("--max-dollars has to be a number above 0")
     most = MAX_DOLLARS if flags.max_dollars is None else Decimal(str(flags.max_dollars))
-    terminal = session.terminal
+    terminal, cloud = session.terminal, flags.cloud or ""
     for app, target in wanted:
         errand = Errand(app, probing, target, flags.instance_type, most)
-        with CloudFlags(flags.config, flags.cloud).opened(datetime.now(UTC)) as here:
+        with CloudFlags(flags.config, cloud).opened(datetime.now(UTC)) as here:
             fare = fare_of(here, errand)
-            what = f"1 x {fare.instance_type} on {flags.cloud} at ${fare.hourly}/h, ${fare.most:.4f} at most"
-            if here.is_local or flags.cloud.startswith("fake") or flags.max_dollars is not None:
+            what = f"1 x {fare.instance_type} on {cloud} at ${fare.hourly}/h, ${fare.most:.4f} at most"
+            if here.is_local or cloud.startswith("fake") or flags.max_dollars is not None:
                 terminal.note(what)
             else:
                 confirm(session, f"launch {what}, and end it?", yes=flags.yes)

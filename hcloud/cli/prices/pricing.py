@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, OutputOption
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
-from hcloud.cli.options import Output
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,19 +24,7 @@ FORMAT_NAMES = (
     "spot-average, cyclenerd"
 )
 
-app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
-
-
-NowOption = Annotated[
-    str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")
-]
-
-
-@dataclass(frozen=True)
-class PricesPrinted(Printed):
-    """How prices are printed, and the time they are looked at."""
-
-    now: NowOption = None
+app = Verb("Offers and their prices: list, show, refresh and import")
 
 
 LimitOption = Annotated[int, typer.Option(min=1, help="Maximum number of rows in the table.")]
@@ -48,13 +33,7 @@ RegionOption = Annotated[list[str] | None, typer.Option(help="Region; may be rep
 SystemOption = Annotated[list[str] | None, typer.Option("--os", help="Operating system; may be repeated.")]
 
 
-@app.callback()
-def pricing() -> None:
-    """Offers and their prices: list, show, refresh and import"""
-
-
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     *,
@@ -64,7 +43,7 @@ def list_(
     option: Annotated[list[str] | None, typer.Option(help="on-demand, spot, reserved-instance, ...")] = None,
     os: SystemOption = None,
     limit: LimitOption = SHOWN_ROWS,
-    shown: PricesPrinted,
+    shown: Printed,
 ) -> None:
     """List offers with hourly, upfront and effective price, discount against on-demand, and age."""
     from hcloud.usecases.prices.pricing import list_prices, parse_filter
@@ -84,7 +63,6 @@ def list_(
 
 
 @app.command()
-@grouped
 def show(
     ctx: typer.Context,
     *,
@@ -92,7 +70,7 @@ def show(
     provider: ProviderOption = None,
     region: RegionOption = None,
     os: SystemOption = None,
-    shown: PricesPrinted,
+    shown: Printed,
 ) -> None:
     """Show every purchase option of one type with its break-even utilisation."""
     from hcloud.usecases.prices.pricing import parse_filter, show_type
@@ -114,14 +92,13 @@ def show(
 
 
 @app.command()
-@grouped
 def diff(
     ctx: typer.Context,
     *,
     old: Annotated[str, typer.Argument(help="A price file, 'bundled' or 'user'.")],
     new: Annotated[str, typer.Argument(help="A price file, 'bundled' or 'user'.")],
     limit: LimitOption = SHOWN_ROWS,
-    shown: PricesPrinted,
+    shown: Printed,
 ) -> None:
     """Compare two price books: what was added, removed and changed, in percent.
 
@@ -144,28 +121,21 @@ def diff(
 
 
 @app.command()
-def verify(
-    ctx: typer.Context, json_: AsJson = False, output: OutputOption = Output.TABLE, now: NowOption = None
-) -> None:
+def verify(ctx: typer.Context, *, shown: Printed) -> None:
     """Check the bundled files' checksums and the plausibility of prices; exit 9 on a finding."""
     from hcloud.usecases.prices.pricing import verify as verified
     from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
-    shown, terminal = PricesPrinted(output, json_, now), session(ctx).terminal
+    terminal = session(ctx).terminal
     with terminal.progress("checking prices", 1) as advance:
         result = verified(advance)
-    shown.tell(
-        terminal,
-        lambda: documents.PriceCheckDocument.of(result, shown.at),
-        lambda: view.show_verification(result, terminal),
-    )
+    shown.tell_result(terminal, result, documents.PriceCheckDocument.of, view.show_verification)
     if result.damaged or result.quarantined:
         raise typer.Exit(QUARANTINED)
 
 
 @app.command("import")
-@grouped
 def import_(
     ctx: typer.Context,
     *,
@@ -181,7 +151,7 @@ def import_(
     strict: Annotated[bool, typer.Option("--strict", help="Exit 9 and store nothing if a row is quarantined.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check only; store nothing.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Remove the prices stored before.")] = False,
-    shown: PricesPrinted,
+    shown: Printed,
 ) -> None:
     """Import prices from files; shows and counts the rows it cannot use."""
     from hcloud.usecases.prices.intake import Hints, IntakeMode, import_files
@@ -196,14 +166,13 @@ def import_(
 
 
 @app.command()
-@grouped
 def refresh(
     ctx: typer.Context,
     *,
     provider: Annotated[str, typer.Option(help="aws, gcp or azure.")],
     region: Annotated[str, typer.Option(help="The region to fetch.")],
     endpoint: Annotated[str | None, typer.Option(help="Use this URL instead of the provider's.")] = None,
-    shown: PricesPrinted,
+    shown: Printed,
 ) -> None:
     """Fetch a region's published prices; if that fails, the stored ones stay."""
     from hcloud.usecases.prices.intake import RefreshTarget
@@ -217,14 +186,12 @@ def refresh(
     _show_intake(ctx, intake, shown)
 
 
-def _show_intake(ctx: typer.Context, intake: Intake, shown: PricesPrinted) -> None:
+def _show_intake(ctx: typer.Context, intake: Intake, shown: Printed) -> None:
     from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     terminal = session(ctx).terminal
-    shown.tell(
-        terminal, lambda: documents.IntakeDocument.of(intake, shown.at), lambda: view.show_intake(intake, terminal)
-    )
+    shown.tell_result(terminal, intake, documents.IntakeDocument.of, view.show_intake)
 
 
 def _provider(word: str | None) -> Provider | None:

@@ -5,30 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OneProvider, OneRegion, WhichCloud
-from hcloud.cli.groups import grouped
+from hcloud.cli.groups import FormAndTime, Verb
 from hcloud.cli.main import session
-from hcloud.usecases.asked import moment
 from hcloud.usecases.reports.span import span_of_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from hcloud.planning.reports.report import Dimension, Report
+    from hcloud.planning.reports.report import Report
+    from hcloud.views.document import Content
     from hcloud.views.escaped import Written
     from hcloud.views.page.parts import PageSection
 
-app = typer.Typer(
-    help="Costs, savings and the utilisation of commitments: of a plan, a journal or the running machines",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = Verb("Costs, savings and the utilisation of commitments: of a plan, a journal or the running machines")
 # Further reports stand in modules of their own beside this one and are added at its end.
 
 
@@ -83,7 +79,7 @@ class ReportFlags:
 
 
 @dataclass(frozen=True)
-class ReportPrinted:
+class ReportPrinted(FormAndTime):
     """How a report is printed, and the time it is made at."""
 
     output: Format = ReportFormat.TABLE
@@ -92,7 +88,6 @@ class ReportPrinted:
 
 
 @app.command()
-@grouped
 def cost(
     ctx: typer.Context,
     *,
@@ -100,55 +95,42 @@ def cost(
     by: Annotated[list[By] | None, typer.Option("--by", help="Group by these (default: app and option).")] = None,
     flags: ReportFlags,
     team_tag: TeamTag = None,
-    printed: ReportPrinted,
+    shown: ReportPrinted,
 ) -> None:
     """Cost at list price, contracted, effective and billed.
 
     Effective cost spreads commitments over the usage that they cover.
     """
     from hcloud.planning.reports.report import Dimension
+    from hcloud.views.reports.documents import cost_csv, cost_document
     from hcloud.views.reports.report import cost_sections
 
     dimensions = [Dimension(one) for one in dict.fromkeys(by or (By.APP, By.OPTION))]
-    shown = _shown("cost", printed, dimensions)
     report = _reported(ctx, source, flags, shown.at, team_tag)
-    _print(ctx, report, cost_sections(report, dimensions), shown)
+    document = partial(cost_document, report, dimensions, shown.at)
+    _print(ctx, report, cost_sections(report, dimensions), shown, (document, partial(cost_csv, report, dimensions)))
 
 
 @app.command()
-@grouped
-def savings(ctx: typer.Context, *, source: SourceFile = None, flags: ReportFlags, printed: ReportPrinted) -> None:
+def savings(ctx: typer.Context, *, source: SourceFile = None, flags: ReportFlags, shown: ReportPrinted) -> None:
     """Savings by commitments, spot and discounts, and the cost of alternatives for the same use."""
+    from hcloud.views.reports.documents import savings_csv, savings_document
     from hcloud.views.reports.report import savings_sections
 
-    shown = _shown("savings", printed)
     report = _reported(ctx, source, flags, shown.at)
-    _print(ctx, report, savings_sections(report), shown)
+    document = partial(savings_document, report, shown.at)
+    _print(ctx, report, savings_sections(report), shown, (document, partial(savings_csv, report)))
 
 
 @app.command()
-@grouped
-def commitments(ctx: typer.Context, *, source: SourceFile = None, flags: ReportFlags, printed: ReportPrinted) -> None:
+def commitments(ctx: typer.Context, *, source: SourceFile = None, flags: ReportFlags, shown: ReportPrinted) -> None:
     """Coverage, utilisation and end date of each commitment."""
+    from hcloud.views.reports.documents import commitments_csv, commitments_document
     from hcloud.views.reports.report import commitments_sections
 
-    shown = _shown("commitments", printed)
     report = _reported(ctx, source, flags, shown.at)
-    _print(ctx, report, commitments_sections(report, shown.at), shown)
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """Which report is printed, how, and made when."""
-
-    kind: str
-    output: ReportFormat
-    at: datetime
-    by: Sequence[Dimension]
-
-
-def _shown(kind: str, printed: ReportPrinted, by: Sequence[Dimension] = ()) -> _Shown:
-    return _Shown(kind, ReportFormat.JSON if printed.json_ else printed.output, moment(printed.now), by)
+    made = partial(commitments_document, report, shown.at), partial(commitments_csv, report, shown.at)
+    _print(ctx, report, commitments_sections(report, shown.at), shown, made)
 
 
 def _reported(
@@ -166,46 +148,29 @@ def _reported(
         return report_on(source, asked, where)
 
 
-def _print(ctx: typer.Context, report: Report, sections: Sequence[PageSection], shown: _Shown) -> None:
-    terminal = session(ctx).terminal
-    if shown.output is ReportFormat.TABLE:
-        from hcloud.views.reports.report import show_sections
+def _print(
+    ctx: typer.Context,
+    report: Report,
+    sections: Sequence[PageSection],
+    shown: ReportPrinted,
+    made: tuple[Callable[[], Content], Callable[[], Written]],
+) -> None:
+    from hcloud.views.markdown import markdown
+    from hcloud.views.page.render import render
+    from hcloud.views.reports.focus import focus_csv
+    from hcloud.views.reports.page import report_page
+    from hcloud.views.reports.report import show_sections
 
-        show_sections(sections, terminal)
-    elif shown.output is ReportFormat.JSON:
-        terminal.write_json(_document(report, shown))
-    else:
-        terminal.write(_text(report, sections, shown))
-
-
-def _document(report: Report, shown: _Shown) -> Mapping[str, object]:
-    from hcloud.views.reports import documents as view
-
-    if shown.kind == "cost":
-        return view.cost_document(report, shown.by, shown.at)
-    made = view.savings_document if shown.kind == "savings" else view.commitments_document
-    return made(report, shown.at)
-
-
-def _text(report: Report, sections: Sequence[PageSection], shown: _Shown) -> Written:
-    if shown.output is ReportFormat.MD:
-        from hcloud.views.markdown import markdown
-
-        return markdown(sections)
-    if shown.output is ReportFormat.HTML:
-        from hcloud.views.page.render import render
-        from hcloud.views.reports.page import report_page
-
-        return render(report_page(report, sections))
-    if shown.output is ReportFormat.FOCUS:
-        from hcloud.views.reports.focus import focus_csv
-
-        return focus_csv(report)
-    from hcloud.views.reports import documents as view
-
-    if shown.kind == "cost":
-        return view.cost_csv(report, shown.by)
-    return view.savings_csv(report) if shown.kind == "savings" else view.commitments_csv(report, shown.at)
+    terminal, (document, csv) = session(ctx).terminal, made
+    shown.tell(
+        terminal,
+        document,
+        lambda: show_sections(sections, terminal),
+        csv=csv,
+        md=lambda: markdown(sections),
+        html=lambda: render(report_page(report, sections)),
+        focus=lambda: focus_csv(report),
+    )
 
 
 def _add_further_reports() -> None:

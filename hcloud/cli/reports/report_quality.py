@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Now
-from hcloud.cli.groups import CloudFlags, FormOfResult, TimeOfResult, grouped
+from hcloud.cli.groups import CloudFlags, PagePrinted
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 from hcloud.usecases.reports.span import span_of_flags
@@ -26,31 +24,11 @@ if TYPE_CHECKING:
     from hcloud.views.page.parts import PageSection
 
 
-class QualityFormat(StrEnum):
-    """How these reports are printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MD = "md"
-    HTML = "html"
-
-
-@dataclass(frozen=True)
-class QualityPrinted(FormOfResult, TimeOfResult):
-    """How these reports are printed, and the time they are made at."""
-
-    output: Annotated[QualityFormat, typer.Option("--output", "-o", help="What to print.")] = QualityFormat.TABLE
-    json_: AsJson = False
-    now: Now = None
-
-
-@grouped
 def quality(
     ctx: typer.Context,
     *,
     source: Annotated[Path, typer.Argument(help="A journal, or a plan made with --strategy (its predictions).")],
-    shown: QualityPrinted,
+    shown: PagePrinted,
 ) -> None:
     """Quality of service of jobs: performance, waits, violations, moves and interruptions.
 
@@ -80,7 +58,6 @@ def _course(journal: Path) -> tuple[PageSection, ...]:
     return (PageSection("Over time", figures=(drawn.figure(),)),)
 
 
-@grouped
 def accuracy(
     ctx: typer.Context,
     *,
@@ -93,7 +70,7 @@ def accuracy(
     ] = None,
     month: Annotated[str | None, typer.Option("--month", help="A calendar month (UTC) of the rented machines.")] = None,
     where: CloudFlags,
-    shown: QualityPrinted,
+    shown: PagePrinted,
 ) -> None:
     """A plan's predictions beside what happened, with the error split into prices, demand and mix.
 
@@ -119,8 +96,6 @@ def accuracy(
 def _compared(
     plan: Path | None, journal: Path | None, live: tuple[str | None, str | None], asked: ReportRequest
 ) -> Accuracy:
-    from dataclasses import replace
-
     from hcloud.usecases.reports.accuracy import accuracy_of_decisions, accuracy_of_journal, accuracy_of_live
     from hcloud.usecases.reports.report import RequestedPeriod
 
@@ -142,7 +117,7 @@ def _compared(
 
 def _print(
     terminal: Terminal,
-    shown: QualityPrinted,
+    shown: PagePrinted,
     titled: tuple[str, tuple[PageSection, ...]],
     made: tuple[Callable[[], Content], Callable[[], Written]],
     pictures: Callable[[], tuple[PageSection, ...]] = lambda: (),

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
 from hcloud.errors import InputError, UsageError
@@ -16,7 +17,7 @@ from hcloud.usecases.interruptible import interruptible
 PAGE = "reproduction.md"
 DOCS = Path("docs/research")
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
@@ -50,7 +51,7 @@ def reproduce(
         _compared(view.differences(committed, reports, used, whole=not study))
         terminal.note(f"{out / PAGE}: {counted(len(keys), 'study', 'studies')} as stated, {counted(used, 'seed')}")
         return
-    from hcloud.research.charts import save_pictures
+    from hcloud.research.page import save_pictures
     from hcloud.store.files.whole import write_shown
 
     out.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from hcloud.cli.flags import (
+    Admissions,
     Audit,
     CloudModel,
     Configuration,
@@ -23,9 +24,12 @@ from hcloud.cli.flags import (
     OneProvider,
     OneRegion,
     Picture,
+    Placements,
     Pool,
     PriceRatio,
     Profiles,
+    Sizings,
+    Strategies,
     Switch,
     TraceColumns,
     TraceDecimal,
@@ -33,8 +37,10 @@ from hcloud.cli.flags import (
     TraceKeys,
     TraceWindow,
     Unprofiled,
+    Watchings,
     reader_keys,
 )
+from hcloud.cli.options import tell_first_use
 from hcloud.units import machines
 from hcloud.usecases.asked import provider_named
 
@@ -65,6 +71,24 @@ class SimulatedWorkload(NamedTuple):
         if self.fleet is not None:
             return [self.fleet.strategy]
         return ["all"] if self.study.cluster is None else [RESERVED_ONLY]
+
+
+@dataclass(frozen=True)
+class StrategyFlags:
+    """Which strategies, and with which parts in place of their own."""
+
+    strategy: Strategies = None
+    placement: Placements = None
+    sizing: Sizings = None
+    admission: Admissions = None
+    watching: Watchings = None
+
+    def named(self, usual: Sequence[str]) -> tuple[Strategy, ...]:
+        """The strategies that are named, else the usual ones, with those parts."""
+        from hcloud.usecases.studies.simulate import strategies_named
+
+        parts = self.placement or (), self.sizing or (), self.admission or (), self.watching or ()
+        return strategies_named(self.strategy or usual, *parts)
 
 
 @dataclass(frozen=True)
@@ -143,6 +167,26 @@ class SimulationFlags:
         check_free_to_size(study, self.size_for)
         _tell_study(study, terminal, named=bool(self.cloud or self.provider))
         return SimulatedWorkload(study, self.pool, None, loads)
+
+    def compared(
+        self,
+        found: SimulatedWorkload,
+        strategies: Sequence[Strategy],
+        seeds: int,
+        idle: tuple[AskIdle, tuple[str, ...]] | None,
+        terminal: Terminal,
+    ) -> StrategyComparison:
+        """The strategies simulated on what was opened, with batch in ``idle`` hours where that is asked for."""
+        from hcloud.usecases.harvesting.compared import compare_with_idle_hours
+        from hcloud.usecases.interruptible import interruptible
+        from hcloud.usecases.studies.loads import CompareRequest, compare_at_loads
+
+        study, request = found.study, CompareRequest(seeds, found.pool, found.loads)
+        tell_first_use(terminal, len(study.jobs) * len(strategies) * seeds * max(len(found.loads), 1))
+        with terminal.progress("simulating", 1.0) as advance:
+            if idle is None:
+                return interruptible(lambda: compare_at_loads(study, strategies, request, advance))
+            return interruptible(lambda: compare_with_idle_hours(study, strategies, request, advance, idle))
 
     def sized(
         self,

@@ -6,24 +6,13 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import MarkdownPrinted, grouped
+from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(
-    help="How many servers of a large pool to sample for each job: size",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-
-@app.callback()
-def placement() -> None:
-    """How many servers of a large pool to sample for each job: size."""
+app = Verb("How many servers of a large pool to sample for each job: size")
 
 
 @app.command()
-@grouped
 def size(
     ctx: typer.Context,
     *,
@@ -41,11 +30,6 @@ def size(
     from hcloud.views.studies.placement import promise_markdown, show_promise
     from hcloud.views.studies.placement_documents import PlacementSizeDocument
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     found = promised(PromiseRequest(quality, miss, busy, units))
-    shown.tell(
-        terminal,
-        lambda: PlacementSizeDocument.of(found, at),
-        lambda: show_promise(found, terminal),
-        md=lambda: promise_markdown(found),
-    )
+    shown.tell_result(terminal, found, PlacementSizeDocument.of, show_promise, md=promise_markdown)

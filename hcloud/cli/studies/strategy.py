@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
+from hcloud.errors import UsageError
 
-app = typer.Typer(
-    help="The provisioning strategies and where each of their numbers comes from",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
-
-@dataclass(frozen=True)
-class StatedPrinted(Printed):
-    """How strategies are printed."""
-
-    now: Annotated[
-        str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")
-    ] = None
+app = Verb("The provisioning strategies and where each of their numbers comes from")
 
 
 def known_names(incomplete: str) -> Iterator[str]:
@@ -36,11 +22,10 @@ def known_names(incomplete: str) -> Iterator[str]:
 
 
 @app.command("list")
-@grouped
 def list_(
     ctx: typer.Context,
     *,
-    shown: StatedPrinted,
+    shown: Printed,
 ) -> None:
     """List the bundled strategies."""
     from hcloud.readers.strategies import load_strategy, strategy_names
@@ -53,7 +38,6 @@ def list_(
 
 
 @app.command()
-@grouped
 def show(
     ctx: typer.Context,
     *,
@@ -62,20 +46,19 @@ def show(
         typer.Argument(help="SR, OdF, OdM, HF, HM, harvest or the path of a file.", autocompletion=known_names),
     ],
     placement: Annotated[str | None, typer.Option(help="With another placement, for example tarcil.")] = None,
-    shown: StatedPrinted,
+    shown: Printed,
 ) -> None:
     """Show every rule and number of a strategy with its source; also checks your own file."""
-    from hcloud.errors import UsageError
     from hcloud.readers.harvest.policy import HARVEST, stated_harvest
     from hcloud.readers.strategies import load_strategy, with_placement
     from hcloud.views.studies.documents import StrategyDocument
     from hcloud.views.studies.strategy import show_one
 
-    terminal, at = session(ctx).terminal, shown.at
+    terminal = session(ctx).terminal
     is_harvest = name.lower() == HARVEST
     if is_harvest and placement is not None:
         raise UsageError("harvest is no strategy, and has no placement")
     strategy = stated_harvest() if is_harvest else load_strategy(name)
     if placement is not None:
         strategy = with_placement(strategy, placement)
-    shown.tell(terminal, lambda: StrategyDocument.of(strategy, at), lambda: show_one(strategy, terminal))
+    shown.tell_result(terminal, strategy, StrategyDocument.of, show_one)

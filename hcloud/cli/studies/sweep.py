@@ -21,7 +21,7 @@ from hcloud.cli.flags import (
     Switch,
     Watchings,
 )
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
 from hcloud.cli.options import tell_first_use
 from hcloud.errors import UsageError
@@ -40,7 +40,7 @@ EPILOG = (
     "A rule takes its numbers along: mapping.rule=static-limit,limit=0.5."
 )
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 class EngineName(StrEnum):
@@ -51,7 +51,6 @@ class EngineName(StrEnum):
 
 
 @app.command(epilog=EPILOG)
-@grouped
 def sweep(
     ctx: typer.Context,
     *,
@@ -130,7 +129,7 @@ def sweep(
         with terminal.busy("drawing"):
             view.save_sweep(done, picture)
         terminal.note(f"drawn to {picture}")
-    shown.tell(terminal, lambda: SweepDocument.of(done, at), lambda: view.show_sweep(done, terminal))
+    shown.tell_result(terminal, done, SweepDocument.of, view.show_sweep)
 
 
 def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:

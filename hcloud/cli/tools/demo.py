@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from hcloud.usecases.tools.demo import Demo
     from hcloud.views.console import Terminal
 
-app = typer.Typer(pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()

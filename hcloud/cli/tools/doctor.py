@@ -6,15 +6,14 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import CloudFlags, Shown, grouped
+from hcloud.cli.groups import CloudFlags, Shown, Verb
 from hcloud.cli.main import session
 from hcloud.usecases.asked import moment
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def doctor(
     ctx: typer.Context,
     *,

@@ -9,16 +9,12 @@ from typing import Annotated
 import typer
 
 from hcloud.cli.flags import CloudState, Configuration, Now
-from hcloud.cli.groups import CloudFlags
+from hcloud.cli.groups import CloudFlags, Verb
 from hcloud.cli.main import session
+from hcloud.errors import UsageError
 from hcloud.usecases.asked import moment
 
-app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
-
-
-@app.callback()
-def fake() -> None:
-    """Fake clouds on this machine for rehearsals, with a ledger of their own and faults on demand."""
+app = Verb("Fake clouds on this machine for rehearsals, with a ledger of their own and faults on demand.")
 
 
 @app.command()
@@ -64,7 +60,6 @@ def wait(
     now: Now = None,
 ) -> None:
     """Let time pass on --cloud fake: its machines keep running, so that reports have a period."""
-    from hcloud.errors import UsageError
     from hcloud.units import parse_duration
     from hcloud.usecases.tools.fake_wait import wait as pass_time
 

@@ -8,15 +8,11 @@ from typing import Annotated
 import typer
 
 from hcloud.cli.flags import Configuration
+from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
-app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
-
-
-@app.callback()
-def iam() -> None:
-    """The minimal permissions for one plan, as a policy or role for its cloud."""
+app = Verb("The minimal permissions for one plan, as a policy or role for its cloud.")
 
 
 @app.command("print")

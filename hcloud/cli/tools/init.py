@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from hcloud.cli.groups import Verb
 from hcloud.cli.main import session
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()

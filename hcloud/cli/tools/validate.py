@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.groups import Shown, grouped
+from hcloud.cli.groups import Shown, Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 from hcloud.usecases.asked import moment
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = Verb()
 
 
 @app.command()
-@grouped
 def validate(
     ctx: typer.Context,
     *,

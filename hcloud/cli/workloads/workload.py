@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import TraceColumns, TraceDecimal, reader_keys
-from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.flags import TraceColumns, TraceDecimal, TraceWindow, reader_keys
+from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.units import counted, parse_duration
+from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Workload
@@ -33,52 +34,36 @@ FETCHED = (
 )
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    help="Traces and utilisation histories: show, validate, convert",
+app = Verb(
+    "Traces and utilisation histories: show, validate, convert",
     epilog=f"Formats (recognised by content, else --format): {NAMES}.\n\n"
     f"Keys (--set KEY=VALUE, or workload.options in hcloud.yaml): {KEYS}.\n\n{WHERE}",
 )
 
+Name = Annotated[
+    str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
+]
 Format = Annotated[str, typer.Option("--format", help=f"The format (default: detected): {NAMES}.")]
 Keys = Annotated[
     list[str] | None, typer.Option("--set", help="Option of the format's reader, KEY=VALUE; may be repeated.")
 ]
-Window = Annotated[
-    str | None,
-    typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
-]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
 
 
-@dataclass(frozen=True)
-class DatedPrinted(Printed):
-    """How what is found of a workload is printed."""
-
-    now: Annotated[
-        str | None, typer.Option(help="Use this as the current time (ISO 8601), for reproducible output.")
-    ] = None
-
-
 @app.command(epilog=EPILOG)
-@grouped
 def show(
     ctx: typer.Context,
     *,
-    name: Annotated[
-        str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
-    ],
+    name: Name,
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
     decimal: TraceDecimal = None,
-    window: Window = None,
+    window: TraceWindow = None,
     seed: Seed = 42,
     step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
-    shown: DatedPrinted,
+    shown: Printed,
 ) -> None:
     """Show a workload: rows read, repaired and left out, and demand over time.
 
@@ -91,7 +76,6 @@ def show(
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
-    at = shown.at
     request, every = _request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), _step(step)
     if names_bill(request.name, request.format):
         _show_bill(request, out, shown, terminal)
@@ -103,31 +87,25 @@ def show(
             save_chart(view.chart_of(summary), out)
     if out is not None:
         terminal.note(f"drawn to {out}")
-    shown.tell(
-        terminal,
-        lambda: documents.WorkloadDocument.of(summary, at),
-        lambda: view.show_summary(summary, terminal),
-        csv=lambda: documents.demand_csv(summary),
-    )
+    shown.tell_result(terminal, summary, documents.WorkloadDocument.of, view.show_summary, csv=documents.demand_csv)
 
 
-def _show_bill(request: WorkloadRequest, out: Path | None, shown: DatedPrinted, terminal: Terminal) -> None:
+def _show_bill(request: WorkloadRequest, out: Path | None, shown: Printed, terminal: Terminal) -> None:
     from hcloud.model.bill_figures import figures_of
     from hcloud.usecases.workloads.bills import open_bill
     from hcloud.views.charts import save_chart
     from hcloud.views.workloads import bills as view
-    from hcloud.views.workloads.bill_documents import BillDocument
+    from hcloud.views.workloads.documents import BillDocument
 
     with terminal.progress(f"reading {request.name}", 1.0) as advance:
         figures = figures_of(open_bill(request.name, request.keys or {}, request.window, advance))
     if out is not None:
         save_chart(view.chart_of(figures.bill), out)
         terminal.note(f"drawn to {out}")
-    shown.tell(terminal, lambda: BillDocument.of(figures, shown.at), lambda: view.show_bill(figures, terminal))
+    shown.tell_result(terminal, figures, BillDocument.of, view.show_bill)
 
 
 @app.command(epilog=EPILOG)
-@grouped
 def validate(
     ctx: typer.Context,
     *,
@@ -136,7 +114,7 @@ def validate(
     keys: Keys = None,
     columns: TraceColumns = None,
     decimal: TraceDecimal = None,
-    shown: DatedPrinted,
+    shown: Printed,
 ) -> None:
     """Check files; shows each problem with line and column. Exit 1 if there are any."""
     from hcloud.usecases.workloads.workload import validate as check
@@ -160,15 +138,13 @@ def validate(
 @app.command(epilog=EPILOG)
 def convert(
     ctx: typer.Context,
-    name: Annotated[
-        str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, a folder, - or a scenario.")
-    ],
+    name: Name,
     to: Annotated[Path, typer.Option("--to", "--out", help="The file to write: .csv, or .parquet for jobs.")],
     workload_format: Format = "auto",
     keys: Keys = None,
     columns: TraceColumns = None,
     decimal: TraceDecimal = None,
-    window: Window = None,
+    window: TraceWindow = None,
     seed: Seed = 42,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
@@ -186,7 +162,6 @@ def convert(
 
 
 @app.command(epilog=FETCHED)
-@grouped
 def fetch(
     ctx: typer.Context,
     *,
@@ -203,7 +178,6 @@ def fetch(
 ) -> None:
     """Fetch machines and their CPU utilisation from a cloud's monitoring, for 'hcloud plan FILE'; only reads."""
     from hcloud.cli.acting import stopping, told
-    from hcloud.usecases.asked import moment
     from hcloud.usecases.live.fetch import PERCENT, FetchRequest, FetchRun, home_settings
     from hcloud.usecases.live.fetch import fetch as fetched
     from hcloud.views.workloads.fetched import show_fetched

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from hcloud.control.ports import Commitments, Crash
 from hcloud.errors import UsageError
 from hcloud.live.buying.purchase import VARIABLE, Gates, PurchaseContext
 from hcloud.model.catalog import Provider
@@ -20,9 +20,6 @@ from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.store.files.crash import crash_from, go_on
 from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.usecases.live import ground as live_ground
-
-if TYPE_CHECKING:
-    from hcloud.control.ports import Commitments, Crash
 
 BESIDE = ".hcloud"
 """Where the ledger is kept of a state that is in a bucket."""

@@ -14,11 +14,11 @@ import numpy as np
 
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
-from hcloud.errors import EvidenceError, UsageError
+from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.model.catalog import OfferKey
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
-from hcloud.model.workload import Demand, JobKind, Jobs, Workload
+from hcloud.model.workload import Demand, JobKind, Jobs, WindowRule, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
@@ -28,17 +28,17 @@ from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.owned import Owned, why_elsewhere
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
-from hcloud.planning.forecasting.forecast import choose_step
+from hcloud.planning.forecasting.fall import fall_of
+from hcloud.planning.forecasting.forecast import WEEK, choose_step
 from hcloud.planning.forecasting.idle import IdleUse
 from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
-from hcloud.planning.forecasting.window import demand_within, window_of
+from hcloud.planning.forecasting.window import AskedWindow, demand_within, restricted, window_of
 from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fitting_vcpus
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
-from hcloud.usecases.deciding.falling import since_it_fell
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration, format_span
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
@@ -285,3 +285,35 @@ def _check_age(loaded: Loaded, days: int) -> None:
             f"the oldest price this plan needs is {days} days old; prices.max_age allows {limit // DAY} days",
             hint="refresh it with 'hcloud pricing refresh' or import a newer price file",
         )
+
+
+def since_it_fell(
+    loaded: Loaded, workload: Jobs | Demand, demand: Demand
+) -> tuple[Loaded, Jobs | Demand, tuple[str, ...]]:
+    """The weeks or days of a workload since its demand fell, the configuration that asks for them, and what to say of
+    it; all as it was where a window is asked for, or demand did not fall."""
+    planning = loaded.config.planning
+    fall = fall_of(demand, planning.shrunk, planning.warm_up, planning.shrunk_days)
+    if loaded.config.workload.window is not None or fall is None:
+        return loaded, workload, ()
+    text = format_span(fall.seconds)
+    if not fall.share:
+        whole = format_span(len(demand) * demand.step_seconds)
+        raise InputError(
+            f"{demand.provenance.name}: there was no demand in the last {text}: nothing is left to plan for",
+            hint=f"if it comes back, --window {whole} plans from the whole trace",
+        )
+    since = restricted(workload, AskedWindow(text, last=float(fall.seconds)))
+    section = loaded.config.workload.model_copy(update={"window": text})
+    config = loaded.config.model_copy(update={"workload": section})
+    unknown = "" if fall.seconds > WEEK else "; so short a time cannot show whether it falls further or comes back"
+    said = (
+        f"demand fell: the last {text} used {fall.share:.0%} of {fall.than}, so the plan is made from these {text}"
+        f" alone{unknown}. Set planning.shrunk: 0 to plan from the whole trace"
+    )
+    return replace(loaded, config=config), _as_fallen(since), (said,)
+
+
+def _as_fallen(workload: Jobs | Demand) -> Jobs | Demand:
+    assert workload.window is not None
+    return replace(workload, window=replace(workload.window, rule=WindowRule.FALLEN))

@@ -12,7 +12,9 @@ import numpy as np
 
 from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.harvest.classes import HOURS, UseTypes, use_types
+from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import LENGTHS, Length, Thresholds, expected_seconds, lengths, thresholds
+from hcloud.harvest.played import PlayedBatch
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.results import BatchWork, HarvestMoney, HarvestPlan, OpenedUse, PoolWeek, Spread, TypedUse
 from hcloud.harvest.room import carried, reserve_needed, room_by_hour, sizes_of
@@ -25,11 +27,15 @@ from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.risks.futures import draw_futures
 from hcloud.planning.risks.rivals import ON_DEMAND
 from hcloud.readers.configuration.config import Loaded
+from hcloud.sim.harvesting.beside import course
+from hcloud.sim.harvesting.graphs import VCPU
+from hcloud.sim.harvesting.setup import idle_pool, kept_cores
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
 from hcloud.usecases.deciding.plan import plan_for
-from hcloud.usecases.harvesting.on_pool import played_on_pool
+from hcloud.usecases.harvesting.idle import AskIdle
 from hcloud.usecases.harvesting.opened import UseRequest, open_use
 from hcloud.usecases.harvesting.planned import MOST_JOBS
+from hcloud.usecases.harvesting.played import may_ask, play_on
 from hcloud.usecases.workloads.sources import open_workload
 
 if TYPE_CHECKING:
@@ -42,6 +48,8 @@ WEEK_DAYS = 7
 SERVICES = "a service: it has machines of its own"
 TOO_LARGE = "more vCPUs than a server has beside the reserve, and cannot be split"
 _NOTHING = 1e-9
+MOST_WORK = 4_000_000
+"""Ours: server-ticks; where batch is longer or there are more servers these are looked at less often."""
 
 
 def harvest_plan(
@@ -266,3 +274,17 @@ def _planned(batch: BatchWork, cores: Floats, memory: Floats, loaded: Loaded, no
 
 def _rented(plan: Plan) -> Decimal:
     return next(a.monthly for a in plan.alternatives if a.name == ON_DEMAND)
+
+
+def played_on_pool(jobs: Jobs, types: UseTypes, opened: OpenedUse) -> tuple[PlayedBatch, NDArray[np.bool_]]:
+    """What became of batch beside services that go on as their history says, on the same weekdays; and which jobs
+    ended in idle hours."""
+    histories, policy = types.histories, opened.policy
+    sizes = histories.cores / histories.servers
+    room = float((sizes - kept_cores(sizes, policy) / VCPU).max())
+    asks = may_ask(jobs, room, can_split(jobs))
+    begins = float(jobs.submit[asks].min()) if asks.any() else 0.0
+    seconds = (float(jobs.ends[asks].max()) if asks.any() else 0.0) - begins + DAY
+    at = begins + histories.step * np.arange(int(seconds // histories.step) + 1, dtype=np.float64)
+    use = np.array([course(histories, row, at) for row in range(len(histories.tenants))], np.float32)
+    return play_on(idle_pool(types, use, histories.step, None), jobs, asks, AskIdle(opened, types), (begins, MOST_WORK))

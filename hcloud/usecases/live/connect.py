@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from dataclasses import fields as fields_of
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -173,8 +174,6 @@ def _own_settings(name: str, options: Mapping[str, object], region: str, account
 
 def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:
     """A provider's settings from what the configuration says; InputError for keys and values it does not take."""
-    from dataclasses import fields as fields_of
-
     from pydantic import TypeAdapter, ValidationError
 
     known = [f.name for f in fields_of(own)]

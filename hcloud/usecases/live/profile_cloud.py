@@ -12,9 +12,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from uuid import uuid4
 
+from hcloud.control.ports import Console, MendableStore
 from hcloud.errors import DeniedByGuardError, HcloudError, NotFoundError, PartialError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
 from hcloud.live.applying.guards import ChangeApproval
@@ -37,9 +38,6 @@ from hcloud.usecases.live.ground import FAKE, LiveGround
 from hcloud.usecases.live.launch_template import looked_up, types_coming, without_user_data
 from hcloud.usecases.live.state import open_intents, open_store
 from hcloud.usecases.measuring.profile_run import ProbeRequest, ProfileRun, earlier, file_name
-
-if TYPE_CHECKING:
-    from hcloud.control.ports import Console, MendableStore
 
 ADDRESS = "profile"
 PROBES = "probes"

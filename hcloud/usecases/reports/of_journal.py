@@ -22,6 +22,7 @@ from hcloud.units import HOURS_PER_YEAR
 from hcloud.usecases.reports.rented import JournalRentals, is_dated, rented_in, rented_live
 from hcloud.usecases.reports.report import (
     ReportRequest,
+    commitment_of,
     counterfactuals,
     holding_of,
     in_places,
@@ -96,29 +97,12 @@ def _stated_or_own(place: JournalPricing, live: LiveOrigin) -> JournalPricing:
 
 def _pool(told: JournalRentals, tariff: Tariff, wanted: str | None) -> tuple[Commitment, ...]:
     starts = datetime.fromtimestamp(told.period.start, UTC)
-    return tuple(
-        _commitment(POOL if number == 0 else f"{POOL}-{name}", _bought_as(name, tariff, wanted), servers, starts)
-        for number, (name, servers) in enumerate(told.pool.items())
-    )
-
-
-def _commitment(name: str, offer: Offer, servers: int, starts: datetime) -> Commitment:
-    key = offer.key
-    return Commitment(
-        id=name,
-        option=key.option,
-        offering="",
-        instance_type=key.instance_type,
-        count=0 if key.option.is_spend_based else servers,
-        term_years=key.term_years,
-        payment=key.payment,
-        state="active",
-        starts=starts,
-        ends=starts + timedelta(hours=key.term_years * HOURS_PER_YEAR),
-        upfront=offer.upfront * servers,
-        hourly=offer.hourly * servers,
-        currency="USD",
-    )
+    made = []
+    for number, (name, servers) in enumerate(told.pool.items()):
+        offer = _bought_as(name, tariff, wanted)
+        ends = starts + timedelta(hours=offer.key.term_years * HOURS_PER_YEAR)
+        made.append(commitment_of(POOL if number == 0 else f"{POOL}-{name}", offer, servers, starts, ends))
+    return tuple(made)
 
 
 def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:

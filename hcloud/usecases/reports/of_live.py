@@ -21,6 +21,7 @@ from hcloud.usecases.live.ground import FAKE, LiveGround
 from hcloud.usecases.live.operating.looking import rentals_of_work
 from hcloud.usecases.reports.report import (
     ReportRequest,
+    commitment_of,
     counterfactuals,
     holding_of,
     in_places,
@@ -109,21 +110,7 @@ def _stated(number: int, owned: OwnedSection, ground: LiveGround) -> Commitment:
     starts = datetime.fromtimestamp(ends.timestamp() - owned.term_years * HOURS_PER_YEAR * 3600, UTC)
     dollars = owned.dollars_per_hour
     count = owned.count or (dollars or offer.effective_hourly) / offer.effective_hourly
-    return Commitment(
-        id=f"owned-{number}",
-        option=owned.option,
-        offering="",
-        instance_type=owned.instance_type,
-        count=0 if owned.option.is_spend_based else int(count),
-        term_years=owned.term_years,
-        payment=owned.payment,
-        state="active",
-        starts=starts,
-        ends=ends,
-        upfront=offer.upfront * count,
-        hourly=offer.hourly * count,
-        currency="USD",
-    )
+    return commitment_of(f"owned-{number}", offer, count, starts, ends)
 
 
 def _of_others(rows: Sequence[Charge]) -> Iterator[str]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hcloud.errors import UsageError
 from hcloud.model.plans.plan import Plan
+from hcloud.planning.reports.report import Report
 from hcloud.usecases.reports.report import ReportRequest, is_journal, report_of_made, report_of_plan
-
-if TYPE_CHECKING:
-    from hcloud.planning.reports.report import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hcloud.catalog.bills.days import DAY, month_of
 from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import Offer, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.plans.plan import Plan
 from hcloud.model.report import Charge, MachineRental, Period
@@ -132,6 +132,26 @@ def listed_prices(loaded: Loaded, today: date) -> PriceBook | None:
         return None
     prices = loaded.config.prices.model_copy(update={"overlay": None})
     return open_prices(replace(loaded, config=loaded.config.model_copy(update={"prices": prices})), today)[0]
+
+
+def commitment_of(name: str, offer: Offer, count: Decimal | int, starts: datetime, ends: datetime) -> Commitment:
+    """What was bought of an offer as a commitment; of one to dollars the count says only how much."""
+    key = offer.key
+    return Commitment(
+        id=name,
+        option=key.option,
+        offering="",
+        instance_type=key.instance_type,
+        count=0 if key.option.is_spend_based else int(count),
+        term_years=key.term_years,
+        payment=key.payment,
+        state="active",
+        starts=starts,
+        ends=ends,
+        upfront=offer.upfront * count,
+        hourly=offer.hourly * count,
+        currency="USD",
+    )
 
 
 def holding_of(told: Commitment, region: str) -> ReportedCommitment:

@@ -18,6 +18,7 @@ from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.policy.placing.placements import Ideal
+from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Reals
 from hcloud.policy.registry import rule_of, sizing_of
 from hcloud.policy.sizes.requests import RequestedSizes
@@ -33,7 +34,7 @@ from hcloud.sim.setup.fitting import Room, work_share
 from hcloud.sim.setup.named_servers import last_named, with_named_servers
 from hcloud.sim.setup.prepare import Tasks, origin, tasks_of
 from hcloud.sim.setup.shop import Shop, ShopChoice, SmallerReserve, fitting_shop, open_shop, shop_for
-from hcloud.usecases.studies.classes import check_classes
+from hcloud.units import counted
 from hcloud.usecases.studies.clusters import check_rents, open_cluster, refuse_load
 from hcloud.usecases.studies.placeable import check_placeable, held_jobs
 from hcloud.usecases.workloads.scenarios import has_cluster, scenario_jobs, scenario_on_cluster
@@ -336,3 +337,14 @@ def simulate_once(
     if not study.drop_unplaceable:
         check_placeable(study.jobs, setting, tasks)
     return run(setting, tasks, journal=journal, advance=advance)
+
+
+def check_classes(strategy: Strategy, servers: int) -> None:
+    """Raises UsageError where a strategy has more classes than its reserve has servers."""
+    rule = rule_of(strategy, "queueing")
+    if isinstance(rule, MultiClass) and rule.classes > servers:
+        raise UsageError(
+            f"queueing.classes: {rule.classes} are more than the {counted(servers, 'server')} of the reserve",
+            hint="each class has a pool of servers of its own: reserve more (--pool), or state fewer classes in a file"
+            " of your own (a copy of policies/admissions/multi-class.yaml, --admission ./mine.yaml)",
+        )

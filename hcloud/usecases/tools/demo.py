@@ -18,6 +18,7 @@ from hcloud.model.json_text import parsed
 from hcloud.model.rehearsal import DemoStep, DemoTotals, RehearsedStep
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.store.files.crash import KILLED_EXIT
+from hcloud.units import cents, plain
 from hcloud.usecases.progress import Progress
 from hcloud.usecases.tools.demo_files import (
     PLAN,
@@ -114,7 +115,6 @@ class Demo:
     def _known(self) -> Mapping[str, str]:
         """What a command line takes from what an earlier step wrote."""
         from hcloud.store.purchase_file import load_purchase_plan
-        from hcloud.units import cents, plain
 
         known = {"app": self.app}
         if (self.folder / PURCHASE).is_file():

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hcloud.model.files import sort_of
+from hcloud.model.running.decision import Entry
+from hcloud.model.running.note import Note
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.reports.journeys import in_time
 from hcloud.readers.workloads.entry import read_source, read_workload
@@ -19,12 +21,6 @@ from hcloud.readers.workloads.source import TraceFile, open_source, spooled
 from hcloud.store.journals.entries import entries_of
 from hcloud.store.journals.journal import refusing_impossible
 from hcloud.usecases.workloads.journal_jobs import JournalJobs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hcloud.model.running.decision import Entry
-    from hcloud.model.running.note import Note
 
 FORMAT = "journal"
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.model.holdings.purchase import Refund
+from hcloud.model.holdings.live import Commitment, CommitmentOrder
+from hcloud.model.holdings.purchase import Applied, CommitmentNeed, ExitTerms, PurchaseItem, PurchasePlan, Refund
+from hcloud.model.plans.plan import Plan
+from hcloud.planning.purchases.answers import Holdings, MatchedPurchase, PlannedPurchases, Recommendation
+from hcloud.planning.purchases.history import Recorded
+from hcloud.planning.purchases.leaving import WayOut
 from hcloud.planning.purchases.reconciled import sentences
 from hcloud.units import cents, format_money, plain
 from hcloud.views.console import Terminal
@@ -16,14 +20,6 @@ from hcloud.views.deciding.plan import beside, said_of_risk
 from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.lines import point
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.model.holdings.live import Commitment, CommitmentOrder
-    from hcloud.model.holdings.purchase import Applied, CommitmentNeed, ExitTerms, PurchaseItem, PurchasePlan
-    from hcloud.model.plans.plan import Plan
-    from hcloud.planning.purchases.answers import Holdings, MatchedPurchase, PlannedPurchases, Recommendation
-    from hcloud.planning.purchases.history import Recorded
-    from hcloud.planning.purchases.leaving import WayOut
 
 
 def show_recommendation(found: Recommendation, terminal: Terminal) -> None:

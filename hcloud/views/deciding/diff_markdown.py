@@ -10,7 +10,7 @@ from hcloud.errors import UsageError
 from hcloud.model.plans.difference import PlanDifference
 from hcloud.units import counted
 from hcloud.views.comment import DIFFERENCE, LONGEST_CELL, fitting, size_of
-from hcloud.views.deciding import diff_rows
+from hcloud.views.deciding import diff
 from hcloud.views.escaped import BLANK, Markdown, Written, markdown_document, md
 from hcloud.views.markdown import points, table
 from hcloud.views.tables import Figures
@@ -53,23 +53,23 @@ def markdown_difference(found: PlanDifference, name: str) -> Written:
 
 
 def _head(found: PlanDifference) -> Iterator[Markdown]:
-    yield md("### hcloud: {}", diff_rows.headline(found))
+    yield md("### hcloud: {}", diff.headline(found))
     yield BLANK
     yield from points(found.notes)
     if found.is_empty:
         return
     if found.notes:
         yield BLANK
-    yield from table(diff_rows.totals(found), LONGEST_CELL)
+    yield from table(diff.totals(found), LONGEST_CELL)
     if found.base is not None:
         yield BLANK
-        yield md("**Why**: {}", diff_rows.why(found))
+        yield md("**Why**: {}", diff.why(found))
 
 
 def _blocks(found: PlanDifference) -> Iterator[_Block]:
-    for index, figures in enumerate(diff_rows.tables(found)):
+    for index, figures in enumerate(diff.tables(found)):
         yield _table_block(figures, is_open=index == 0 and bool(found.parts))
-    said_new, said_gone, new, gone = diff_rows.warnings(found)
+    said_new, said_gone, new, gone = diff.warnings(found)
     if new:
         yield _Block("new warnings", [BLANK, md("**{}**", said_new), BLANK], points(new))
     if gone:

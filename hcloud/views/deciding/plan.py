@@ -32,7 +32,7 @@ from hcloud.views.deciding.operation import (
 from hcloud.views.deciding.plan_tables import DERIVED, grouped, instances, mix_on_screen, price_of
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import point
-from hcloud.views.live.change_documents import changes_markdown
+from hcloud.views.live.change import changes_markdown
 from hcloud.views.markdown import PER_HOUR, PER_MONTH, points, table, warned
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import mean_window_line

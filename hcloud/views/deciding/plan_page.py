@@ -17,7 +17,7 @@ from hcloud.views.deciding.operation import fleet_line, missed, said_of, simulat
 from hcloud.views.deciding.plan import derived_note, proof, said_of_risk, too_short_to_save
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, horizon, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
-from hcloud.views.live.change_documents import changes_section
+from hcloud.views.live.change import changes_section
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
 from hcloud.views.workloads.window import mean_window_line

@@ -1,4 +1,4 @@
-"""The tables of a plan's page: the mix, alternatives, simulated points, changes, refusals and assumptions."""
+"""The tables of a plan's page: the mix, alternatives, simulated points, refusals and assumptions; the mix as CSV."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hcloud.model.plans.held import HOURS_PER_DAY, NAMED_DAYS, begun_later, by_d
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_MONTH, format_figure, format_money
+from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures
 
 NONE = "–"
@@ -26,6 +27,10 @@ SHORT = {
     PurchaseOption.RESERVATION: "Reservation",
     PurchaseOption.SAVINGS_PLAN: "Savings plan",
 }
+COLUMNS = (
+    "address", "provider", "region", "instance_type", "option", "term_years", "payment", "count", "peak",
+    "hourly", "monthly", "upfront", "total", "break_even", "starts_hour", "price_day", "derived",
+)  # fmt: skip
 
 
 def mix_table(plan: Plan) -> Figures:
@@ -213,3 +218,10 @@ def _prices(plan: Plan) -> Iterator[list[str]]:
             seen.add(line.address)
             origin = f"derived: {line.derived}" if line.derived else "published"
             yield [line.address, str(line.price_day), f"{(today - line.price_day).days:,}", origin]
+
+
+def mix_csv(plan: Plan) -> Written:
+    """One row a line of the mix; dollars and shares as decimals, empty where there is none."""
+    return csv_document(
+        COLUMNS, [["" if (v := getattr(line, name)) is None else str(v) for name in COLUMNS] for line in plan.mix]
+    )

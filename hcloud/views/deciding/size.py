@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from hcloud.model.target import GoalKind, JobTarget, reached_share
 from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer
 from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
-from hcloud.views.escaped import Written
-from hcloud.views.lines import point
-from hcloud.views.markdown import markdown
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.views.console import Terminal
 
 _NAMED = 5
 _MANY = 1e6
@@ -25,19 +18,10 @@ _ROUNDING = 1e-9
 _NUMBERS = frozenset({1, 2, 3, 4, 5, 6})
 
 
-def show_size(found: SizedApp, terminal: Terminal) -> None:
+def size_sections(found: SizedApp) -> tuple[PageSection, ...]:
     """The answer first, then its servers, then what it rests on."""
-    terminal.show(headline(found))
-    if found.sized is not None:
-        terminal.show("", _table(found.sized.cheapest, found), "")
-    terminal.show(*map(point, notes(found)))
-
-
-def size_markdown(found: SizedApp) -> Written:
-    """The same for a ticket."""
     tables = () if found.sized is None else (_table(found.sized.cheapest, found),)
-    section = PageSection(f"Size of {found.name}", (headline(found),), tables=tables, notes=tuple(notes(found)))
-    return markdown([section])
+    return (PageSection(f"Size of {found.name}", (headline(found),), tables=tables, notes=tuple(notes(found))),)
 
 
 def headline(found: SizedApp) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from hcloud.model.holdings.purchase import PurchaseItem, PurchasePlan
 from hcloud.model.plans.held import HOURS_PER_DAY, begun_later, held_now, most_held, said_days
 from hcloud.model.plans.plan import MixLine, Plan, Sizing
 from hcloud.units import counted, format_money, plain
@@ -20,9 +20,6 @@ from hcloud.views.explanations.plan import (
     said_of_use,
     short_history,
 )
-
-if TYPE_CHECKING:
-    from hcloud.model.holdings.purchase import PurchaseItem, PurchasePlan
 
 
 def explain_commitment(plan: Plan, line: MixLine) -> Explanation:

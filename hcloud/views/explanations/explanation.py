@@ -6,18 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from hcloud.units import harmless
 from hcloud.views.comment import LONGEST_TEXT
+from hcloud.views.console import Terminal
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import INDENT, wrapped
-from hcloud.views.page.parts import Page, PageSection
-
-if TYPE_CHECKING:
-    from hcloud.views.console import Terminal
 
 MOST_LINES = 9
 
@@ -95,12 +91,6 @@ def markdown(explanation: Explanation) -> Written:
     rows = [md("**{}**", explanation.answer, longest=LONGEST_TEXT), BLANK]
     rows += [md("- *{}*: {}", line.about, line.text, longest=LONGEST_TEXT) for line in explanation.said]
     return markdown_document(rows)
-
-
-def page(explanation: Explanation) -> Page:
-    """The explanation as a page."""
-    sections = tuple(PageSection(line.about, line.clauses) for line in explanation.said)
-    return Page(explanation.question, (explanation.answer,), sections)
 
 
 def percent(share: float) -> str:

@@ -1,25 +1,27 @@
-"""Why a job waited and went where it went, in under ten lines: what was in the way, and what would have changed it."""
+"""Why a job waited and went where it went, in under ten lines: what was in the way, and what would have changed it; and
+what became of a job on idle capacity."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from hcloud.control.operating.harvested_graphs import GraphRecord
+from hcloud.control.operating.harvested_story import HarvestStory
+from hcloud.control.sessions.story import FilteredSearch, FilterStep, LookedAt, Story, Turn
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.decision import Decision, DecisionAction, Declined
 from hcloud.model.running.event import BelowQos, Completion, Interruption, Lost, Reclassified
+from hcloud.model.running.harvest_note import HarvestBeginning, HarvestOver, HarvestWaiting, HarvestYielding
 from hcloud.policy.codes import BY_COLOCATION, BY_LOAD, BY_MATCH, SCALE
 from hcloud.policy.facts import SECONDS, SHARE_OF_POOL, percent, quality
 from hcloud.policy.quality import HALF
 from hcloud.units import counted, counted_vcpus, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 
-if TYPE_CHECKING:
-    from hcloud.control.sessions.story import FilteredSearch, FilterStep, LookedAt, Story, Turn
-
 _MOST_CANDIDATES = 8
 _MOST_STEPS = 12
+_LAST_SHOWN = 3
 _ADJUSTMENTS = {
     DecisionAction.ENLARGE: "more of server",
     DecisionAction.SHRINK: "less of server",
@@ -30,7 +32,7 @@ _ADJUSTMENTS = {
 
 
 def explain_story(story: Story) -> Explanation:
-    """The story of a job: what became of it first."""
+    """The story of a job on idle capacity: what became of it first."""
     job, considered = story.arrival, story.considered
     assert considered is not None
     size = f"{counted_vcpus(job.ask / 1000)} and {job.memory / 1024:,.2f} GiB"
@@ -220,3 +222,30 @@ def _later(story: Story) -> Iterator[str]:
         yield f"its capacity was taken back {counted(taken, 'time')}"
     if lost:
         yield f"its machine was lost {counted(lost, 'time')}"
+
+
+def explain_harvested(story: HarvestStory) -> Explanation:
+    """The story of a job on idle capacity: what became of it first."""
+    cores, memory = story.asked
+    size = f"{counted_vcpus(cores / 1000)} and {memory / 1024:,.2f} GiB"
+    tasks = f"{counted(len(story.tasks), 'task')}, the largest of " if isinstance(story.record, GraphRecord) else ""
+    lines = (
+        ExplanationLine("asked", (f"{tasks}{size}, on {story.place}",), weight=2),
+        ExplanationLine("why", (story.record.why,) if story.record.why else (), weight=3),
+        ExplanationLine("waited", tuple(_last_of(story, HarvestWaiting)), weight=1),
+        ExplanationLine("gave way", tuple(_last_of(story, HarvestYielding)), weight=2),
+    )
+    return Explanation(f"what became of job {story.job} on idle capacity", _harvest_answer(story), lines)
+
+
+def _harvest_answer(story: HarvestStory) -> str:
+    begun = sum(isinstance(note, HarvestBeginning) for note in story.notes)
+    over = [note for note in story.notes if isinstance(note, HarvestOver)]
+    ran = sum(n.ended - n.began for n in over if n.began is not None and n.ended is not None)
+    times = f"begun {counted(begun, 'time')}, gave way {counted(story.record.kills, 'time')}, ran {format_span(ran)}"
+    return f"job {story.job} on idle capacity: {story.record.state}; {times}"
+
+
+def _last_of(story: HarvestStory, kind: type[HarvestWaiting | HarvestYielding]) -> Iterator[str]:
+    found = [note for note in story.notes if isinstance(note, kind)]
+    yield from (note.why for note in found[-_LAST_SHOWN:])

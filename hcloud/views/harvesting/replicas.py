@@ -6,10 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from hcloud.harvest.outcomes import GridCell, PlacementAudit, ReplicaStudy, SharedGroups, SystemOutcome
 from hcloud.units import counted, format_span
-from hcloud.views.console import Terminal
-from hcloud.views.escaped import Written
-from hcloud.views.lines import point
-from hcloud.views.markdown import markdown
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
@@ -17,18 +13,11 @@ _UNKNOWN = "unknown"
 _DAY = 86_400
 
 
-def show_replicas(found: ReplicaStudy, terminal: Terminal) -> None:
+def replica_sections(found: ReplicaStudy) -> tuple[PageSection, ...]:
     """What was placed, the systems, the grid, and what stands behind the figures."""
-    terminal.show(headline(found), "", systems_table(found), "", grid_table(found), "", *map(point, notes(found)))
-
-
-def replicas_markdown(found: ReplicaStudy) -> Written:
-    """The same for a ticket."""
-    return markdown(
-        [
-            PageSection("Replicas", (headline(found),), tables=(systems_table(found),)),
-            PageSection("The grid", tables=(grid_table(found),), notes=tuple(notes(found))),
-        ]
+    return (
+        PageSection("Replicas", (headline(found),), tables=(systems_table(found),)),
+        PageSection("The grid", tables=(grid_table(found),), notes=tuple(notes(found))),
     )
 
 
@@ -122,16 +111,10 @@ def notes(found: ReplicaStudy) -> Iterator[str]:
         yield "Failed accesses are unknown without the use of the servers (--util)."
 
 
-def show_audit(found: PlacementAudit, terminal: Terminal) -> None:
+def audit_sections(found: PlacementAudit) -> tuple[PageSection, ...]:
     """What copies share, and what that is expected to cost."""
-    terminal.show(audit_headline(found), "", shared_table(found.shared, found.blocks), "")
-    terminal.show(*map(point, audit_notes(found)))
-
-
-def audit_markdown(found: PlacementAudit) -> Written:
-    """The same for a ticket."""
     words, table = (audit_headline(found),), shared_table(found.shared, found.blocks)
-    return markdown([PageSection("Audit of a placement", words, notes=tuple(audit_notes(found)), tables=(table,))])
+    return (PageSection("Audit of a placement", words, notes=tuple(audit_notes(found)), tables=(table,)),)
 
 
 def audit_headline(found: PlacementAudit) -> str:

@@ -8,11 +8,7 @@ from hcloud.harvest.jobs import LENGTHS
 from hcloud.harvest.tasks.outcomes import TaskStudy, TaskSystem, gain
 from hcloud.harvest.typing import PATTERNS
 from hcloud.units import counted, format_duration, format_span
-from hcloud.views.console import Terminal
-from hcloud.views.escaped import Written
 from hcloud.views.harvesting.types import notes_of_use
-from hcloud.views.lines import point
-from hcloud.views.markdown import markdown
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
@@ -22,19 +18,11 @@ _ALIKE = 0.0005
 _LOW_LABELS = 0.5
 
 
-def show_tasks(found: TaskStudy, terminal: Terminal) -> None:
+def task_sections(found: TaskStudy) -> tuple[PageSection, ...]:
     """What was run, the jobs by system, the servers by system, the sentence, and what stands behind the figures."""
-    terminal.show(headline(found), "", jobs_table(found), "", servers_table(found), "")
-    terminal.show(sentence(found), "", *map(point, notes(found)))
-
-
-def tasks_markdown(found: TaskStudy) -> Written:
-    """The same for a ticket."""
-    return markdown(
-        [
-            PageSection("Batch on idle capacity", (headline(found), sentence(found)), tables=(jobs_table(found),)),
-            PageSection("The servers", tables=(servers_table(found),), notes=tuple(notes(found))),
-        ]
+    return (
+        PageSection("Batch on idle capacity", (headline(found), sentence(found)), tables=(jobs_table(found),)),
+        PageSection("The servers", tables=(servers_table(found),), notes=tuple(notes(found))),
     )
 
 

@@ -12,10 +12,6 @@ from hcloud.harvest.results import OpenedUse, TypedUse
 from hcloud.harvest.typing import PATTERNS
 from hcloud.model.workload import DATES_FROM
 from hcloud.units import counted, format_duration
-from hcloud.views.console import Terminal
-from hcloud.views.escaped import Written
-from hcloud.views.lines import point
-from hcloud.views.markdown import markdown
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
@@ -23,22 +19,10 @@ _NAMED = 5
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-def show_types(found: TypedUse, terminal: Terminal) -> None:
+def types_sections(found: TypedUse) -> tuple[PageSection, ...]:
     """What was looked at, the classes, the line on trust, and what was left out or assumed."""
-    terminal.show(headline(found), "", table_of(found), "", trust(found))
-    if told := tuple(notes(found)):
-        terminal.show("", *map(point, told))
-
-
-def types_markdown(found: TypedUse) -> Written:
-    """The same for a ticket."""
-    return markdown(
-        [
-            PageSection(
-                "Types of use", (headline(found), trust(found)), notes=tuple(notes(found)), tables=(table_of(found),)
-            )
-        ]
-    )
+    words = (headline(found), trust(found))
+    return (PageSection("Types of use", words, tables=(table_of(found),), notes=tuple(notes(found))),)
 
 
 def headline(found: TypedUse) -> str:

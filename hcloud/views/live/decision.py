@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from io import BufferedIOBase
-from typing import TYPE_CHECKING
 
 from hcloud.control.operating.harvested_story import HarvestStory
 from hcloud.control.sessions.decode import options
+from hcloud.control.sessions.story import Story
 from hcloud.model.running.decision import Decision, Entry, GoneOn
 from hcloud.model.running.event import (
     BelowQos,
@@ -26,12 +26,9 @@ from hcloud.model.running.event import (
 from hcloud.model.workload import DATES_FROM
 from hcloud.store.journals.journal import LONGEST_LINE
 from hcloud.units import counted, counted_vcpus
+from hcloud.views.console import Terminal
 from hcloud.views.escaped import json_as_stored
 from hcloud.views.live.harvested import harvest_story_lines
-
-if TYPE_CHECKING:
-    from hcloud.control.sessions.story import Story
-    from hcloud.views.console import Terminal
 
 Answer = Callable[[str], str]
 """The lines of decisions that a line with an event brings."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -17,6 +16,7 @@ from hcloud.control.operating.reached import unreachable
 from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.results import jobs_in
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.state import LockInfo
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Failed
@@ -24,12 +24,9 @@ from hcloud.model.running.job import KEPT
 from hcloud.model.running.note import CommitmentsAdvised
 from hcloud.model.workload import JobKind
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure, format_money, format_span
+from hcloud.views.lines import Shown
 from hcloud.views.live.harvested import harvested_lines
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.model.holdings.state import LockInfo
-    from hcloud.views.lines import Shown
 
 SHOWN_MACHINES, SHOWN_QUEUE, SHOWN_SERVICES, SHOWN_DECISIONS = 12, 5, 5, 6
 SHOWN_JOBS, NAME = 2, 10

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from hcloud.model.holdings.state import OwnedMachine, RememberedState, State
 from hcloud.model.json_text import stamp
 from hcloud.units import counted
+from hcloud.views.console import Terminal
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.model.holdings.state import OwnedMachine, RememberedState, State
-    from hcloud.views.console import Terminal
 
 NOTHING = "-"
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from hcloud.classify.judgement import ApplicationEstimate
 from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Predicted
 from hcloud.policy.codes import SCALE
 from hcloud.units import counted
+from hcloud.views.console import Terminal
 from hcloud.views.lines import point
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.classify.judgement import ApplicationEstimate
-    from hcloud.views.console import Terminal
 
 WORDS = {
     Aspect.SCALE_UP: "size",

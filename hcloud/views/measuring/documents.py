@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema
 
+from hcloud.classify.judgement import ApplicationEstimate
 from hcloud.model.measured.profile import RESOURCES, Aspect, Profile
 from hcloud.views.document import (
     DECIMAL,
@@ -21,9 +22,6 @@ from hcloud.views.document import (
     Whole,
     choice_of,
 )
-
-if TYPE_CHECKING:
-    from hcloud.classify.judgement import ApplicationEstimate
 
 _ASPECTS = Keys(tuple(aspect.value for aspect in Aspect))
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from rich.table import Table
 from rich.text import Text
 
+from hcloud.model.measured.comparison import ComparedNumber, ProfileComparison
 from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Profile
 from hcloud.views.console import Terminal, plain_of, plain_table
 from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from hcloud.model.measured.comparison import ComparedNumber, ProfileComparison
 
 BAR = 10
 SCORE = 17  # the longest is a blank and "100 (100 to 100)"

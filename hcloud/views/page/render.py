@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud.units import harmless
-from hcloud.views.escaped import Written
+from hcloud.views.escaped import Written, in_xml
 from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 FOLDED_FROM = 16  # ours: rows from which a table is shown folded
 LONG = 34  # ours: characters from which a cell's text breaks over lines
+HEIGHT = 640  # ours: pixels of a page's frame; its corner can be dragged
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +99,10 @@ def _rows(table: Figures) -> Iterator[list[_HeatCell]]:
             else _HeatCell(text, "td", "cell", kind, table.names[column] if text else "")
             for column, (text, kind) in enumerate(zip(row, kinds, strict=True))
         ]
+
+
+def embedded(page: Page) -> str:
+    """The page as an element of HTML. It runs no script, and its frame would not let it."""
+    size = f"box-sizing: border-box; width: 100%; height: {HEIGHT}px; resize: vertical; overflow: auto"
+    style = f"{size}; border: 1px solid #8888"
+    return f'<iframe title="{in_xml(page.title)}" sandbox="" style="{style}" srcdoc="{in_xml(render(page))}"></iframe>'

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from hcloud.catalog.intake import Intake
 from hcloud.catalog.table import COLUMNS, offer_cells
-from hcloud.model.catalog import InstanceType, Offer, OfferKey
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, QuarantinedPrice
+from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
 from hcloud.units import counted, counted_vcpus, plain, rate
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.catalog.intake import Intake
-    from hcloud.model.catalog import QuarantinedPrice
-    from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
 
 SHOWN_REFUSED = 5
 DERIVED = "~"

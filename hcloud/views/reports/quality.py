@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.planning.reports.accuracy import ComparedFigure, CostEffects
-from hcloud.planning.reports.quality import GroupQuality
+from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, CostEffects
+from hcloud.planning.reports.quality import GroupQuality, QualityReport
 from hcloud.units import counted, format_span
 from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.planning.reports.accuracy import Accuracy
-    from hcloud.planning.reports.quality import QualityReport
 
 NONE = "-"
 _ENDS = "failed", "cancelled", "lost", "refused", "unfinished"

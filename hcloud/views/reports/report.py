@@ -6,17 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hcloud.model.report import Costs
 from hcloud.planning.reports.report import ChargeGroup, Dimension, Report, ReportSource, grouped, shown, to_cents
 from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
 from hcloud.units import cents, format_money, plain
+from hcloud.views.console import Terminal
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import NARROW_GAP, Figures
-
-if TYPE_CHECKING:
-    from hcloud.views.console import Terminal
 
 COSTS = ("list", "contracted", "effective", "billed")
 NAMES = {Dimension.APP: "application"}

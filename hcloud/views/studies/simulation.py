@@ -6,33 +6,27 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hcloud.sim.outcomes.comparison import (
     WEEKS,
     ComparedStrategy,
     Simulated,
+    SizedReserve,
     StrategyComparison,
     dollars_per_hour,
     kept_qos,
 )
 from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
 from hcloud.sim.setup.clustered.cluster_shop import OWN
 from hcloud.units import SECONDS_PER_HOUR, counted, format_figure
+from hcloud.views.console import Terminal
 from hcloud.views.lines import point
-from hcloud.views.studies.admission import admission_lines, admission_notes
 from hcloud.views.studies.cheapest import as_cheap_by_chance, cheapest_of
 from hcloud.views.studies.many import same_for_all, strategies_in_lines
-from hcloud.views.studies.placements import placement_lines
-from hcloud.views.studies.watching import watching_lines
-from hcloud.views.studies.workflows import workflow_lines, workflow_warnings
+from hcloud.views.studies.own_lines import Line, admission_notes, own_lines, workflow_lines, workflow_warnings
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
-
-if TYPE_CHECKING:
-    from hcloud.sim.outcomes.comparison import SizedReserve
-    from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
-    from hcloud.views.console import Terminal
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _NONE = "-"
@@ -71,7 +65,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
     """The figures that decide between strategies, with intervals over the seeds. At several ``loads`` no strategy is
     the best of all: they did different work."""
     terminal.show(_headline(comparison), "")
-    lines: list[tuple[str, Callable[[Measures], float], int]] = [
+    lines: list[Line] = [
         ("$ an hour", dollars_per_hour, 2),
         ("kept 95%, %", lambda m: 100 * kept_qos(m), 1),
         ("batch mean, %", lambda m: 100 * m.service.batch.mean, 1),
@@ -80,10 +74,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal, loads: S
         ("tail p95, x", lambda m: m.service.tail.p95, 2),
         ("pool use, %", lambda m: 100 * m.use.utilisation, 1),
     ]
-    lines += (*_sizing_lines(comparison), *placement_lines(comparison), *workflow_lines(comparison))
-    lines += admission_lines(comparison)
-    told = {label for label, _, _ in lines}
-    lines += (line for line in watching_lines(comparison) if line[0] not in told)
+    lines += own_lines(comparison)
     names = ("", *(c.name for c in comparison.strategies))
     rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
@@ -139,15 +130,6 @@ def _front_told(one: ComparedStrategy, among: Sequence[ComparedStrategy]) -> str
     alike = (c for c in among if c.on_front and math.isclose(c.interval(dollars_per_hour).mean, dollars))
     apart = [Interval.of([kept_qos(f) - kept_qos(r) for f, r in zip(c.runs, one.runs, strict=True)]) for c in alike]
     return NEARLY if any(gap.mean <= gap.half for gap in apart) else ""
-
-
-def _sizing_lines(comparison: StrategyComparison) -> Iterator[tuple[str, Callable[[Measures], float], int]]:
-    """What tells rules of sizing apart, where a strategy states one."""
-    if any(c.runs[0].sized for c in comparison.strategies):
-        yield "performance mean, %", lambda m: 100 * m.sized.mean if m.sized else math.nan, 1
-        yield "performance p5, %", lambda m: 100 * m.sized.p5 if m.sized else math.nan, 1
-        yield "vCPU-hours allocated", lambda m: m.sized.allocated if m.sized else math.nan, 0
-        yield "of them used, %", lambda m: 100 * m.sized.used_share if m.sized else math.nan, 1
 
 
 def _sized_rows(comparison: StrategyComparison) -> Iterator[list[str]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.sweep import Cell, Sweep
+from hcloud.sim.setup.grid import SweepGrid
 from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written, csv_document
@@ -16,11 +18,6 @@ from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.pictures import save_drawn
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.sim.outcomes.interval import Interval
-    from hcloud.sim.outcomes.sweep import Cell, Sweep
-    from hcloud.sim.setup.grid import SweepGrid
 
 SHOWN_ROWS = 60
 COLUMNS = {

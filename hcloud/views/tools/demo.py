@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.text import Text
 
+from hcloud.model.rehearsal import DemoStep, DemoTotals, RehearsedStep
 from hcloud.units import counted
+from hcloud.views.console import Terminal
 from hcloud.views.lines import line_of
-
-if TYPE_CHECKING:
-    from hcloud.model.rehearsal import DemoStep, DemoTotals, RehearsedStep
-    from hcloud.views.console import Terminal
 
 INDENT = 2
 NEXT = (

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from hcloud.model.checks import CheckResult
 from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.lines import hanging
-
-if TYPE_CHECKING:
-    from hcloud.model.checks import CheckResult
 
 STYLES = {"ok": "green", "warning": "yellow", "error": "red", "skipped": "dim"}
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
+from hcloud.model.fetched import Fetched
 from hcloud.units import counted, format_duration
 from hcloud.views.console import Terminal, plain_of
 from hcloud.views.tables import Figures
-
-if TYPE_CHECKING:
-    from hcloud.model.fetched import Fetched
 
 
 def show_fetched(found: Fetched, terminal: Terminal) -> None:

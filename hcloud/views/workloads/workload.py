@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud.model.workload import Provenance, Workload, odd_times
+from hcloud.model.workload import Provenance, Summary, Workload, WorkloadVerdict, odd_times
 from hcloud.units import counted, format_duration, format_span
 from hcloud.views.charts import Layer, ReferenceLine, SeriesChart, figure, terminal_legend, terminal_series
 from hcloud.views.console import Terminal, plain_of
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
-
-if TYPE_CHECKING:
-    from hcloud.model.workload import Summary, WorkloadVerdict
 
 FIXED = "fixed"
 """The key of a modelled column whose rule cannot be changed."""

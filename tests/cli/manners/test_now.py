@@ -93,3 +93,20 @@ def test_prices_are_as_old_as_now_says(here: Path, capsys: pytest.CaptureFixture
     near = capsys.readouterr().out
     assert run(["validate", "--now", "2031-05-06"]) == 0
     assert capsys.readouterr().out != near
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "pricing diff lacking.csv bundled",
+        "report quality lacking.jsonl",
+        "profile show lacking.yaml",
+        "explain lacking.json",
+        "operate explain --job a --state lacking",
+    ],
+)
+def test_a_time_that_is_none_is_refused_before_anything_is_read(
+    here: Path, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words.split(), "--now", "noon"]) == 64
+    assert "--now noon: not an ISO 8601 time" in capsys.readouterr().err

@@ -21,7 +21,7 @@ from hcloud.harvest.typing import PATTERNS
 from hcloud.readers.bundle import bundled
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.views.document import schema_of
-from hcloud.views.harvesting.plan_documents import HarvestPlanDocument
+from hcloud.views.harvesting.documents import HarvestPlanDocument
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 DAYS, PER_DAY = 14, 96

@@ -18,7 +18,7 @@ from hcloud.cli.main import run
 from hcloud.readers.harvest.dags import dags_schema
 from hcloud.sim.harvesting import compiled
 from hcloud.views.document import schema_of
-from hcloud.views.harvesting.simulate_documents import HarvestSimulationDocument
+from hcloud.views.harvesting.documents import HarvestSimulationDocument
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "idle-hours"
 POOL = (str(EXAMPLE / "util.csv"), "--servers", str(EXAMPLE / "servers.csv"))

@@ -15,12 +15,10 @@ from building import Built
 
 from hcloud.cli.main import run
 from hcloud.model.workload import Jobs
-from hcloud.research.charts import save_pictures
-from hcloud.research.page import differences, sections, seeds_of
-from hcloud.research.reproduce import open_bench, reproduce
+from hcloud.research.page import differences, save_pictures, sections, seeds_of
+from hcloud.research.reproduce import STUDIES, open_bench, reproduce
 from hcloud.research.studies import judge
 from hcloud.research.studies.bench import Case, StudyBench, recipe
-from hcloud.research.studies.catalogue import STUDIES
 from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, StudyReport, WrittenInterval, written
 from hcloud.sim.machine_code.compiled import ENGINE, made
 from hcloud.sim.setup.scenarios import generated

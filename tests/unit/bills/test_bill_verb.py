@@ -14,7 +14,7 @@ from hcloud.cli.main import run
 from hcloud.model.bill_figures import figures_of
 from hcloud.readers.bills.reading import read_bill
 from hcloud.views.document import schema_of
-from hcloud.views.workloads.bill_documents import BillDocument
+from hcloud.views.workloads.documents import BillDocument
 
 CASES = Path(__file__).parents[2] / "cases" / "bills"
 REPORT = CASES / "cur_legacy.csv"

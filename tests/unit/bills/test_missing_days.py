@@ -20,8 +20,8 @@ from hcloud.planning.billed.spread import missing_days, without_missing_days
 from hcloud.readers.bills.options import bill_options
 from hcloud.readers.bills.reading import read_bill
 from hcloud.readers.prices.shipped.bundled import load_bundled
-from hcloud.views.workloads.bill_documents import BillDocument
 from hcloud.views.workloads.bills import bill_figures, chart_of
+from hcloud.views.workloads.documents import BillDocument
 
 START = datetime(2026, 10, 1, tzinfo=UTC)
 PLAN = {

@@ -21,7 +21,7 @@ from hcloud.planning.explanations.plan_figures import figures_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import format_money
 from hcloud.usecases.deciding.replan import advice_of
-from hcloud.views.deciding.diff_rows import options, totals
+from hcloud.views.deciding.diff import options, totals
 from hcloud.views.deciding.plan import markdown_explanation
 from hcloud.views.deciding.plan_charts import demand_picture, use_picture
 from hcloud.views.deciding.plan_page import plan_page

@@ -26,7 +26,7 @@ from hcloud.model.running.harvest_note import (
 from hcloud.model.running.job import JobOrder
 from hcloud.model.running.job_graph import GraphVertex, JobGraph
 from hcloud.views.document import schema_of
-from hcloud.views.explanations.harvested import explain_harvested
+from hcloud.views.explanations.job import explain_harvested
 from hcloud.views.live.documents import HarvestStoryDocument, story_document
 from hcloud.views.live.harvested import harvest_story_lines, harvested_lines
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from hcloud.control.operating.fold import Fold
 from hcloud.control.ports import JobSource
 from hcloud.errors import EvidenceError, InputError, UsageError
@@ -119,8 +121,6 @@ def _wanted(path: Path, fold: Fold, *, follow: bool) -> _Wanted:
 
 def _classes(types: UseTypes, policy: HarvestPolicy, wanted: _Wanted, others: Sequence[JobOrder]) -> HarvestClasses:
     """The classes of a history, and where short and long jobs begin. InputError where it is of none of the services."""
-    import numpy as np
-
     from hcloud.harvest.jobs import thresholds, weights_of
 
     tenants = types.histories.tenants

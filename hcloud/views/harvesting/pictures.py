@@ -1,15 +1,18 @@
-"""The grid of tenants as a picture: nine cells, and what of each lies on reserved, on-demand and spot machines."""
+"""Pictures of idle capacity: the grid of tenants with what of each cell lies on reserved, on-demand and spot machines,
+and a week of a pool with what services use, what batch would have had of the idle part, and the reserve."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from hcloud.harvest.outcomes import ReplicaStudy
+from hcloud.harvest.results import HarvestPlan
 from hcloud.views.harvesting.replicas import row_name
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.pictures import save_drawn
 
+SERVICES, BATCH, IDLE, RESERVE = "services", "batch", "idle", "reserve"
 SPACE, TITLE = "space", "The grid of tenants"
 
 
@@ -38,3 +41,28 @@ def grid_drawn(found: ReplicaStudy) -> Drawn:
     )
     group = PanelGroup(rows, columns=side)
     return Drawn(TITLE, lambda width: panels([group], width, said), f"{TITLE}. {said}", "", WIDTH)
+
+
+def save_week(found: HarvestPlan, path: Path) -> None:
+    """As PNG, SVG or HTML by the suffix."""
+    drawn = week_of(found)
+    save_drawn(drawn, path, drawn.title)
+
+
+def week_of(found: HarvestPlan) -> Drawn:
+    """The picture of a week."""
+    week = found.week
+    parts = {SERVICES: week.services, BATCH: week.carried, IDLE: week.idle}
+    parts[RESERVE] = week.paid - week.services - week.carried - week.idle
+    marks = [
+        SeriesMark(name, float(week.hour + hour), (max(float(vcpus), 0.0),))
+        for name, row in parts.items()
+        for hour, vcpus in enumerate(row)
+    ]
+    days = len(week.services) // 24
+    title = f"{days} days of a pool"
+    services, batch = (row.mean() / week.paid for row in (week.services, week.carried))
+    said = f"{week.paid:,.0f} vCPUs paid for: {services:.0%} used by services, {batch:.0%} by batch"
+    panel = Panel("", "areas", "hours (the first day begins at 0, UTC)", "vCPUs", marks)
+    group = PanelGroup((panel,), columns=1)
+    return Drawn(title, lambda width: panels([group], width, said), f"{title}. {said}.", "", WIDTH)
