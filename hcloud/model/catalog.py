@@ -41,6 +41,12 @@ class PurchaseOption(StrEnum):
     SAVINGS_PLAN = "savings-plan"
 
     @property
+    def in_words(self) -> str:
+        """As sentences have it: ``reserved instance``, ``committed use discount``."""
+        discount = " discount" if self in (PurchaseOption.COMMITTED_USE, PurchaseOption.FLEXIBLE_COMMITTED_USE) else ""
+        return self.replace("-", " ").replace("ec2", "EC2") + discount
+
+    @property
     def is_commitment(self) -> bool:
         """Whether it is paid for every hour of a term, used or not."""
         return self not in (PurchaseOption.ON_DEMAND, PurchaseOption.SPOT)

@@ -360,7 +360,7 @@ def _commitments(draft: _Draft) -> None:
         if (short <= 0) if order.option.is_spend_based else (missing <= 0):
             continue
         what = f"${short:f} an hour" if order.option.is_spend_based else f"{missing}"
-        reason = f"{what} of {order.term_years}-year {order.option} not purchased yet ('hcloud commit' buys)"
+        reason = f"{what} of {order.term_years}-year {order.option.in_words} not purchased yet ('hcloud commit' buys)"
         count = 0 if order.option.is_spend_based else missing
         draft.changes.append(
             Change(Action.COMMIT, How.SHOW, str(order.option), order.instance_type, count, NOTHING, reason)

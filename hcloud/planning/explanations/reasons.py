@@ -172,10 +172,10 @@ def _why_of_equals(decision: FleetDecision) -> Iterator[str]:
 
 
 def _told_from(offer: Offer, other: Offer) -> str:
-    """The two by what they differ in: ``ec2-instance-savings-plan over reserved-instance``."""
+    """The two by what they differ in: ``EC2 instance savings plan over reserved instance``."""
     one, two = offer.key, other.key
     if one.option != two.option:
-        return f"{one.option} over {two.option}"
+        return f"{one.option.in_words} over {two.option.in_words}"
     return f"{one.payment} over {two.payment}" if one.payment != two.payment else f"{one} over {two}"
 
 
@@ -207,7 +207,7 @@ def _use_of_levels(decision: FleetDecision, candidate: Candidate) -> list[float]
 
 
 def _option(offer: Offer) -> str:
-    return f"a {offer.key.term_years}-year {offer.key.payment} {offer.key.option}"
+    return f"a {offer.key.term_years}-year {offer.key.payment} {offer.key.option.in_words}"
 
 
 def refusals(decision: FleetDecision, whole: Decimal) -> tuple[Refusal, ...]:

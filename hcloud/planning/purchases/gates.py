@@ -43,14 +43,14 @@ def check_item(item: PurchaseItem) -> None:
     order, where = item.quote.order, item.address
     if order.option.is_spend_based:
         if order.dollars_per_hour is None or order.count:
-            raise InputError(f"{where}: a {order.option} is bought in dollars an hour only")
+            raise InputError(f"{where}: {order.option.in_words}s are bought in dollars an hour only")
         checked_dollars(order.dollars_per_hour, where)
     else:
         if order.dollars_per_hour is not None:
-            raise InputError(f"{where}: a {order.option} is bought in instances, not in dollars an hour")
+            raise InputError(f"{where}: {order.option.in_words}s are bought in instances, not in dollars an hour")
         checked_count(order.count, where)
     if not order.option.is_commitment or order.term_years not in TERM_YEARS:
-        raise InputError(f"{where}: {order.option} over {order.term_years} years is not for sale")
+        raise InputError(f"{where}: {order.option.in_words} over {order.term_years} years is not for sale")
     check_price(item.quote, where)
 
 

@@ -29,7 +29,7 @@ def way_out(commitment: Commitment, terms: ExitTerms | None, past: PurchaseHisto
     if commitment.state == "ended":
         return WayOut(False, "it has ended already")
     if terms is None:
-        return WayOut(False, f"no terms are on file for a {commitment.option}")
+        return WayOut(False, f"no terms are on file for {commitment.option.in_words}s")
     told = f"{terms.note} ({terms.source}, {terms.day})"
     if commitment.state == "queued":
         return WayOut(terms.queued_deletable, "it is queued and has not begun" if terms.queued_deletable else told)

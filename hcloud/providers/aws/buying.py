@@ -29,7 +29,7 @@ class Buyer:
             raise RefusedError(wrong, self._caller.call(operation))
         found = self._reserved_quote(order) if is_reserved else self._plan_quote(order)
         if found is None:
-            what = f"{order.option} of {order.instance_type}, {order.term_years} years, {order.payment}"
+            what = f"{order.option.in_words} of {order.instance_type}, {order.term_years} years, {order.payment}"
             raise NotFoundError(f"{what}: not sold here", self._caller.call(operation))
         return found
 

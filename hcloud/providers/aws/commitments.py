@@ -52,7 +52,7 @@ def wrong_with(order: CommitmentOrder) -> str:
     if order.option in CLASS_WORDS:
         return "" if 1 <= order.count <= 100_000 else f"{order.count} reserved instances cannot be bought"
     if order.option not in PLAN_WORDS:
-        return f"{order.option} is not sold by AWS"
+        return f"{order.option.in_words}s are not sold by AWS"
     dollars = order.dollars_per_hour
     if dollars is None or not dollars.is_finite() or not Decimal("0.001") <= dollars <= 1_000_000:
         return f"a savings plan of {dollars} dollars an hour cannot be bought"

@@ -140,7 +140,7 @@ class AzureReservations:
     def _check(self, order: CommitmentOrder) -> None:
         call = self.arm.call("ReservationOrder_Calculate")
         if order.option is not PurchaseOption.RESERVATION:
-            raise NotFoundError(f"a {order.option} is not sold through this; only reservations are", call)
+            raise NotFoundError(f"{order.option.in_words}s are not sold through this; only reservations are", call)
         if order.payment not in PLANS or order.term_years not in TERMS:
             raise NotFoundError(f"no reservation for {order.term_years} years paid {order.payment} is sold", call)
         if order.count < 1 or order.starts is not None:

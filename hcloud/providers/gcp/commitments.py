@@ -88,7 +88,7 @@ def name_of(key: str) -> str:
 def why_not(order: CommitmentOrder) -> str:
     """Why Compute Engine does not sell what is asked for; empty where it does."""
     if order.option is not PurchaseOption.COMMITTED_USE:
-        return f"Compute Engine's API sells no {order.option}, only {PurchaseOption.COMMITTED_USE}"
+        return f"Compute Engine's API sells no {order.option.in_words}s, only {PurchaseOption.COMMITTED_USE.in_words}s"
     if order.payment is not Payment.NONE:
         return "committed use is paid by the month, nothing up front"
     if order.term_years not in PLANS:

@@ -81,7 +81,7 @@ def _arithmetic(found: Recommendation) -> Iterator[str]:
 def _ways_out(found: Recommendation) -> Iterator[str]:
     told: set[str] = set()
     for need, terms in zip(found.needs, found.ways_out, strict=True):
-        text = f"early exit from a {need.wanted.option}: {_way(terms)}"
+        text = f"early exit from {need.wanted.option.in_words}s: {_way(terms)}"
         if text not in told:
             told.add(text)
             yield text
