@@ -12,8 +12,8 @@ from typing import NamedTuple
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.harvest.tasks.dags import Dag, Vertex, in_order
 from hcloud.model.json_text import DIALECT, parsed
-from hcloud.model.running.job_graph import task_name
-from hcloud.readers.job_fields import FieldError, command_words, identity
+from hcloud.model.running.job_graph import GraphVertex, JobGraph, task_name
+from hcloud.readers.job_fields import DEFAULT_MEMORY_MIB, FieldError, command_words, identity
 from hcloud.readers.stated import Stated
 
 LARGEST = 64 * 1024 * 1024
@@ -255,3 +255,33 @@ class _DagReading(Stated):
         for at, name in enumerate(names):
             if first.setdefault(name, at) != at:
                 self.note(f"{where}[{at}].{key}", repr(name)[:60], f"each once; [{first[name]}] has it")
+
+
+_ROUNDING = 3
+
+
+def read_graphs(path: Path, began: float) -> tuple[JobGraph, ...]:
+    """The graphs of a file, which come so many seconds after ``began`` as they say. InputError with everything that is
+    wrong with it."""
+    return tuple(_graph(dag, began) for dag in read_dags(path, is_live=True))
+
+
+def _graph(dag: Dag, began: float) -> JobGraph:
+    names = [vertex.name for vertex in dag.vertices]
+    return JobGraph(
+        dag.name,
+        began + dag.submit,
+        tuple(
+            GraphVertex(
+                v.name,
+                v.tasks,
+                v.seconds,
+                math.ceil(round(v.cores * 1000, _ROUNDING)),
+                math.ceil(round(v.memory_gib * 1024, _ROUNDING)) or DEFAULT_MEMORY_MIB,
+                v.command,
+                tuple(dict.fromkeys(names[at] for at in v.after)),
+            )
+            for v in dag.vertices
+        ),
+        dag.app,
+    )

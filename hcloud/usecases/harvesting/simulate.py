@@ -17,9 +17,8 @@ from hcloud.harvest.jobs import LENGTHS, Thresholds, thresholds
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.results import OpenedUse
 from hcloud.harvest.scaling import Scaling, scaled_use
-from hcloud.harvest.tasks.dags import Dag, times
+from hcloud.harvest.tasks.dags import Dag, queries, times
 from hcloud.harvest.tasks.outcomes import TaskRun, TaskStudy, TaskSystem
-from hcloud.harvest.tasks.queries import queries
 from hcloud.harvest.typing import PATTERNS
 from hcloud.readers.harvest.dags import check_sizes, read_dags, read_runs
 from hcloud.sim.harvesting.graphs import VCPU
