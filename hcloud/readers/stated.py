@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hcloud.errors import InputError, Problem, UsageError
+from hcloud.errors import InputError, Problem, UsageError, did_you_mean
 from hcloud.model.files import HEAD, check_sort, kind_of
-from hcloud.model.running.strategy import FORMAT_VERSION, Key, Parameter, ParameterOrigin, Value
+from hcloud.model.running.strategy import FORMAT_VERSION, Key, Mechanism, Parameter, ParameterOrigin, Value
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
 
 LARGEST = 1024 * 1024
 SORTS = {"application": ("a description of an application",)}
 """What a document is called among all sorts of files, where that is another name."""
+_MECHANISM = ("rule", "origin", "source", "why", "parameters")
 _PARAMETER = ("value", "unit", "origin", "source", "why")
 
 
@@ -97,6 +98,20 @@ class Stated:
         """What to write in place of an unknown key."""
         close = difflib.get_close_matches(key, known, n=1)
         return f"did you mean {close[0]}?" if close else _listed(known)
+
+    def mechanism(
+        self, name: str, content: object, where: str, keys_by_rule: Mapping[str, tuple[Key, ...]]
+    ) -> Mechanism:
+        """A mechanism: which of its rules it follows, with the numbers that this asks for."""
+        stated = self.mapping(content, where, _MECHANISM, ("source", "parameters"))
+        rule, parameters = str(stated.get("rule", "")), tuple[Parameter, ...]()
+        if rule in keys_by_rule:
+            parameters = self.parameters(keys_by_rule[rule], stated.get("parameters", {}), f"{where}.parameters")
+        elif "rule" in stated:
+            known = f"rules: {', '.join(keys_by_rule)}{did_you_mean(rule, keys_by_rule)}"
+            self.note(f"{where}.rule", repr(rule), known)
+        origin, source = self.origin(stated, where)
+        return Mechanism(name, rule, origin, source, self.text(stated, "why", where), parameters)
 
     def parameters(self, keys: tuple[Key, ...], content: object, where: str) -> tuple[Parameter, ...]:
         """The numbers that the keys ask for, all of them but those with a default, and no others."""

@@ -149,7 +149,7 @@ def _explain_purchases(terminal: Terminal, path: Path, shown: PlanFormat) -> Non
 
 
 def _explain_job(terminal: Terminal, asked: tuple[Path, str, datetime], shown: PlanFormat, *, full: bool) -> None:
-    from hcloud.control.operating.harvested_story import HarvestStory
+    from hcloud.control.operating.harvested import HarvestStory
     from hcloud.usecases.deciding.explain_job import explain_job
     from hcloud.views.explanations.harvested import explain_harvested
     from hcloud.views.explanations.job import explain_story

@@ -21,7 +21,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.groups import MarkdownPrinted, grouped
 from hcloud.cli.main import session
-from hcloud.harvest.scaling import Scaling
+from hcloud.harvest.histories import Scaling
 
 if TYPE_CHECKING:
     from hcloud.usecases.harvesting.opened import UseRequest

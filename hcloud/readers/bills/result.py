@@ -14,8 +14,7 @@ from hcloud.model.bill import Bill, BilledCommitment, BilledUsage, LineKind, Lin
 from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.billed.held import FLOATING
 from hcloud.planning.billed.spread import missing_hours
-from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal
-from hcloud.readers.bills.lacking import has, lacking, said_lacking
+from hcloud.readers.bills.adding import BillSums, HourTable, LineTotal, has, lacking, said_lacking
 from hcloud.readers.bills.lines import NamedCommitment, Stream
 from hcloud.readers.bills.money import decimal_of
 from hcloud.readers.bills.options import CURRENCY

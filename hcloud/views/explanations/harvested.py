@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hcloud.control.operating.harvested_graphs import GraphRecord
+from hcloud.control.operating.harvested import GraphRecord
 from hcloud.model.running.harvest_note import HarvestBeginning, HarvestOver, HarvestWaiting, HarvestYielding
 from hcloud.units import counted, counted_vcpus, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine
 
 if TYPE_CHECKING:
-    from hcloud.control.operating.harvested_story import HarvestStory
+    from hcloud.control.operating.harvested import HarvestStory
 
 _SHOWN = 3
 

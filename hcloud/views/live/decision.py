@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
-from hcloud.control.operating.harvested_story import HarvestStory
+from hcloud.control.operating.harvested import HarvestStory
 from hcloud.control.sessions.decode import options
 from hcloud.model.running.decision import Decision, Entry, GoneOn
 from hcloud.model.running.event import (
