@@ -14,7 +14,7 @@ from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment
 from hcloud.planning.reports.report import Report, ReportSource
-from hcloud.planning.reports.reserved import INSTANCES
+from hcloud.planning.reports.savings import INSTANCES
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.journals.journal import LiveOrigin
 from hcloud.store.journals.live import read_whole

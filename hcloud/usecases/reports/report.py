@@ -25,7 +25,7 @@ from hcloud.planning.reports.of_plan import (
     planned_notes,
 )
 from hcloud.planning.reports.report import Counterfactual, Report, ReportedCommitment, ReportSource, total
-from hcloud.planning.reports.reserved import all_reserved
+from hcloud.planning.reports.savings import all_reserved
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.plan_file import load_plan
