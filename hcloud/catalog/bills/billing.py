@@ -9,8 +9,7 @@ from decimal import Decimal
 
 from hcloud.catalog.bills.covered import Cover, Day
 from hcloud.catalog.bills.days import DAY, Offers, RentalCharge, days, exact_dollars, exact_hours, month_of
-from hcloud.catalog.bills.tariff import Tariff
-from hcloud.catalog.bills.terms import Term, terms_of
+from hcloud.catalog.bills.terms import Tariff, Term, terms_of
 from hcloud.catalog.quote import usage_cost
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Commitment

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,10 @@ import numpy as np
 from hcloud.catalog.flexibility import sizes_share
 from hcloud.model.bill import Bill, BilledUsage, Service
 from hcloud.model.catalog import InstanceType, Provider, PurchaseOption
+from hcloud.model.plans.bill_plan import KindPlan
 from hcloud.model.workload import Demand, Provenance, Window, WindowRule
-from hcloud.units import SECONDS_PER_HOUR
+from hcloud.planning.billed.spread import HOURS_PER_DAY
+from hcloud.units import SECONDS_PER_HOUR, counted, format_money
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -213,3 +216,59 @@ def _summed(left: Iterable[Unplanned]) -> Iterator[Unplanned]:
         costs[one.name, one.why] += one.cost
     for (name, why), cost in sorted(costs.items(), key=lambda x: (-x[1], x[0])):
         yield Unplanned(name, cost, why)
+
+
+SHOWN_PRICES = 2
+OLD = timedelta(days=60)  # ours: a bill that ended earlier is not today's
+DIFFERS = Decimal("0.1")  # ours: a bill and the price book that differ by more than this share are told apart
+
+
+def old(bill: Bill, missing_days: int, now: datetime) -> Iterator[str]:
+    """That a bill ended long ago."""
+    hours = bill.hours + missing_days * HOURS_PER_DAY
+    end = bill.start + timedelta(hours=hours)
+    if now - end > OLD:
+        yield (
+            f"the bill ends on {end.date()}, {counted((now - end).days, 'day')} ago: what ran and was bought since is "
+            "not in it; add the latest months before you buy"
+        )
+
+
+def of_prices(plans: Sequence[KindPlan]) -> Iterator[str]:
+    """What the plans of kinds warn of their prices, the oldest first."""
+    told = [w for p in plans if p.plan for w in p.plan.warnings if w.startswith(("the oldest price", "derived prices"))]
+    oldest = [w for w in told if w.startswith("the oldest price")]
+    yield from sorted(set(oldest), key=lambda w: (-len(w), w))[:1]
+    yield from sorted(set(told) - set(oldest))[:SHOWN_PRICES]
+
+
+def told_apart(plans: Sequence[KindPlan]) -> Iterator[str]:
+    """Where the bill's own on-demand prices are not those of the price book."""
+    for one in plans:
+        if one.at_list and one.at_book is not None and abs(one.at_book / one.at_list - 1) > DIFFERS:
+            yield (
+                f"{one.name}: {format_money(one.at_list)}/month on demand by the bill, {format_money(one.at_book)} by "
+                "the price book: its prices changed or are negotiated; bring yours with 'hcloud pricing import' or an "
+                "overlay"
+            )
+
+
+def uncommitted(plans: Sequence[KindPlan], hours: int) -> Iterator[str]:
+    """Where machines without any commitment cost less than the plan takes for granted: by price, or as they ran for
+    parts of hours, while a plan runs whole machines for whole hours."""
+    for one in plans:
+        if one.covered_share or not one.at_book or one.plan is None:
+            continue
+        paid, listed = format_money(one.paid), format_money(one.at_book)
+        if one.paid < one.at_book * (1 - DIFFERS):
+            yield (
+                f"{one.name}: without commitments the bill has {paid}/month, the price book {listed}: where your "
+                f"prices are negotiated, up to {format_money(one.at_book - one.paid)} of what the plan saves is none; "
+                "bring them with 'hcloud pricing import' or an overlay"
+            )
+        elif one.history_hours == hours and one.plan.now.monthly > one.at_book * (1 + DIFFERS):
+            more = one.plan.now.monthly - one.at_book
+            yield (
+                f"{one.name}: machines ran for parts of hours, {listed}/month on demand; the plan counts whole "
+                f"machines, {format_money(one.plan.now.monthly)}: up to {format_money(more)} of what it saves is none"
+            )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from hcloud.catalog.bills.tariff import Tariff
+from hcloud.catalog.bills.terms import Tariff
 from hcloud.catalog.quote import amortised_cost
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer, OfferKey, PurchaseOption

@@ -20,9 +20,8 @@ from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
 from hcloud.model.plans.held import held_now
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
-from hcloud.planning.billed.kinds import KindUse, MachineKind
+from hcloud.planning.billed.kinds import KindUse, MachineKind, of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.spread import as_monthly, most_uneven
 from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.configuration.config import Loaded, MarketSection

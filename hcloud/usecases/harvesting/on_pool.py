@@ -8,8 +8,7 @@ import numpy as np
 
 from hcloud.harvest.classes import UseTypes
 from hcloud.harvest.histories import DAY
-from hcloud.harvest.played import PlayedBatch
-from hcloud.harvest.results import OpenedUse
+from hcloud.harvest.results import OpenedUse, PlayedBatch
 from hcloud.model.workload import Jobs
 from hcloud.planning.forecasting.dividing import can_split
 from hcloud.sim.harvesting.beside import course

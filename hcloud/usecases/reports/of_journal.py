@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hcloud.catalog.bills.billing import charges
-from hcloud.catalog.bills.tariff import Tariff
+from hcloud.catalog.bills.terms import Tariff
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS

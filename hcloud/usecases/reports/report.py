@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hcloud.catalog.bills.billing import charges
 from hcloud.catalog.bills.days import DAY, month_of
-from hcloud.catalog.bills.tariff import Tariff
+from hcloud.catalog.bills.terms import Tariff
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Provider, PurchaseOption

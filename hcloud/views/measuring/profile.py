@@ -15,7 +15,7 @@ from hcloud.views.tables import Figures
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hcloud.model.measured.comparison import ComparedNumber, ProfileComparison
+    from hcloud.model.measured.profile import ComparedNumber, ProfileComparison
 
 BAR = 10
 SCORE = 17  # the longest is a blank and "100 (100 to 100)"
