@@ -161,7 +161,7 @@ def _whoever_reads(fold: Fold, terminal: Terminal, flags: str) -> Iterator[None]
 
 
 def _left(fold: Fold, terminal: Terminal, flags: str) -> None:
-    from hcloud.control.operating.records import jobs_in
+    from hcloud.control.operating.results import jobs_in
 
     machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
     jobs = counted(jobs_in(fold.active.values()), "job")

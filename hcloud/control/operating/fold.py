@@ -8,15 +8,8 @@ from decimal import Decimal
 from functools import singledispatchmethod
 
 from hcloud.control.operating.harvested import HarvestLedger
-from hcloud.control.operating.records import (
-    FoldImage,
-    JobRecord,
-    MachinePhase,
-    MachineRecord,
-    Results,
-    cost_of,
-    rental_of,
-)
+from hcloud.control.operating.records import FoldImage, JobRecord, MachinePhase, MachineRecord, cost_of, rental_of
+from hcloud.control.operating.results import Results
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction, finite

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
@@ -197,30 +196,3 @@ def cost_of(machine: MachineRecord, now: float) -> Decimal:
         return Decimal(0)
     until = machine.ended if machine.ended is not None else now
     return machine.hourly * max(int(until) - int(machine.launched), 0) / HOUR
-
-
-_WORST = ("refused", "lost", "failed", "cancelled", "completed")
-
-
-class Results:
-    """How many jobs ended how; ``open`` are jobs of which some pieces are over: how many, and their worst end."""
-
-    def __init__(self, counted: dict[str, int] | None = None, still: Iterable[tuple[str, int, str]] = ()) -> None:
-        self.counted = dict(counted or {})
-        self.open = {name: (pieces, worst) for name, pieces, worst in still}
-
-    def count(self, job: JobRecord) -> None:
-        """A job, or a piece of one, is over."""
-        piece, worst = job.order.piece, job.result
-        if piece is not None:
-            over, before = self.open.pop(piece.of, (0, worst))
-            worst = min(worst, before, key=_WORST.index)
-            if over + 1 < piece.count:
-                self.open[piece.of] = over + 1, worst
-                return
-        self.counted[worst] = self.counted.get(worst, 0) + 1
-
-
-def jobs_in(records: Iterable[JobRecord]) -> int:
-    """How many jobs these are, or are pieces of."""
-    return len({job.order.piece.of if job.order.piece is not None else job.order.id for job in records})

@@ -14,7 +14,8 @@ from rich.text import Text
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.happened import NO_CODE
 from hcloud.control.operating.reached import unreachable
-from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord, jobs_in
+from hcloud.control.operating.records import RESULTS, JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.results import jobs_in
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.alternatives import DOLLARS, VCPU_HOURS, CostComparison
 from hcloud.model.running.decision import Decision, DecisionAction

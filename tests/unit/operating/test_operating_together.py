@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from operating import Ran, World, closed_after, job, setup_of
 
 from hcloud.control.operating.happened import taken
-from hcloud.control.operating.records import JobRecord, Results, jobs_in
+from hcloud.control.operating.records import JobRecord
+from hcloud.control.operating.results import Results, jobs_in
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.event import UNKNOWN, Arrival, Completion, Failed
