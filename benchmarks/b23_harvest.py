@@ -23,12 +23,11 @@ from numba import njit
 
 from benchmarks.harvest_peers import beside_peers
 from hcloud.harvest.centre import CENTRES, Centre, centre, reimages_of, use_of
-from hcloud.harvest.classes import use_types
+from hcloud.harvest.classes import clustered, use_types
 from hcloud.harvest.histories import DAY, TenantHistories
 from hcloud.harvest.jobs import Thresholds
 from hcloud.harvest.kernels import compiled
 from hcloud.harvest.kernels.choosing import choose
-from hcloud.harvest.kmeans import clustered
 from hcloud.harvest.replicas import (
     ReplicaPool,
     ServerEvents,
@@ -37,8 +36,7 @@ from hcloud.harvest.replicas import (
     last_a_year,
     place_blocks,
 )
-from hcloud.harvest.tasks.dags import times
-from hcloud.harvest.tasks.queries import queries
+from hcloud.harvest.tasks.dags import queries, times
 from hcloud.kernel_cache import KernelSet
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.sim.harvesting import compiled as loops

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hcloud.classify.classifier import Options, Trained, complete, train
+from hcloud.classify.classifier import Missing, Options, Trained, complete, next_probe, train
 from hcloud.classify.evidence import ClassifiedApp, evidence_of
 from hcloud.classify.matrix import Flags, Floats, Ints, Matrix
-from hcloud.classify.probing import Missing, next_probe
 from hcloud.model.measured.profile import CompletedRow, Measured
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,8 +7,7 @@ from typing import Annotated
 from hcloud.control.admission import has_local_queues, hold_back, is_held, wait_in_queue
 from hcloud.control.groups import begin_pieces_anew, rent_pieces, seat_chosen, settle_pieces, turn_pieces_away
 from hcloud.control.mapped import map_job, utilisation
-from hcloud.control.pieces import is_piece, leave_ring
-from hcloud.control.replicas import unlink
+from hcloud.control.pieces import is_piece, leave_ring, unlink
 from hcloud.control.searching.candidates import has_capacity
 from hcloud.control.searching.local import serve
 from hcloud.control.searching.renting import command, release, rent, sit_down

@@ -7,8 +7,7 @@ from hcloud.control.admission import has_local_queues
 from hcloud.control.controller import begin_anew, drain, enlist, leave
 from hcloud.control.groups import begin_pieces_anew
 from hcloud.control.mapped import utilisation
-from hcloud.control.pieces import is_piece, leave_ring, next_piece, stand_in
-from hcloud.control.replicas import unlink
+from hcloud.control.pieces import is_piece, leave_ring, next_piece, stand_in, unlink
 from hcloud.control.searching.local import first_left, no_longer, serve
 from hcloud.control.searching.renting import command, release
 from hcloud.control.servers.buckets import recount

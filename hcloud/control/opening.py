@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from hcloud.control.listed import RingedServer, RingPoint, RoomChange, RosterRow
 from hcloud.control.servers.pools import rank_server, take_out
 from hcloud.control.state import (
     FOLLOWED,
@@ -31,6 +30,10 @@ from hcloud.control.waiting import (
     ClassNote,
     JobLine,
     LocalEntry,
+    RingedServer,
+    RingPoint,
+    RoomChange,
+    RosterRow,
     UnitBucket,
     UnitRelease,
     WatchedJob,

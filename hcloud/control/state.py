@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from hcloud.control.listed import RingedServer, RingPoint, RoomChange, RosterRow
-from hcloud.control.waiting import ClassBook, ClassNote, JobLine, LocalEntry, UnitBucket, UnitRelease, WatchedJob
+from hcloud.control.waiting import (
+    ClassBook,
+    ClassNote,
+    JobLine,
+    LocalEntry,
+    RingedServer,
+    RingPoint,
+    RoomChange,
+    RosterRow,
+    UnitBucket,
+    UnitRelease,
+    WatchedJob,
+)
 from hcloud.policy.placing.placement import RESOURCES
 from hcloud.policy.quality import QualityWindow
 from hcloud.policy.records import Bytes, Ints, Reals, Small, Table, Tiny

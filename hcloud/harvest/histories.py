@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -231,3 +232,32 @@ def _whole_hours(nowhere: NDArray[np.bool_], grid: _Grid) -> list[float]:
         for begin, end in edges.reshape(-1, 2).tolist()
         if (end - begin) * grid.step == HOUR
     ]
+
+
+class Scaling(StrEnum):
+    """How use grows: times a factor, up to all of a server; or as a root, which raises low use more than high."""
+
+    LINEAR = "linear"
+    ROOT = "root"
+
+
+def scaled_use(use: NDArray[np.float32], cores: Floats, mean: float, how: Scaling) -> NDArray[np.float32]:
+    """The use at which the mean over all cores is as asked, found by bisection."""
+    weight = (cores / cores.sum()).astype(np.float32)
+    low, high = (0.0, 1e4) if how is Scaling.LINEAR else (1e-3, 1e3)
+    for _ in range(40):
+        middle = (low + high) / 2 if how is Scaling.LINEAR else float(np.sqrt(low * high))
+        if float((weight @ _scaled(use, middle, how)).mean()) < mean:
+            low = middle
+        else:
+            high = middle
+    return _scaled(use, high, how)
+
+
+def _scaled(use: NDArray[np.float32], by: float, how: Scaling) -> NDArray[np.float32]:
+    factor = np.float32(by)
+    if how is Scaling.LINEAR:
+        times: NDArray[np.float32] = np.minimum(use * factor, np.float32(1.0))
+        return times
+    root: NDArray[np.float32] = use ** (np.float32(1.0) / factor)
+    return root

@@ -9,14 +9,14 @@ from decimal import Decimal
 from hcloud.model.catalog import Provider
 from hcloud.model.running.cluster import CapacityPrice, Cluster, ClusterBook, ServerType
 from hcloud.readers.bundle import bundled
-from hcloud.readers.stated import Stated, read_document
+from hcloud.readers.stated import NumberWanted, Stated, read_document
 from hcloud.units import parse_decimal
 
 _HEAD = ("format_version", "name", "title", "source", "capacity", "clusters")
 _PRICE = ("value", "origin", "source", "date", "why")
 _CLUSTER = ("title", "origin", "source", "why", "sold_by", "types")
 _TYPE = ("vcpus", "gib", "servers")
-_MOST = 1_000_000
+_COUNT = NumberWanted(1, 1_000_000, is_whole=True)
 
 
 def load_clusters() -> ClusterBook:
@@ -85,15 +85,8 @@ class _ClusterReading(Stated):
 
     def _type(self, name: str, content: object, where: str) -> ServerType:
         stated = self.mapping(content, where, _TYPE)
-        vcpus, servers = (self._count(stated, key, where) for key in ("vcpus", "servers"))
+        vcpus, servers = (int(self.number(stated, k, where, _COUNT)) for k in ("vcpus", "servers"))
         return ServerType(name, vcpus, self._decimal(stated.get("gib"), f"{where}.gib"), servers)
-
-    def _count(self, stated: Mapping[str, object], key: str, where: str) -> int:
-        value = stated.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST:
-            self.note(f"{where}.{key}", repr(value)[:60], f"a whole number from 1 to {_MOST}")
-            return 1
-        return value
 
     def _seller(self, stated: Mapping[str, object], where: str) -> tuple[Provider, str] | None:
         if "sold_by" not in stated:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -171,14 +171,6 @@ def load_rules(path: Path) -> tuple[GateRule, ...]:
 def parse_rules(content: dict[str, object], name: str) -> tuple[GateRule, ...]:
     """The rules of a file's content; raises InputError with every problem, its place and a did-you-mean."""
     rules = tuple(section.rule() for section in validated(RulesFile, content, name, "rules").rules)
-    if twice := sorted(set(_twice(rules))):
+    if twice := sorted(n for n, count in Counter(rule.name for rule in rules).items() if count > 1):
         raise InputError(f"{name}: several rules are called {', '.join(twice)}", hint="give each a name of its own")
     return rules
-
-
-def _twice(rules: tuple[GateRule, ...]) -> Iterator[str]:
-    seen: set[str] = set()
-    for rule in rules:
-        if rule.name in seen:
-            yield rule.name
-        seen.add(rule.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
@@ -115,7 +116,14 @@ def _problem(file: str, detail: ErrorDetails, known: list[str]) -> Problem:
         close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)
         allowed = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
         return Problem(file, where, "unknown key", allowed)
+    if detail["type"] == "missing":
+        return Problem(file, where, "missing", "has to be stated")
     value, allowed = detail.get("input"), _plainly(detail)
     if isinstance(value, str):
         allowed += did_you_mean(value, re.findall(r"'([^']+)'", str(detail.get("ctx", {}).get("expected", ""))))
-    return Problem(file, where, "" if isinstance(value, dict) else repr(value)[:80], allowed)
+    return Problem(
+        file,
+        where,
+        "" if isinstance(value, dict) else (str if isinstance(value, Decimal) else repr)(value)[:80],
+        allowed,
+    )

@@ -6,16 +6,18 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from hcloud.errors import InputError, Problem, UsageError
+from hcloud.errors import InputError, Problem, UsageError, did_you_mean
 from hcloud.model.files import HEAD, check_sort, kind_of
-from hcloud.model.running.strategy import FORMAT_VERSION, Key, Parameter, ParameterOrigin, Value
+from hcloud.model.running.strategy import FORMAT_VERSION, Key, Mechanism, Parameter, ParameterOrigin, Value
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
 
 LARGEST = 1024 * 1024
 SORTS = {"application": ("a description of an application",)}
 """What a document is called among all sorts of files, where that is another name."""
+_MECHANISM = ("rule", "origin", "source", "why", "parameters")
 _PARAMETER = ("value", "unit", "origin", "source", "why")
 
 
@@ -51,6 +53,28 @@ def read_document(path: Path, what: str) -> object:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text: {error.reason}") from None
     return load_yaml(text, str(path))
+
+
+class NumberWanted(NamedTuple):
+    """What a number has to be, and what it is where nothing is said (None: it has to be stated)."""
+
+    least: float
+    most: float
+    default: float | None = None
+    is_whole: bool = False
+    is_above: bool = False
+    """Whether the least itself is too little."""
+
+    def takes(self, value: float) -> bool:
+        """Whether a number is one of these."""
+        fits = not isinstance(value, bool) and self.least <= value <= self.most
+        return fits and (not self.is_whole or value == int(value)) and not (self.is_above and value == self.least)
+
+    @property
+    def allowed(self) -> str:
+        """The same in words."""
+        what, since = "a whole number" if self.is_whole else "a number", "above" if self.is_above else "from"
+        return f"{what} {since} {self.least:,.9g} to {self.most:,.9g}"
 
 
 @dataclass(slots=True)
@@ -98,6 +122,20 @@ class Stated:
         close = difflib.get_close_matches(key, known, n=1)
         return f"did you mean {close[0]}?" if close else _listed(known)
 
+    def mechanism(
+        self, name: str, content: object, where: str, keys_by_rule: Mapping[str, tuple[Key, ...]]
+    ) -> Mechanism:
+        """A mechanism: which of its rules it follows, with the numbers that this asks for."""
+        stated = self.mapping(content, where, _MECHANISM, ("source", "parameters"))
+        rule, parameters = str(stated.get("rule", "")), tuple[Parameter, ...]()
+        if rule in keys_by_rule:
+            parameters = self.parameters(keys_by_rule[rule], stated.get("parameters", {}), f"{where}.parameters")
+        elif "rule" in stated:
+            known = f"rules: {', '.join(keys_by_rule)}{did_you_mean(rule, keys_by_rule)}"
+            self.note(f"{where}.rule", repr(rule), known)
+        origin, source = self.origin(stated, where)
+        return Mechanism(name, rule, origin, source, self.text(stated, "why", where), parameters)
+
     def parameters(self, keys: tuple[Key, ...], content: object, where: str) -> tuple[Parameter, ...]:
         """The numbers that the keys ask for, all of them but those with a default, and no others."""
         optional = tuple(k.name for k in keys if k.default is not None)
@@ -130,6 +168,15 @@ class Stated:
         if letter != ParameterOrigin.OURS and not source:
             self.note(f"{where}.source", "missing", f"origin {letter} names the section or publication it is from")
         return ParameterOrigin(letter), source
+
+    def number(self, stated: Mapping[str, object], key: str, within: str, wanted: NumberWanted) -> float:
+        """A number in its bounds; the default (else the least) where none is stated or it cannot be."""
+        otherwise = wanted.least if wanted.default is None else wanted.default
+        value = stated.get(key, otherwise)
+        if isinstance(value, int | float) and (key not in stated or wanted.takes(value)):
+            return float(value)
+        self.note(f"{within}.{key}".lstrip("."), repr(value)[:60], wanted.allowed)
+        return otherwise
 
     def text(self, stated: Mapping[str, object], key: str, within: str = "") -> str:
         """A text that must not be empty."""

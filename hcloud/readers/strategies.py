@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
-from hcloud.errors import Problem, UsageError, did_you_mean
-from hcloud.model.running.strategy import NONE, Mechanism, Parameter, Strategy
+from hcloud.errors import Problem, UsageError
+from hcloud.model.running.strategy import NONE, Key, Mechanism, Strategy
 from hcloud.policy.mapping import MappingRule
 from hcloud.policy.placing.placements import Sparrow, TwoLevel
 from hcloud.policy.placing.searching import BucketCounters, MultiClass
@@ -20,7 +21,6 @@ from hcloud.readers.stated import Stated, find_file, read_document
 
 NAMES = ("SR", "OdF", "OdM", "HF", "HM")
 _HEAD = ("format_version", "name", "title", "summary", "source", "mechanisms")
-_MECHANISM = ("rule", "origin", "source", "why", "parameters")
 ADMISSIONS = ("arrival-order", "multi-class")
 """The bundled rules of how jobs wait for the reserve."""
 AUTOSCALED = "autoscale"
@@ -30,6 +30,15 @@ SIZINGS = ("requested", "profiled", "target")
 """The bundled rules of how much jobs are given."""
 GREEDY, WITH = "greedy", "+"
 """The placement of every bundled strategy; what joins a strategy's name to that of another placement."""
+Part = Literal["placement", "sizing", "admission", "watching"]
+_STATED_AS: Mapping[Part, str] = {
+    "placement": "placement",
+    "sizing": "sizing",
+    "admission": "queueing",
+    "watching": "monitoring",
+}
+"""The mechanism of a strategy that a part of it is stated as."""
+_BUNDLED: Mapping[Part, tuple[str, ...]] = {"sizing": SIZINGS, "admission": ADMISSIONS, "watching": WATCHINGS}
 
 
 def strategy_names() -> tuple[str, ...]:
@@ -45,21 +54,19 @@ def load_strategy(name: str) -> Strategy:
 
     Raises UsageError where there is no such strategy, placement or file, InputError with every problem of a file.
     """
-    base, joined, placement = (name, "", "") if Path(name).is_file() else name.partition(WITH)
+    base, joined, parts = (name, "", "") if Path(name).is_file() else name.partition(WITH)
     found = read_strategy(find_file(base, strategy_names(), bundled("policies"), "strategy"))
-    parts = [placement] if Path(placement).is_file() else placement.split(WITH)
-    for part in parts if joined else ():
-        found = _changed_by(part)(found, part)
+    named = [parts] if Path(parts).is_file() else parts.split(WITH)
+    for part in named if joined else ():
+        found = with_part(found, _part_called(part), part)
     return found
 
 
-def _changed_by(part: str) -> Callable[[Strategy, str], Strategy]:
-    """What replaces the part of a strategy that a bundled document of this name states, or the user's own at this
-    path."""
-    name = part.lower()
-    if name in WATCHINGS or _states(Path(part), "monitoring"):
-        return with_watching
-    return with_sizing if name in SIZINGS else with_admission if name in ADMISSIONS else with_placement
+def _part_called(name: str) -> Part:
+    """Which part of a strategy a bundled document of this name states, or the user's own at this path."""
+    if name.lower() in WATCHINGS or _states(Path(name), "monitoring"):
+        return "watching"
+    return "sizing" if name.lower() in SIZINGS else "admission" if name.lower() in ADMISSIONS else "placement"
 
 
 def _states(path: Path, mechanism: str) -> bool:
@@ -71,71 +78,31 @@ def _states(path: Path, mechanism: str) -> bool:
     return re.search(rf"^{mechanism}:", text, re.MULTILINE) is not None
 
 
-def placement_names() -> tuple[str, ...]:
-    """The names of all placements: the greedy one of every bundled strategy, then the others."""
+def part_names(part: Part) -> tuple[str, ...]:
+    """The names of the bundled ones; of the placements first the greedy one of every bundled strategy."""
+    if part != "placement":
+        return _BUNDLED[part]
     found = {path.stem for path in bundled("policies").glob("placements/*.yaml")}
     return GREEDY, *sorted(found - {GREEDY})
 
 
-def with_placements(strategies: Sequence[Strategy], names: Sequence[str]) -> tuple[Strategy, ...]:
-    """Every strategy with every placement; as they are where none is named."""
-    return tuple(with_placement(s, name) for s in strategies for name in names) if names else tuple(strategies)
+def with_parts(strategies: Sequence[Strategy], part: Part, names: Sequence[str]) -> tuple[Strategy, ...]:
+    """Every strategy with every one of these parts; as they are where none is named."""
+    return tuple(with_part(s, part, name) for s in strategies for name in names) if names else tuple(strategies)
 
 
-def with_placement(strategy: Strategy, name: str) -> Strategy:
-    """A strategy with its placement replaced by a bundled one, or by that of the user's own file.
+def with_part(strategy: Strategy, part: Part, name: str) -> Strategy:
+    """A strategy with one of its parts replaced by a bundled one, or by that of the user's own file.
 
-    Raises UsageError where there is no such placement or file, InputError with every problem of a file.
+    Raises UsageError where there is no such part or file, InputError with every problem of a file.
     """
-    if name.lower() == GREEDY and strategy.mechanism("placement").rule == GREEDY:
+    if part == "placement" and name.lower() == GREEDY and strategy.mechanism("placement").rule == GREEDY:
         return strategy
-    return _with_part(strategy, "placement", find_file(name, placement_names(), _folder("placement"), "placement"))
+    path = find_file(name, part_names(part), bundled("policies") / f"{part}s", part)
+    return _with_mechanism(strategy, _STATED_AS[part], path)
 
 
-def with_sizings(strategies: Sequence[Strategy], names: Sequence[str]) -> tuple[Strategy, ...]:
-    """Every strategy with every rule of sizing; as they are where none is named."""
-    return tuple(with_sizing(s, name) for s in strategies for name in names) if names else tuple(strategies)
-
-
-def with_sizing(strategy: Strategy, name: str) -> Strategy:
-    """A strategy whose jobs are given as much as a bundled rule of sizing says, or that of the user's own file.
-
-    Raises UsageError where there is no such rule or file, InputError with every problem of a file.
-    """
-    return _with_part(strategy, "sizing", find_file(name, SIZINGS, _folder("sizing"), "sizing"))
-
-
-def with_admissions(strategies: Sequence[Strategy], names: Sequence[str]) -> tuple[Strategy, ...]:
-    """Every strategy with every way of waiting for the reserve; as they are where none is named."""
-    return tuple(with_admission(s, name) for s in strategies for name in names) if names else tuple(strategies)
-
-
-def with_admission(strategy: Strategy, name: str) -> Strategy:
-    """A strategy whose jobs wait for the reserve as a bundled rule says, or that of the user's own file.
-
-    Raises UsageError where there is no such rule or file, InputError with every problem of a file.
-    """
-    return _with_part(strategy, "queueing", find_file(name, ADMISSIONS, _folder("admission"), "admission"))
-
-
-def with_watchings(strategies: Sequence[Strategy], names: Sequence[str]) -> tuple[Strategy, ...]:
-    """Every strategy with every way to watch jobs that run; as they are where none is named."""
-    return tuple(with_watching(s, name) for s in strategies for name in names) if names else tuple(strategies)
-
-
-def with_watching(strategy: Strategy, name: str) -> Strategy:
-    """A strategy that watches running jobs as a bundled rule says, or as that of the user's own file.
-
-    Raises UsageError where there is no such rule or file, InputError with every problem of a file.
-    """
-    return _with_part(strategy, "monitoring", find_file(name, WATCHINGS, _folder("watching"), "watching"))
-
-
-def _folder(mechanism: str) -> Path:
-    return bundled("policies") / f"{mechanism}s"
-
-
-def _with_part(strategy: Strategy, mechanism: str, path: Path) -> Strategy:
+def _with_mechanism(strategy: Strategy, mechanism: str, path: Path) -> Strategy:
     """The strategy with one mechanism as a document of its own states it."""
     reading = _StrategyReading(str(path))
     chosen = reading.parts(read_document(path, mechanism), mechanism)
@@ -242,7 +209,11 @@ class _StrategyReading(Stated):
             title,
             summary,
             source,
-            tuple(self._mechanism(name, mechanisms[name]) for name in RULES if name in mechanisms),
+            tuple(
+                self.mechanism(name, mechanisms[name], f"mechanisms.{name}", _keys_by_rule(name))
+                for name in RULES
+                if name in mechanisms
+            ),
         )
 
     def parts(self, content: object, mechanism: str) -> dict[str, Mechanism]:
@@ -253,17 +224,8 @@ class _StrategyReading(Stated):
         for key in ("name", "title"):
             self.text(head, key)
         stated = (mechanism, *(name for name in beside if name in head))
-        return {name: self._mechanism(name, head.get(name, {}), name) for name in stated}
+        return {name: self.mechanism(name, head.get(name, {}), name, _keys_by_rule(name)) for name in stated}
 
-    def _mechanism(self, name: str, content: object, where: str = "") -> Mechanism:
-        where = where or f"mechanisms.{name}"
-        stated = self.mapping(content, where, _MECHANISM, ("source", "parameters"))
-        rule = str(stated.get("rule", ""))
-        known = RULES[name].get(rule)
-        if known is None and "rule" in stated:
-            self.note(f"{where}.rule", repr(rule), f"rules: {', '.join(RULES[name])}{did_you_mean(rule, RULES[name])}")
-        parameters: tuple[Parameter, ...] = ()
-        if known is not None:
-            parameters = self.parameters(known.keys, stated.get("parameters", {}), f"{where}.parameters")
-        origin, source = self.origin(stated, where)
-        return Mechanism(name, rule, origin, source, self.text(stated, "why", where), parameters)
+
+def _keys_by_rule(mechanism: str) -> Mapping[str, tuple[Key, ...]]:
+    return {name: rule.keys for name, rule in RULES[mechanism].items()}

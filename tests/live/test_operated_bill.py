@@ -17,7 +17,7 @@ from operating import FakeEngine, GivenJobs, World, job, setup_of
 from renting import Renting, opened
 
 from hcloud.catalog.bills.billing import charges
-from hcloud.catalog.bills.tariff import Tariff
+from hcloud.catalog.bills.terms import Tariff
 from hcloud.control.ports import Cloud
 from hcloud.fake.ledger import Rented
 from hcloud.live.operating.terms import Rhythm

@@ -16,7 +16,7 @@ from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Failed
 from hcloud.model.running.strategy import Value
 from hcloud.policy.codes import AS_BEFORE
-from hcloud.readers.strategies import load_strategy, placement_names
+from hcloud.readers.strategies import load_strategy, part_names
 from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.machine_code.compiled import ENTRIES, SIMULATE, compiled, is_first_use, plain
 from hcloud.sim.machine_code.objects import as_objects, write_back
@@ -45,7 +45,7 @@ STRATEGIES = {
     "HM": (load_strategy("HM"), 6),
     "HM with spot": (with_spot(load_strategy("HM"), 0.6), 3),
     "SR first fit, short of servers": (changed(load_strategy("SR"), "placement", order="first-fit"), 4),
-    **{f"SR+{name}": (load_strategy(f"SR+{name}"), 5) for name in placement_names()[1:] if name != OFFERED},
+    **{f"SR+{name}": (load_strategy(f"SR+{name}"), 5) for name in part_names("placement")[1:] if name != OFFERED},
     "SR+tarcil, late": (hasty(load_strategy("SR+tarcil")), 5),
     **{
         f"SR+{name}, {', '.join(keys)}": (changed(load_strategy(f"SR+{name}"), "placement", **keys), 4)

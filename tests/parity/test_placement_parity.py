@@ -10,7 +10,7 @@ from simulating import crashing, excerpt, hasty, setting_of, tasks_in
 from hcloud.control.sessions.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival
-from hcloud.readers.strategies import load_strategy, placement_names
+from hcloud.readers.strategies import load_strategy, part_names
 from hcloud.sim.machine_code.compiled import plain
 from hcloud.sim.run import run
 from hcloud.sim.setup.build import Setting
@@ -24,7 +24,7 @@ def taken(decision: Decision) -> tuple[object, ...]:
 
 
 ON_A_RESERVE = ("sparrow", "tarcil-admission", "two-level")
-CASES = [(n, base) for n in placement_names()[1:] for base in POOLS if base == "SR" or n not in ON_A_RESERVE]
+CASES = [(n, base) for n in part_names("placement")[1:] for base in POOLS if base == "SR" or n not in ON_A_RESERVE]
 """All but those that are refused: jobs that wait at servers do so at reserved ones."""
 
 

@@ -12,7 +12,7 @@ import pytest
 from simulating import with_spot
 
 from hcloud.catalog.bills.billing import charges as charged
-from hcloud.catalog.bills.tariff import Tariff
+from hcloud.catalog.bills.terms import Tariff
 from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.planning.reports.report import total

@@ -23,7 +23,7 @@ from hcloud.cli.flags import (
 from hcloud.cli.groups import MarkdownPrinted, Verb
 from hcloud.cli.main import session
 from hcloud.errors import DeniedByGuardError
-from hcloud.harvest.scaling import Scaling
+from hcloud.harvest.histories import Scaling
 from hcloud.usecases.asked import provider_named
 
 if TYPE_CHECKING:

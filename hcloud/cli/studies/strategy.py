@@ -50,7 +50,7 @@ def show(
 ) -> None:
     """Show every rule and number of a strategy with its source; also checks your own file."""
     from hcloud.readers.harvest.policy import HARVEST, stated_harvest
-    from hcloud.readers.strategies import load_strategy, with_placement
+    from hcloud.readers.strategies import load_strategy, with_part
     from hcloud.views.studies.documents import StrategyDocument
     from hcloud.views.studies.strategy import show_one
 
@@ -60,5 +60,5 @@ def show(
         raise UsageError("harvest is no strategy, and has no placement")
     strategy = stated_harvest() if is_harvest else load_strategy(name)
     if placement is not None:
-        strategy = with_placement(strategy, placement)
+        strategy = with_part(strategy, "placement", placement)
     shown.tell_result(terminal, strategy, StrategyDocument.of, show_one)

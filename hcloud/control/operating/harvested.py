@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
 
-from hcloud.control.operating.harvested_graphs import GraphRecord
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
     HarvestCancelled,
@@ -21,6 +20,47 @@ from hcloud.model.running.harvest_note import (
     Yielded,
 )
 from hcloud.model.running.job import JobOrder
+from hcloud.model.running.job_graph import JobGraph
+
+
+@dataclass(slots=True)
+class GraphRecord:
+    """A graph: how many tasks of each vertex are ``undone``, which tasks are ``away`` on machines of their own (with
+    their vertex), how often tasks were killed, and whether what has not begun ``moves`` to machines of its own."""
+
+    graph: JobGraph
+    came: float
+    classes: tuple[str, ...] = ()
+    undone: dict[str, int] = field(default_factory=dict)
+    away: dict[str, str] = field(default_factory=dict)
+    kills: int = 0
+    moves: bool = False
+    result: str = ""
+    why: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its result is known."""
+        return bool(self.result)
+
+    @property
+    def state(self) -> str:
+        """Where it is in a word."""
+        return self.result or ("moving" if self.moves else "open")
+
+    @property
+    def done(self) -> int:
+        """How many of its tasks are done."""
+        return self.graph.tasks - sum(self.undone.values())
+
+    def open_vertices(self) -> set[str]:
+        """The vertices that may begin: those before them are done."""
+        return {v.name for v in self.graph.vertices if not any(self.undone[before] for before in v.after)}
+
+    def image(self) -> GraphRecord:
+        """The same, apart."""
+        return replace(self, undone=dict(self.undone), away=dict(self.away))
+
 
 HARVEST_RESULTS = ("completed", "failed", "moved", "cancelled")
 """How a job on idle capacity ended; ``moved``: to machines of its own."""
@@ -239,3 +279,42 @@ class HarvestLedger:
 
     def _count(self, result: str) -> None:
         self.counted[result] = self.counted.get(result, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class HarvestStory:
+    """A job on idle capacity, or a graph with its ``tasks``: its record and the notes about it, in order."""
+
+    job: str
+    record: HarvestRecord | GraphRecord
+    tasks: tuple[HarvestRecord, ...]
+    notes: tuple[HarvestNote, ...]
+
+    @property
+    def place(self) -> str:
+        """The machines it may have."""
+        classes = ", ".join(self.record.classes)
+        return f"machines of {classes}" if classes else "any reserved machine with room"
+
+    @property
+    def asked(self) -> tuple[int, int]:
+        """Thousandths of a vCPU and MiB that it asks for; of a graph those of its largest task."""
+        alike = [task.order for task in self.tasks]
+        return max(order.cores for order in alike), max(order.memory for order in alike)
+
+
+def harvest_story(job: str, ledger: HarvestLedger, lines: tuple[object, ...]) -> HarvestStory:
+    """The story of a job, or of a graph, that the ledger knows, from the lines of a whole journal."""
+    graph = ledger.graphs.get(job)
+    tasks = (ledger.jobs[job],) if graph is None else tuple(t for t in ledger.jobs.values() if t.graph == job)
+    named = {job, *(task.order.id for task in tasks)}
+    notes = tuple(line for line in lines if isinstance(line, HarvestNote) and _about(line) in named)
+    return HarvestStory(job, graph or ledger.jobs[job], tasks, notes)
+
+
+def _about(note: HarvestNote) -> str:
+    if isinstance(note, HarvestTaken):
+        return note.order.id
+    if isinstance(note, HarvestGraphTaken):
+        return note.graph.id
+    return "" if isinstance(note, HarvestSet | HarvestClasses) else note.job

@@ -1,11 +1,15 @@
-"""Jobs of several servers in a live controller: their pieces come one after the other and are decided on together."""
+"""Jobs of several servers in a live controller: their pieces come one after the other and are decided on together;
+and jobs that are held back, by when that ends."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from hcloud.control.pieces import are_linked
+from hcloud.control.tables import ControlTables
 from hcloud.model.running.event import Arrival, EventError
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.rules import Rules
@@ -96,3 +100,29 @@ def _count(tables: ControlTables, row: int) -> int:
     while other != row:
         count, other = count + 1, int(jobs[other].piece_after) - 1
     return count
+
+
+class HeldJobs:
+    """Rows of jobs with the end of their bounds; one may have begun by then, or be over."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[float, int, int]] = []
+
+    def hold(self, tables: ControlTables, row: int, until: float) -> None:
+        """A job is held back until then."""
+        heappush(self._rows, (until, int(tables.held[row]), row))
+
+    @property
+    def due(self) -> float:
+        """When the next bound ends."""
+        return self._rows[0][0] if self._rows else math.inf
+
+    def next(self) -> int:
+        """The row of that job, which is then forgotten."""
+        return heappop(self._rows)[2]
+
+    def adopt(self, tables: ControlTables) -> None:
+        """Hold whom the tables say is held back."""
+        held, until = tables.held, tables.until
+        rows = tables.rows.values()
+        self._rows = sorted((float(until[row]), int(held[row]), row) for row in rows if held[row])

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from hcloud.control.batch import ENDED, Batch, BatchCommand, BatchEvent, BatchState
 from hcloud.control.sessions.decode import always
-from hcloud.control.sessions.instances import InstanceBook
-from hcloud.control.sessions.orders import Order, booked, place_of
+from hcloud.control.sessions.instances import InstanceBook, Order, booked, place_of
 from hcloud.control.tables import ControlTables
 from hcloud.model.running.decision import Decided, DecisionAction
 from hcloud.policy import codes

@@ -10,12 +10,9 @@ from typing import Any, Self, get_type_hints
 from hcloud.control import handle
 from hcloud.control.mapped import look
 from hcloud.control.ranks import BOUND, CONTROL, EXPIRE, rank_of
-from hcloud.control.sessions.arrivals import check_arrival, join_others
+from hcloud.control.sessions.arrivals import HeldJobs, check_arrival, join_others
 from hcloud.control.sessions.batches import LONGEST_GAP, EventBatch
-from hcloud.control.sessions.held import HeldJobs
-from hcloud.control.sessions.instances import Instance, InstanceBook
-from hcloud.control.sessions.orders import Order, booked
-from hcloud.control.sessions.proposals import proposal, put_forward
+from hcloud.control.sessions.instances import Instance, InstanceBook, Order, booked, proposal, put_forward
 from hcloud.control.sessions.snapshot import SessionImage, read, written
 from hcloud.control.sessions.teller import Kernels, Teller, is_compiled
 from hcloud.control.state import CLOSED, INTERRUPTIBLE, OWN, STARTING, UP

@@ -8,8 +8,7 @@ import math
 from hcloud.control.admission import has_local_queues
 from hcloud.control.controller import drain, move
 from hcloud.control.mapped import map_job, utilisation
-from hcloud.control.pieces import is_piece
-from hcloud.control.replicas import bar_servers, cores_beside, may_have_more
+from hcloud.control.pieces import bar_servers, cores_beside, is_piece, may_have_more
 from hcloud.control.searching.local import serve
 from hcloud.control.searching.renting import command, sit_down
 from hcloud.control.searching.search import excess

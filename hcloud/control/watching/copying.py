@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hcloud.control.controller import decide_on
-from hcloud.control.pieces import is_piece
-from hcloud.control.replicas import bar_servers, link
+from hcloud.control.pieces import bar_servers, is_piece, link
 from hcloud.control.state import BARRED, Control
 from hcloud.control.waits.lines import AT_ONCE
 

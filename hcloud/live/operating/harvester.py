@@ -15,8 +15,7 @@ from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
 
-from hcloud.control.operating.harvested import HarvestLedger, HarvestRecord
-from hcloud.control.operating.harvested_graphs import GraphRecord
+from hcloud.control.operating.harvested import GraphRecord, HarvestLedger, HarvestRecord
 from hcloud.control.operating.records import MachinePhase, MachineRecord
 from hcloud.errors import HcloudError
 from hcloud.harvest.hosts import (

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError
-from hcloud.model.workload import Demand
+from hcloud.model.catalog import InstanceType
+from hcloud.model.workload import Demand, JobKind, Jobs, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.fleets.owned import Owned
-from hcloud.planning.settings import PlanSettings, RiskSettings
-from hcloud.units import HOURS_PER_MONTH, format_money
+from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
+from hcloud.planning.settings import Divisible, PlanSettings, RiskSettings
+from hcloud.units import HOURS_PER_MONTH, counted_vcpus, format_money
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 WIDE = 0.10  # ours: a gap to the lower bound that is worth a word
 LEAST = Decimal("0.01")  # ours: a way that saves less than this share of the plan is not named
@@ -66,3 +74,65 @@ def _cost(settings: PlanSettings, owned: Sequence[Owned], ground: tuple[PriceBoo
         return decide(book, demand, settings, owned, given).machines.cost
     except HcloudError:
         return None
+
+
+def larger_jobs(workload: Workload, decision: FleetDecision) -> tuple[str, ...]:
+    """What to say of jobs that are larger than every machine that the fleet is stated in."""
+    if not isinstance(workload, Jobs):
+        return ()
+    known = {c.shape.name: c.shape for chosen in decision.types for c in decision.ladders[chosen.address]}
+    fleet = decision.machines
+    used = {h.offer.key.instance_type for h in fleet.holdings} | {r.offer.key.instance_type for r in fleet.rentals}
+    larger = np.ones(len(workload), np.bool_)
+    for shape in (
+        *(known[name] for name in used),
+        *_spot_for_all(decision),
+        *(o.shape for o in decision.owned if o.is_used),
+    ):
+        larger &= ~_held_by(shape, workload)
+    sizes = sorted((known[name] for name in known if name not in used), key=lambda s: (s.vcpus, s.memory_gib, s.name))
+    return (*_in_pieces(workload, larger, decision), *_whole(workload, larger, decision, sizes))
+
+
+def _spot_for_all(decision: FleetDecision) -> Iterator[InstanceType]:
+    """The sizes of spot machines, where all batch work runs on such."""
+    shapes = {c.shape.name: c.shape for ladder in decision.ladders.values() for c in ladder}
+    if decision.settings.spot_share_of_batch >= 1.0:
+        yield from (shapes[r.offer.key.instance_type] for r in decision.spot.rentals)
+
+
+def _in_pieces(jobs: Jobs, larger: NDArray[np.bool_], decision: FleetDecision) -> Iterator[str]:
+    """That services are taken for replicas, unless somebody said so: the trace of each, or who asked."""
+    if decision.settings.divisible is not Divisible.SERVICES or jobs.provenance.format in SPLITTABLE:
+        return
+    of = larger & (jobs.kind == JobKind.SERVICE)
+    if jobs.divisible is not None:
+        of &= jobs.divisible < 0
+    if of.any():
+        yield (
+            f"services {_sized(jobs, of)} are larger than any machine of the plan: hcloud treats them as"
+            " replicas (--divisible none keeps them whole)"
+        )
+
+
+def _whole(jobs: Jobs, larger: NDArray[np.bool_], decision: FleetDecision, sizes: list[InstanceType]) -> Iterator[str]:
+    """Which size the largest needs that cannot be split, where the fleet is not stated in it."""
+    of = larger & ~can_split(jobs, decision.settings.divisible)
+    if not of.any():
+        return
+    holding = next((s for s in sizes if _held_by(s, jobs)[of].all()), None)
+    if holding is not None:
+        yield (
+            f"whole jobs {_sized(jobs, of)} need a machine as large as {holding.name}: it runs in place of smaller ones"
+            " of the mix, at the same price by the vCPU, and a commitment covers its part of it"
+        )
+
+
+def _held_by(shape: InstanceType, jobs: Jobs) -> NDArray[np.bool_]:
+    held: NDArray[np.bool_] = (jobs.cores <= float(shape.vcpus)) & (jobs.memory <= float(shape.memory_gib))
+    return held
+
+
+def _sized(jobs: Jobs, of: NDArray[np.bool_]) -> str:
+    most, gib = float(np.max(jobs.cores[of])), float(np.max(jobs.memory[of]))
+    return f"of up to {counted_vcpus(most)} and {gib:g} GiB ({int(of.sum()):,} of {len(jobs):,} jobs)"

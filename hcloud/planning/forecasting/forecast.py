@@ -11,13 +11,14 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Demand
 from hcloud.planning.forecasting.covered import CoveredParts
 from hcloud.planning.forecasting.idle import IdleHours
+from hcloud.planning.forecasting.window import demand_within
 from hcloud.planning.settings import Outlook
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hcloud.model.workload import Floats
+    from hcloud.model.workload import Demand, Floats, Jobs
 
 DAY = 86_400
 WEEK = 7 * DAY
@@ -158,3 +159,22 @@ def per_year_to_month(per_year: float, months: NDArray[np.int64]) -> Floats:
     """What growth makes of demand by each month, counted from 0."""
     grown: Floats = np.power(1.0 + per_year, months * (HOURS_PER_MONTH / HOURS_PER_YEAR))
     return grown
+
+
+WORTH_A_WARNING = 1.25  # ours: so many times the machine-hours of steps of five minutes
+ROUNDING = 1e-9
+
+
+def counted_too_often(jobs: Jobs, demand: Demand, vcpus: float) -> float:
+    """How many times the machine-hours of steps of five minutes the demand's steps count, in machines of so many
+    vCPUs, where that is much; 0 where it is not. It is not where many machines run: only the last one is in part."""
+    assert demand.window is not None
+    whole = _machines(demand.cores, vcpus)
+    if demand.step_seconds <= FINE_STEP or not 0 < whole < 1 / (WORTH_A_WARNING - 1):
+        return 0.0
+    times = whole / _machines(demand_within(jobs, FINE_STEP, demand.window).cores, vcpus)
+    return times if times > WORTH_A_WARNING else 0.0
+
+
+def _machines(cores: Floats, vcpus: float) -> float:
+    return float(np.ceil(cores / vcpus - ROUNDING).mean())

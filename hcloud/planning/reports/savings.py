@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from hcloud.model.catalog import PurchaseOption
-from hcloud.model.report import Charge, ChargeFrequency, CommitmentStatus, Costs
+from hcloud.catalog.bills.terms import Tariff
+from hcloud.catalog.quote import amortised_cost
+from hcloud.errors import EvidenceError
+from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
+from hcloud.model.report import Charge, ChargeFrequency, CommitmentStatus, Costs, MachineRental, Period
 from hcloud.planning.reports.report import Counterfactual, Report, ReportedCommitment, is_purchase, total
+from hcloud.units import SECONDS_PER_HOUR
 
 ZERO = Decimal(0)
 
@@ -148,3 +152,56 @@ def against(report: Report) -> tuple[tuple[Counterfactual, Decimal], ...]:
     """Each counterfactual with how much more (or, below 0, less) it would have cost than what is reported."""
     effective = report.costs.effective
     return tuple((one, one.dollars - effective) for one in report.counterfactuals)
+
+
+INSTANCES = (
+    PurchaseOption.RESERVED,
+    PurchaseOption.COMMITTED_USE,
+    PurchaseOption.RESERVATION,
+)
+NAME = "all reserved"
+
+
+def all_reserved(rented: Sequence[MachineRental], tariff: Tariff, period: Period) -> Counterfactual | None:
+    """The amortised cost for the period; None where the price book sells no one-year commitment of a type."""
+    peaks = peak_counts(rented, period)
+    hours = Decimal(period.end - period.start) / SECONDS_PER_HOUR
+    dollars = Decimal(0)
+    for name, count in sorted(peaks.items()):
+        offer = cheapest(name, tariff)
+        if offer is None:
+            return None
+        dollars += amortised_cost(offer, hours) * count
+    said = "a one-year commitment, the cheapest of each type, for the most that ran at once"
+    return Counterfactual(NAME, said, dollars)
+
+
+def cheapest(name: str, tariff: Tariff) -> Offer | None:
+    """The cheapest one-year commitment of instances of a type; EvidenceError where not even its price is known."""
+    on_demand = OfferKey(tariff.provider, tariff.region, name, PurchaseOption.ON_DEMAND)
+    if on_demand not in tariff.book.offers:
+        raise EvidenceError(f"{on_demand}: the price book has no such price")
+    sold = tariff.book.commitments(on_demand)
+    fitting = [o for o in sold if o.key.option in INSTANCES and o.key.term_years == 1]
+    return min(fitting, key=lambda o: (o.term_cost, str(o.key)), default=None)
+
+
+def peak_counts(rented: Sequence[MachineRental], period: Period) -> dict[str, int]:
+    """The most machines of each type that ran at once within a period."""
+    found: dict[str, int] = {}
+    for name in sorted({u.instance_type for u in rented}):
+        running = most = 0
+        for _, change in sorted(_changes([u for u in rented if u.instance_type == name], period)):
+            running += change
+            most = max(most, running)
+        if most:
+            found[name] = most
+    return found
+
+
+def _changes(rented: Sequence[MachineRental], period: Period) -> Iterator[tuple[int, int]]:
+    for usage in rented:
+        if usage.seconds_within(period.start, period.end):
+            yield max(usage.start, period.start), 1
+            if usage.end is not None:
+                yield usage.end, -1

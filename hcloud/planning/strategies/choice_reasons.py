@@ -10,6 +10,7 @@ from decimal import Decimal
 from hcloud.model.plans.operation import OperatingPoint
 from hcloud.planning.strategies.choice import (
     OperatingTarget,
+    Paired,
     choose,
     in_doubt,
     is_affordable,
@@ -17,7 +18,6 @@ from hcloud.planning.strategies.choice import (
     model_of,
     quality_gap,
 )
-from hcloud.planning.strategies.paired import Paired
 from hcloud.units import format_money
 
 SHOWN = 3

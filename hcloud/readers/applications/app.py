@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
@@ -25,7 +24,7 @@ from hcloud.model.measured.app import (
 )
 from hcloud.model.measured.profile import Metric
 from hcloud.model.workload import JobKind
-from hcloud.readers.stated import Stated, read_document
+from hcloud.readers.stated import NumberWanted, Stated, read_document
 from hcloud.units import parse_duration
 
 TOP = (
@@ -136,10 +135,8 @@ def _http(stated: Stated, given: Mapping[str, object]) -> HttpLoad:
     of = str(given.get("of", "p99"))
     if of not in _HTTP:
         stated.note("metric.of", repr(of)[:60], " or ".join(_HTTP))
-    connections = _number(stated, given, "metric.connections", (4.0, 1.0, 1000.0))
-    if connections != int(connections):
-        stated.note("metric.connections", repr(connections), "a whole number")
-    seconds = _number(stated, given, "metric.seconds", (2.0, 0.2, 600.0))
+    connections = stated.number(given, "connections", "metric", NumberWanted(1, 1000, 4, is_whole=True))
+    seconds = stated.number(given, "seconds", "metric", NumberWanted(0.2, 600, 2))
     return HttpLoad(_url(stated, given["url"], "metric.url"), int(connections), seconds, _HTTP.get(of, TAIL))
 
 
@@ -171,8 +168,10 @@ def _metric(stated: Stated, given: Mapping[str, object]) -> Metric:
 
 def _shape(stated: Stated, content: object) -> MachineShare:
     given = stated.mapping(content, "shape", ("vcpus", "memory_gib"), ("vcpus", "memory_gib"))
-    vcpus = _number(stated, given, "shape.vcpus", (1.0, _FEWEST_VCPUS, _MOST_VCPUS))
-    memory = _number(stated, given, "shape.memory_gib", (1.0, 0.01, _MOST_GIB)) if "memory_gib" in given else None
+    vcpus = stated.number(given, "vcpus", "shape", NumberWanted(_FEWEST_VCPUS, _MOST_VCPUS, 1))
+    memory = (
+        stated.number(given, "memory_gib", "shape", NumberWanted(0.01, _MOST_GIB)) if "memory_gib" in given else None
+    )
     return MachineShare(vcpus, memory)
 
 
@@ -181,7 +180,7 @@ def _ready(stated: Stated, content: object) -> Readiness:
     if len(given) != 1:
         stated.note("ready", ", ".join(given) or "none", "one of port, url or line")
     if "port" in given:
-        return Readiness(port=int(_number(stated, given, "ready.port", (1.0, 1.0, 65535.0))))
+        return Readiness(port=int(stated.number(given, "port", "ready", NumberWanted(1, 65535, is_whole=True))))
     if "url" in given:
         return Readiness(url=_url(stated, given["url"], "ready.url"))
     return Readiness(line=stated.text({"line": given.get("line")}, "line", "ready"))
@@ -201,7 +200,7 @@ def _url(stated: Stated, content: object, where: str) -> str:
 def _limits(stated: Stated, head: Mapping[str, object]) -> ProfilingBudget:
     keys = ("dollars", "dollars_per_hour")
     given = stated.mapping(head.get("budget", {}), "budget", keys, keys)
-    dollars, price = (_number(stated, given, f"budget.{k}", (1.0, 1e-6, 1e9)) if k in given else None for k in keys)
+    dollars, price = (stated.number(given, k, "budget", NumberWanted(1e-6, 1e9)) if k in given else None for k in keys)
     plain = ProfilingBudget()
     return ProfilingBudget(
         _seconds(stated, head, "time_cap", plain.seconds),
@@ -219,14 +218,3 @@ def _seconds(stated: Stated, head: Mapping[str, object], key: str, default: floa
     except (ValueError, ArithmeticError) as error:
         stated.note(key, repr(head[key])[:60], str(error)[:100])
         return default
-
-
-def _number(stated: Stated, given: Mapping[str, object], where: str, bounds: tuple[float, float, float]) -> float:
-    """A number by the last part of its path; ``bounds`` are the default, the least and the most."""
-    default, least, most = bounds
-    value = given.get(where.rpartition(".")[2], default)
-    usable = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(value, int | float) and usable and least <= value <= most and math.isfinite(value):
-        return float(value)
-    stated.note(where, repr(value)[:60], f"a number from {least:g} to {most:g}")
-    return default

@@ -10,9 +10,8 @@ from fractions import Fraction
 from hcloud.model.bill import NO_NAME, BilledCommitment, CoveredUse, LineKind, UsageKind
 from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.billed.held import FLOATING
-from hcloud.readers.bills.adding import NEVER, LineTotal
+from hcloud.readers.bills.adding import NEVER, LineTotal, has
 from hcloud.readers.bills.hours import BillHours
-from hcloud.readers.bills.lacking import has
 from hcloud.readers.bills.lines import NamedCommitment, Stream
 from hcloud.readers.bills.listed import has_list_cost
 from hcloud.readers.bills.priced import PricedLines

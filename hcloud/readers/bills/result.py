@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from hcloud.model.bill import Bill, BilledUsage, LineKind, LineSum, Service, UsageKind
 from hcloud.model.catalog import PurchaseOption
-from hcloud.readers.bills.adding import BillSums, LineTotal
+from hcloud.readers.bills.adding import BillSums, LineTotal, lacking, said_lacking
 from hcloud.readers.bills.commitments import commitments_of
 from hcloud.readers.bills.hours import BillHours
-from hcloud.readers.bills.lacking import lacking, said_lacking
 from hcloud.readers.bills.lines import Stream
 from hcloud.readers.bills.listed import has_list_cost, listed_use
 from hcloud.readers.bills.priced import PricedLines

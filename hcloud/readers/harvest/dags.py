@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from json import JSONDecodeError
 from pathlib import Path
-from typing import NamedTuple
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.harvest.tasks.dags import Dag, Vertex, in_order
 from hcloud.model.json_text import DIALECT, parsed
-from hcloud.model.running.job_graph import task_name
-from hcloud.readers.job_fields import FieldError, command_words, identity
-from hcloud.readers.stated import Stated
+from hcloud.model.running.job_graph import GraphVertex, JobGraph, task_name
+from hcloud.readers.job_fields import DEFAULT_MEMORY_MIB, FieldError, command_words, identity
+from hcloud.readers.stated import NumberWanted, Stated
 
 LARGEST = 64 * 1024 * 1024
 MOST_TASKS, MOST_SECONDS, MOST_CORES, MOST_GIB, MOST_JOBS = 1_000_000, 30 * 86_400, 4096, 65_536, 100_000
@@ -22,23 +21,13 @@ MOST_LIVE_TASKS = 10_000
 """Ours: each is a process of this machine, and looked at every second or so."""
 _JOB, _VERTEX = ("id", "vertices"), ("name", "tasks", "seconds", "cores", "memory_gib", "after", "command")
 _JOB_LIVE = ("app", "submit")
-
-
-class _DagEntry(NamedTuple):
-    key: str
-    most: int
-    absent: float = 1
-    is_whole: bool = False
-    may_be_zero: bool = False
-
-
-_NUMBERS = (
-    _DagEntry("tasks", MOST_TASKS, is_whole=True),
-    _DagEntry("seconds", MOST_SECONDS),
-    _DagEntry("cores", MOST_CORES),
-    _DagEntry("memory_gib", MOST_GIB, absent=0, may_be_zero=True),
-)
-_SUBMIT = _DagEntry("submit", MOST_SECONDS, absent=0, may_be_zero=True)
+_NUMBERS = {
+    "tasks": NumberWanted(1, MOST_TASKS, is_whole=True),
+    "seconds": NumberWanted(0, MOST_SECONDS, is_above=True),
+    "cores": NumberWanted(0, MOST_CORES, 1, is_above=True),
+    "memory_gib": NumberWanted(0, MOST_GIB, 0),
+}
+_SUBMIT = NumberWanted(0, MOST_SECONDS, 0)
 _NO_VERTEX = Vertex("-", 1, 1.0, 1.0, 0.0)
 """Stands for those of a job that cannot be read."""
 _HINT = '{"format_version": "1.0", "jobs": [{"id": "a", "vertices": [{"name": "map", "tasks": 8, "seconds": 60}]}]}'
@@ -192,7 +181,7 @@ class _DagReading(Stated):
         name, app = self.text(stated, "id", where), self.text({"app": "-", **stated}, "app", where)
         if self.is_live:
             self.check_names(name, made, where)
-        submit = self.number(stated, _SUBMIT, where)
+        submit = self.number(stated, "submit", where, _SUBMIT)
         return Dag(name, made or (_NO_VERTEX,), None, app if "app" in stated else "", submit)
 
     def check_names(self, job: str, vertices: Sequence[Vertex], where: str) -> None:
@@ -220,26 +209,13 @@ class _DagReading(Stated):
 
     def vertex(self, content: object, where: str) -> tuple[Vertex, list[str]]:
         stated = self.mapping(content, where, _VERTEX, ("cores", "memory_gib", "after", "command"))
-        numbers = [self.number(stated, one, where) for one in _NUMBERS]
+        tasks, seconds, cores, memory = (self.number(stated, key, where, wanted) for key, wanted in _NUMBERS.items())
         before = stated.get("after", [])
         if not isinstance(before, list) or not all(isinstance(one, str) for one in before):
             self.note(f"{where}.after", repr(before)[:60], "a list of names of vertices")
             before = []
-        tasks, seconds, cores, memory = numbers
         name, command = self.text(stated, "name", where), self.command(stated, where)
         return Vertex(name, int(tasks), seconds, cores, memory, command=command), [*before]
-
-    def number(self, stated: Mapping[str, object], wanted: _DagEntry, where: str) -> float:
-        """A number in its range; what stands for it where none is stated or it cannot be."""
-        value = stated.get(wanted.key, wanted.absent)
-        number = value if isinstance(value, int | float) and _is_number(value) else -1.0
-        least = 0.0 if wanted.may_be_zero else 1e-9
-        if least <= number <= wanted.most and (not wanted.is_whole or isinstance(value, int)):
-            return number
-        what = "a whole number" if wanted.is_whole else "a number"
-        low = "from 0" if wanted.may_be_zero else "from 1" if wanted.is_whole else "above 0"
-        self.note(f"{where}.{wanted.key}", repr(value)[:60], f"{what} {low} to {wanted.most:,}")
-        return 1.0
 
     def places(self, before: Sequence[str], names: Sequence[str], where: str) -> tuple[int, ...]:
         found = []
@@ -255,3 +231,33 @@ class _DagReading(Stated):
         for at, name in enumerate(names):
             if first.setdefault(name, at) != at:
                 self.note(f"{where}[{at}].{key}", repr(name)[:60], f"each once; [{first[name]}] has it")
+
+
+_ROUNDING = 3
+
+
+def read_graphs(path: Path, began: float) -> tuple[JobGraph, ...]:
+    """The graphs of a file, which come so many seconds after ``began`` as they say. InputError with everything that is
+    wrong with it."""
+    return tuple(_graph(dag, began) for dag in read_dags(path, is_live=True))
+
+
+def _graph(dag: Dag, began: float) -> JobGraph:
+    names = [vertex.name for vertex in dag.vertices]
+    return JobGraph(
+        dag.name,
+        began + dag.submit,
+        tuple(
+            GraphVertex(
+                v.name,
+                v.tasks,
+                v.seconds,
+                math.ceil(round(v.cores * 1000, _ROUNDING)),
+                math.ceil(round(v.memory_gib * 1024, _ROUNDING)) or DEFAULT_MEMORY_MIB,
+                v.command,
+                tuple(dict.fromkeys(names[at] for at in v.after)),
+            )
+            for v in dag.vertices
+        ),
+        dag.app,
+    )

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hcloud.errors import did_you_mean
 from hcloud.harvest.policy import MECHANISMS, HarvestPolicy
-from hcloud.model.running.strategy import Mechanism, Strategy
+from hcloud.model.running.strategy import Strategy
 from hcloud.readers.bundle import bundled
 from hcloud.readers.stated import Stated, find_file, read_document
 
 HARVEST = "harvest"
 _HEAD = ("format_version", "name", "title", "summary", "source", "harvesting")
-_MECHANISM = ("rule", "origin", "source", "why", "parameters")
 
 
 def stated_harvest(name: str = HARVEST) -> Strategy:
@@ -37,15 +35,9 @@ class _HarvestReading(Stated):
         head = self.head(content, _HEAD)
         stated = self.mapping(head.get("harvesting", {}), "harvesting", tuple(MECHANISMS))
         name, title, summary, source = (self.text(head, key) for key in ("name", "title", "summary", "source"))
-        mechanisms = tuple(self._mechanism(known, stated[known]) for known in MECHANISMS if known in stated)
+        mechanisms = tuple(
+            self.mechanism(known, stated[known], f"harvesting.{known}", {rule: keys})
+            for known, (rule, keys) in MECHANISMS.items()
+            if known in stated
+        )
         return Strategy(name, title, summary, source, mechanisms)
-
-    def _mechanism(self, name: str, content: object) -> Mechanism:
-        where, (rule, keys) = f"harvesting.{name}", MECHANISMS[name]
-        stated = self.mapping(content, where, _MECHANISM, ("source",))
-        said = str(stated.get("rule", rule))
-        if said != rule:
-            self.note(f"{where}.rule", repr(said), f"the rule is {rule}{did_you_mean(said, (rule,))}")
-        parameters = self.parameters(keys, stated.get("parameters", {}), f"{where}.parameters")
-        origin, source = self.origin(stated, where)
-        return Mechanism(name, rule, origin, source, self.text(stated, "why", where), parameters)

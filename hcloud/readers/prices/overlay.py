@@ -13,21 +13,20 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from hcloud.catalog.intake import number, shortened
+from hcloud.catalog.intake import number
 from hcloud.catalog.overlay import Match, OverlayRule
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.readers.prices.payload import decode, read_bytes
 from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.section import Section, validated
 
 _LARGEST = 1 << 22
 
@@ -36,11 +35,7 @@ Day = Annotated[date, BeforeValidator(lambda value: date.fromisoformat(value) if
 Pattern = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class _OverlayPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
-
-
-class _Match(_OverlayPart):
+class _Match(Section):
     """``match`` of a rule."""
 
     provider: Provider | None = None
@@ -52,7 +47,7 @@ class _Match(_OverlayPart):
     tenancy: Pattern = "*"
 
 
-class _Rule(_OverlayPart):
+class _Rule(Section):
     """One rule of the file."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
@@ -72,7 +67,7 @@ class _Rule(_OverlayPart):
         return self
 
 
-class _Overlay(_OverlayPart):
+class _Overlay(Section):
     """The file."""
 
     format_version: Annotated[str, Field(pattern=r"^1\.\d+$")] = "1.0"
@@ -89,10 +84,7 @@ def parse_overlay(text: str, name: str) -> tuple[OverlayRule, ...]:
     document = load_yaml(text, name, decimals=True)
     if not isinstance(document, dict):
         raise InputError(f"{name} is no overlay of prices: it holds no 'rules'")
-    try:
-        overlay = _Overlay.model_validate(document)
-    except ValidationError as error:
-        raise InputError(f"{name} is no valid overlay of prices", _problems(error, name)) from None
+    overlay = validated(_Overlay, document, name, "overlay of prices")
     names = [r.name for r in overlay.rules]
     if repeated := sorted({n for n in names if names.count(n) > 1}):
         problems = [Problem(name, "rules", f"two rules are called {n!r}", "each name once") for n in repeated]
@@ -104,22 +96,3 @@ def _rule(rule: _Rule) -> OverlayRule:
     m = rule.match
     match = Match(m.provider, m.region, m.family, m.type, m.option, m.os, m.tenancy)
     return OverlayRule(rule.name, match, rule.percent, rule.hourly, rule.capacity, rule.valid_from, rule.valid_to)
-
-
-def _problems(error: ValidationError, name: str) -> Iterable[Problem]:
-    for entry in error.errors(include_url=False):
-        where = ".".join(str(part) for part in entry["loc"]) or "the file"
-        allowed = entry["msg"]
-        if entry["type"] == "extra_forbidden":
-            allowed = _meant(str(entry["loc"][-1]), len(entry["loc"]))
-        value = "" if isinstance(entry["input"], (dict, list)) else shortened(entry["input"])
-        if entry["type"] == "missing":
-            value, allowed = "is missing", "required"
-        yield Problem(name, where, value or "not as it should be", allowed)
-
-
-def _meant(key: str, depth: int) -> str:
-    models: dict[int, type[BaseModel]] = {1: _Overlay, 3: _Rule}
-    model = models.get(depth, _Match)
-    close = difflib.get_close_matches(key, model.model_fields, 1)
-    return f"unknown key; did you mean {close[0]!r}?" if close else f"unknown; allowed: {', '.join(model.model_fields)}"

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import PriceSource
+from hcloud.catalog.table import read_table
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.model.files import HEAD, check_sort
 from hcloud.readers.prices import (
@@ -18,7 +19,6 @@ from hcloud.readers.prices import (
     cyclenerd,
     ec2instances,
     gcp_skus,
-    own_csv,
     skypilot,
 )
 
@@ -46,7 +46,7 @@ def _sign(pattern: str) -> re.Pattern[str]:
 FORMATS = (
     Format(
         "own-csv", "hcloud's own table of prices",
-        _sign(r"\A(?=[^\n]*\binstance_type\b)(?=[^\n]*\boption\b)[^\n]*\bhourly\b"), own_csv.read_own_csv,
+        _sign(r"\A(?=[^\n]*\binstance_type\b)(?=[^\n]*\boption\b)[^\n]*\bhourly\b"), read_table,
     ),
     Format("two-columns", "CSV of instance_type,usd_per_hour", _sign(r"\A\s*instance_type,usd_per_hour\s*$"),
            aws_small_files.read_two_columns),

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
+from hcloud.readers.workloads.commands import jobs_advice, plan_command
+from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
+from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
 from hcloud.readers.workloads.formats.jobs.slurm import is_sacct
 from hcloud.readers.workloads.formats.usage.machine_columns import is_machines
 from hcloud.readers.workloads.meanings import (
     OF_SERIES_ONLY,
     SERIES,
     VALUES,
+    as_option,
     called_columns,
     is_jobs,
     job_columns,
     meant,
 )
-from hcloud.readers.workloads.nearest import unknown_json, unknown_table, unknown_text
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 from hcloud.readers.workloads.tables.delimited import Header, header_names
@@ -121,3 +125,136 @@ def _parquet(source: TraceFile) -> str:
     if is_machines(names) and not is_jobs(job_columns(names)):
         return "machines"
     raise unknown_table(source, names)
+
+
+_FORMATS = "'hcloud workload --help' lists the formats, docs/reference/formats.md has an example of each"
+_NAMES = 12
+_KEY = re.compile(rb'"([A-Za-z_][\w.-]{0,40})"\s*:')
+_OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
+    (frozenset(keys.split()), nearest, command)
+    for keys, nearest, command in (
+        (
+            "resultType vector",
+            "an answer of Prometheus at one moment; a plan needs a range",
+            "ask /api/v1/query_range with start, end and step in place of /api/v1/query",
+        ),
+        ("resultType", "an answer of Prometheus of another type than matrix", "ask /api/v1/query_range for a vector"),
+        (
+            "Reservations Instances",
+            "a list of EC2 instances, without their use over time",
+            "ask for their use: aws cloudwatch get-metric-data, or aws cloudwatch get-metric-statistics",
+        ),
+        (
+            "Metrics Namespace",
+            "CloudWatch's list of metrics, without their samples",
+            "ask for the samples: aws cloudwatch get-metric-data",
+        ),
+        (
+            "MetricDataResults",
+            "CloudWatch's answer (monitoring) without samples",
+            "ask for another time range, or other instances",
+        ),
+        ("timeseries", "Azure Monitor's answer (monitoring) without 'value'", "az monitor metrics list > FILE"),
+        ("timeSeries", "Google's timeSeries.list (monitoring) without points", "ask with view=FULL"),
+        ("jobs", "sacct's JSON (slurm), whose jobs have 'submission' and 'elapsed'", "sacct --json > FILE"),
+        ("items", "kubectl's list of pods (pods)", "kubectl get pods -A -o json > FILE"),
+    )
+)
+
+_KUBECTL = "kubectl get pods -A -o json > pods.json"
+_CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
+_OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern), nearest, command)
+    for pattern, nearest, command in (
+        (r"\s*JOBID\s+\S", "a list of squeue, without times; sacct (slurm) has them", f"{SACCT} > jobs.txt"),
+        (
+            r"(?i)\s*JobID\s+\S",
+            "sacct's list in columns of fixed width; -P (slurm) separates them",
+            f"{SACCT} > jobs.txt",
+        ),
+        (r"(NAMESPACE|NAME)\s+\S", "kubectl's table, without times and requests (pods)", _KUBECTL),
+        (r"apiVersion: ", "kubectl's YAML; as JSON (pods) it is read", _KUBECTL),
+        (r"(Datapoints|MetricDataResults|Messages|Label):", "CloudWatch's answer (monitoring) as YAML", _CLOUDWATCH),
+        (r"-{8}|METRICDATARESULTS|CPUUtilization\s*$", "CloudWatch's answer (monitoring) as text", _CLOUDWATCH),
+        (
+            r'"?(Full label|Label)"?,',
+            "what CloudWatch's console downloads; its answer as JSON is read (monitoring)",
+            _CLOUDWATCH,
+        ),
+    )
+)
+
+
+def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
+    """The refusal of a table whose columns are of no format."""
+    jobs, series = job_columns(names), meant(names, SERIES)
+    table = f"a table of jobs ({'jobs-parquet' if source.head.startswith(b'PAR1') else 'jobs-csv'})"
+    if names[0] in ("Full label", "Label"):
+        return unknown_text(source, f"{names[0]},")
+    value = next((name for name in VALUES if name in series), None)
+    if is_jobs(jobs):
+        told = jobs_advice(source, jobs, names)
+        return _refusal(source, table, _first_missing(names, ("submit", "duration")), told)
+    if "timestamp" in series and value is not None:
+        columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
+        told = f"read it with: {plan_command(source, columns=as_option(columns, whole=True))}"
+        return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), told)
+    if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
+        given = as_option(jobs)
+        told = f"say which holds it: --columns {given + ',' if given else ''}duration=NAME (or end=NAME)"
+        return _refusal(source, table, "duration", f"{told}; its columns: {_listed(names)}")
+    if value is not None:
+        given = as_option({mine: series[mine] for mine in ("name", value, "memory") if mine in series}, whole=True)
+        told = f"say which holds the times: --columns timestamp=NAME,{given}; its columns: {_listed(names)}"
+        return _refusal(source, "a series (machines)", "timestamp", told)
+    told = (
+        "of jobs say --columns submit=NAME,duration=NAME (or end=NAME), of use over time --columns timestamp=NAME,"
+        f"value=NAME; its columns: {_listed(names)}"
+    )
+    return _refusal(source, table, "submit", told)
+
+
+def unknown_json(source: TraceFile) -> InputError:
+    """The refusal of JSON that is of no known shape."""
+    keys = list(dict.fromkeys(key.decode() for key in _KEY.findall(source.head)))
+    words = set(keys) | {word for word in ("vector",) if f'"{word}"'.encode() in source.head}
+    for needed, nearest, advice in _OTHER_JSON:
+        if needed <= words:
+            return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=advice)
+    jobs = job_columns(keys)
+    if source.head.lstrip()[:1] in (b"[", b"{") and is_jobs(jobs):
+        named = f", and read it with --columns {given}" if (given := as_option(jobs)) else ""
+        told = f"write it as CSV or Parquet with these columns{named}"
+        return _refusal(source, "a table of jobs (jobs-csv)", "submit (it is JSON)", told)
+    return InputError(
+        f"{source.name}: is JSON of no format that is read; its keys: {_listed(keys) or 'none'}",
+        hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct and kubectl get pods is read; "
+        + _FORMATS,
+    )
+
+
+def unknown_text(source: TraceFile, first: str) -> InputError:
+    """The refusal of text that is no table with a header."""
+    for pattern, nearest, command in _OTHER_TEXT:
+        if pattern.match(first):
+            return InputError(f"{source.name}: the format is not recognised; nearest is {nearest}", hint=command)
+    return InputError(
+        f"{source.name}: the format is not recognised; line 1 begins with {shown(first)}",
+        hint=f"a table needs a header line with names of columns; {_FORMATS}",
+    )
+
+
+def _refusal(source: TraceFile, nearest: str, missing: str, told: str) -> InputError:
+    return InputError(
+        f"{source.name}: the format is not recognised; nearest is {nearest}, for which column {missing} is missing",
+        hint=told,
+    )
+
+
+def _first_missing(names: Sequence[str], needed: Sequence[str]) -> str:
+    return next((name for name in needed if name not in names), needed[-1])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more

@@ -99,7 +99,6 @@ SET = KernelSet(
     "policy.waiting.freeing",
     "policy.waiting.classes",
     "control.pieces",
-    "control.replicas",
     "control.servers.shelves",
     "control.servers.hashed",
     "control.servers.rosters",
@@ -171,7 +170,7 @@ GATES = frozenset(
     }
     | {"sim.kernels.phases.happen", "sim.kernels.phases.look_after", "sim.kernels.stragglers.compare_pieces"}
     | {f"sim.kernels.moving.{name}" for name in ("expect_stragglers", "drop_copy", "overtake")}
-    | {"control.watching.copying.arrive_as_copy", "control.watched.displace_or_wait", "control.replicas.unlink"}
+    | {"control.watching.copying.arrive_as_copy", "control.watched.displace_or_wait", "control.pieces.unlink"}
     | {"control.watched.displace_for_queued", "sim.kernels.watches.size_by_row"}
 )
 """What others call of several queues, and of jobs that are watched or have phases. Only the engine of such a run is

@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 
 from hcloud.control.state import OWN
-from hcloud.harvest.played import PlayedBatch
+from hcloud.harvest.results import PlayedBatch
 from hcloud.policy.records import Reals
 from hcloud.sim.outcomes.admitted import AdmissionMeasures, admission_measures
 from hcloud.sim.outcomes.given import SizingMeasures, sizing_measures

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hcloud.control.operating.fold import Fold
-from hcloud.control.operating.harvested import HarvestLedger
-from hcloud.control.operating.harvested_story import HarvestStory, harvest_story
+from hcloud.control.operating.harvested import HarvestLedger, HarvestStory, harvest_story
 from hcloud.control.operating.records import MachinePhase
 from hcloud.control.searching.brief import is_brief
 from hcloud.control.searching.candidates import has_capacity

@@ -20,9 +20,8 @@ from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
 from hcloud.model.workload import Demand, JobKind, Jobs, WindowRule, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
-from hcloud.planning.explanations.advice import advice
+from hcloud.planning.explanations.advice import advice, larger_jobs
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
-from hcloud.planning.explanations.larger import larger_jobs
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.owned import Owned, why_elsewhere

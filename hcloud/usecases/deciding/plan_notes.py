@@ -15,10 +15,9 @@ from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
 from hcloud.planning.forecasting.fall import ends_lower
-from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK
+from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
 from hcloud.planning.forecasting.outliers import lone, outlier
-from hcloud.planning.forecasting.parts import counted_too_often
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded

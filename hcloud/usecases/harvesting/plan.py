@@ -14,9 +14,17 @@ from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.harvest.classes import HOURS, UseTypes, use_types
 from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import LENGTHS, Length, Thresholds, expected_seconds, lengths, thresholds
-from hcloud.harvest.played import PlayedBatch
 from hcloud.harvest.policy import HarvestPolicy
-from hcloud.harvest.results import BatchWork, HarvestMoney, HarvestPlan, OpenedUse, PoolWeek, Spread, TypedUse
+from hcloud.harvest.results import (
+    BatchWork,
+    HarvestMoney,
+    HarvestPlan,
+    OpenedUse,
+    PlayedBatch,
+    PoolWeek,
+    Spread,
+    TypedUse,
+)
 from hcloud.harvest.room import carried, reserve_needed, room_by_hour, sizes_of
 from hcloud.model.plans.plan import Plan
 from hcloud.model.workload import Demand, JobKind, Jobs, Workload

@@ -19,8 +19,8 @@ import numpy as np
 from hcloud.control.state import FREE, OWN, TO_RENT, TO_RESERVE
 from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import Thresholds, expected_seconds, thresholds
-from hcloud.harvest.played import PlayedBatch, ServicesBeside
 from hcloud.harvest.policy import HarvestPolicy
+from hcloud.harvest.results import PlayedBatch, ServicesBeside
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.planning.forecasting.dividing import can_split
 from hcloud.policy.codes import SCALE

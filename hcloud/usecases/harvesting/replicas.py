@@ -11,7 +11,7 @@ import numpy as np
 
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.harvest.centre import MONTH, Centre, Reimages, reimages_of, use_of
-from hcloud.harvest.histories import DAY, TenantHistories
+from hcloud.harvest.histories import DAY, Scaling, TenantHistories, scaled_use
 from hcloud.harvest.outcomes import (
     PlacementAudit,
     ReplicaStudy,
@@ -37,7 +37,6 @@ from hcloud.harvest.replicas import (
     place_blocks,
     pool_of,
 )
-from hcloud.harvest.scaling import Scaling, scaled_use
 from hcloud.harvest.servers import GROUPS, MARKETS, Servers
 from hcloud.readers.harvest.placements import read_blocks, read_placement
 from hcloud.readers.harvest.policy import load_harvest

@@ -12,14 +12,12 @@ import numpy as np
 from hcloud.errors import EvidenceError, UsageError, did_you_mean
 from hcloud.harvest.centre import TESTBED
 from hcloud.harvest.classes import UseTypes, use_types
-from hcloud.harvest.histories import DAY, TenantHistories
+from hcloud.harvest.histories import DAY, Scaling, TenantHistories, scaled_use
 from hcloud.harvest.jobs import LENGTHS, Thresholds, thresholds
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.results import OpenedUse
-from hcloud.harvest.scaling import Scaling, scaled_use
-from hcloud.harvest.tasks.dags import Dag, times
+from hcloud.harvest.tasks.dags import Dag, queries, times
 from hcloud.harvest.tasks.outcomes import TaskRun, TaskStudy, TaskSystem
-from hcloud.harvest.tasks.queries import queries
 from hcloud.harvest.typing import PATTERNS
 from hcloud.readers.harvest.dags import check_sizes, read_dags, read_runs
 from hcloud.sim.harvesting.graphs import VCPU

@@ -27,8 +27,7 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.change import ChangeSet, Slot
 from hcloud.model.holdings.live import LaunchTemplate, MachineState
 from hcloud.model.measured.app import App
-from hcloud.model.measured.merge import merged
-from hcloud.model.measured.profile import Profile
+from hcloud.model.measured.profile import Profile, merged
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import signed
 from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, opened, shown, start_up

@@ -9,8 +9,7 @@ from hcloud.live.observe import observe
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import MachineState
 from hcloud.model.holdings.standing import LiveStatus, MachineGroup
-from hcloud.planning.changes.drift import drift
-from hcloud.planning.changes.standing import standing
+from hcloud.planning.changes.standing import drift, standing
 from hcloud.usecases.live.ground import LiveGround
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hcloud.model.measured.comparison import ComparedNumber, ProfileComparison
-from hcloud.model.measured.profile import RESOURCES, Aspect, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, ComparedNumber, Profile, ProfileComparison
 from hcloud.readers.applications.profiles import load_profile
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from hcloud.model.measured.merge import merged
-from hcloud.model.measured.profile import Aspect, Measured, Metric, Profile
+from hcloud.model.measured.profile import Aspect, Measured, Metric, Profile, merged
 from hcloud.model.workload import JobKind
 from hcloud.readers.applications.utilisation import UtilisationBase, UtilisationSamples, load_use
 from hcloud.store.profiles import check_target, save_profile

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.measured.app import App
-from hcloud.model.measured.merge import merged
-from hcloud.model.measured.profile import RESOURCES, Profile
+from hcloud.model.measured.profile import RESOURCES, Profile, merged
 from hcloud.profiling.session import MachineFindings, ProfilingSession, learn
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import check_target, save_profile

@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hcloud.catalog.bills.billing import charges
-from hcloud.catalog.bills.tariff import Tariff
+from hcloud.catalog.bills.terms import Tariff
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment
 from hcloud.planning.reports.report import Report, ReportSource
-from hcloud.planning.reports.reserved import INSTANCES
+from hcloud.planning.reports.savings import INSTANCES
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.journals.journal import LiveOrigin
 from hcloud.store.journals.live import read_whole

@@ -8,8 +8,7 @@ from datetime import UTC, datetime, time
 
 from hcloud.catalog.bills.billing import charges
 from hcloud.catalog.bills.days import month_of
-from hcloud.catalog.bills.tariff import Tariff
-from hcloud.catalog.bills.terms import why_not
+from hcloud.catalog.bills.terms import Tariff, why_not
 from hcloud.errors import DeniedError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.holdings.live import Commitment, Machine, MachineState

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hcloud.catalog.bills.billing import charges
 from hcloud.catalog.bills.days import DAY, month_of
-from hcloud.catalog.bills.tariff import Tariff
+from hcloud.catalog.bills.terms import Tariff
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Offer, Provider, PurchaseOption
@@ -25,7 +25,7 @@ from hcloud.planning.reports.of_plan import (
     planned_notes,
 )
 from hcloud.planning.reports.report import Counterfactual, Report, ReportedCommitment, ReportSource, total
-from hcloud.planning.reports.reserved import all_reserved
+from hcloud.planning.reports.savings import all_reserved
 from hcloud.planning.strategies.own_fleet import key_of
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.store.files.looked_at import check_file

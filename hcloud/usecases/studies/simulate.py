@@ -9,18 +9,7 @@ import numpy as np
 
 from hcloud.control.state import INTERRUPTIBLE, RENTED
 from hcloud.model.running.strategy import Strategy
-from hcloud.readers.strategies import (
-    ADMISSIONS,
-    NAMES,
-    SIZINGS,
-    WATCHINGS,
-    load_strategy,
-    placement_names,
-    with_admissions,
-    with_placements,
-    with_sizings,
-    with_watchings,
-)
+from hcloud.readers.strategies import NAMES, Part, load_strategy, part_names, with_parts
 from hcloud.sim.outcomes.comparison import (
     RESERVED,
     ComparedStrategy,
@@ -52,14 +41,17 @@ def strategies_named(
     """The strategies of the given names or files, all five for ``all``, each with every placement, sizing, admission
     and watching that is named."""
     wanted = [n for name in names for n in (NAMES if name.lower() == "all" else name.split(","))]
-    chosen = [n for name in placements for n in (placement_names() if name.lower() == "all" else name.split(","))]
-    placed = with_placements([load_strategy(name) for name in dict.fromkeys(wanted)], tuple(dict.fromkeys(chosen)))
-    sizes = [n for name in sizings for n in (SIZINGS if name.lower() == "all" else name.split(","))]
-    sized = with_sizings(placed, tuple(dict.fromkeys(sizes)))
-    waits = [n for name in admissions for n in (ADMISSIONS if name.lower() == "all" else name.split(","))]
-    waiting = with_admissions(sized, tuple(dict.fromkeys(waits)))
-    seen = [n for name in watchings for n in (WATCHINGS if name.lower() == "all" else name.split(","))]
-    return with_watchings(waiting, tuple(dict.fromkeys(seen)))
+    found = tuple(load_strategy(name) for name in dict.fromkeys(wanted))
+    stated: dict[Part, Sequence[str]] = {
+        "placement": placements,
+        "sizing": sizings,
+        "admission": admissions,
+        "watching": watchings,
+    }
+    for part, given in stated.items():
+        every = [n for name in given for n in (part_names(part) if name.lower() == "all" else name.split(","))]
+        found = with_parts(found, part, tuple(dict.fromkeys(every)))
+    return found
 
 
 def compare(

@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hcloud.control.operating.harvested_graphs import GraphRecord
-from hcloud.control.operating.harvested_story import HarvestStory
+from hcloud.control.operating.harvested import GraphRecord, HarvestStory
 from hcloud.control.sessions.story import FilteredSearch, FilterStep, LookedAt, Story, Turn
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.decision import Decision, DecisionAction, Declined

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from io import BufferedIOBase
 
-from hcloud.control.operating.harvested_story import HarvestStory
+from hcloud.control.operating.harvested import HarvestStory
 from hcloud.control.sessions.decode import options
 from hcloud.control.sessions.story import Story
 from hcloud.model.running.decision import Decision, Entry, GoneOn

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 from hcloud.control.operating.fold import Fold
-from hcloud.control.operating.harvested import HARVEST_RESULTS
-from hcloud.control.operating.harvested_story import HarvestStory
+from hcloud.control.operating.harvested import HARVEST_RESULTS, HarvestStory
 from hcloud.control.operating.records import JOB_STATES, RESULTS, MachinePhase
 from hcloud.control.sessions.story import Story
 from hcloud.live.applying.outcome import ApplyResult

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from hcloud.control.operating.harvested import HARVEST_RESULTS, HarvestLedger
-from hcloud.control.operating.harvested_graphs import GraphRecord
-from hcloud.control.operating.harvested_story import HarvestStory
+from hcloud.control.operating.harvested import HARVEST_RESULTS, GraphRecord, HarvestLedger, HarvestStory
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
     HarvestCancelled,

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from hcloud.model.measured.comparison import ComparedNumber, ProfileComparison
-from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, ComparedNumber, Measured, Profile, ProfileComparison
 from hcloud.views.console import Terminal, plain_of, plain_table
 from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures

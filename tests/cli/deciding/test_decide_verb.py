@@ -185,12 +185,12 @@ def test_what_cannot_be_asked_for(words: tuple[str, ...], said: str, feed: Feed)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("types: []", "a mapping with a list of types"),
-        ("types: [{name: x, vcpus: 1, memory_gib: 2, spin_up_seconds: 3}]", r"types[0].quality: None"),
+        ("types: []", "a list of at least one type"),
+        ("types: [{name: x, vcpus: 1, memory_gib: 2, spin_up_seconds: 3}]", r"types[0].quality: missing"),
         (TYPES + "large: huge", "large: 'huge' (the name of one of the types)"),
         (TYPES.replace("quality: 0.7", "quality: true"), "types[0].quality: True"),
         (TYPES.replace("big", "small"), "every name once"),
-        (TYPES + "pool: 3", "pool: 3 (unknown key"),
+        (TYPES + "pool: 3", "pool: unknown key"),
     ],
 )
 def test_bad_types(text: str, said: str, feed: Feed, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from harvesting import MONDAY, daily, util_csv
 from jsonschema import Draft202012Validator
 
 from hcloud.cli.main import run
-from hcloud.harvest.played import ServicesBeside
+from hcloud.harvest.results import ServicesBeside
 from hcloud.model.workload import Jobs
 from hcloud.planning.explanations.harvested import on_machines, warned_of
 from hcloud.planning.forecasting.idle import IdleHours, IdleUse, PlayedHours

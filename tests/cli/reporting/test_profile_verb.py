@@ -124,7 +124,7 @@ def test_a_number_that_is_none_is_refused(
         ((), "nothing to measure"),
         (("--", "no-such-program-here"), "no such program"),
         (("--resources", "l9", "--", "true"), "there is no resource 'l9'"),
-        (("--vcpus", "5000", "--", "true"), "a number from 0.1 to 1024"),
+        (("--vcpus", "5000", "--", "true"), "a number from 0.1 to 1,024"),
         (("--kind", "service", "--", "true"), "a service needs load"),
         (("--budget", "1", "--", "true"), "dollars_per_hour"),
         (("--printed", "([", "--", "true"), "a regular expression"),

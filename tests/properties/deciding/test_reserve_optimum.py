@@ -12,15 +12,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.b6_cost_gap import STEP, online_rule
-from hcloud.planning.reserving.bands import BandDemand, settle, solve_pool
 from hcloud.planning.reserving.compiled import compiled, plain
 from hcloud.planning.reserving.flow import FlowGrid
 from hcloud.planning.reserving.reserve import (
     ALL_ON_DEMAND,
     CLOSED_FORM,
+    BandDemand,
     CommitmentKind,
     ReserveSolution,
     optimal_reserve,
+    settle,
+    solve_pool,
 )
 from hcloud.units import SECONDS_PER_HOUR
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from idle_worlds import CORES, POLICY, STAYING, run, world_of
 from operating import World, closed_after
 
-from hcloud.control.operating.harvested import HarvestLedger
-from hcloud.control.operating.harvested_story import HarvestStory
+from hcloud.control.operating.harvested import HarvestLedger, HarvestStory
 from hcloud.control.sessions.story import Story
 from hcloud.harvest.hosts import IdleHost, classes_for
 from hcloud.harvest.tasks.graphs import dag_of, largest_of, slip_of

@@ -12,7 +12,7 @@ from builders import REGION, book, candidate, rented, reserved, shape
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Jobs, Provenance
 from hcloud.planning.decide import FleetDecision, Given, decide
-from hcloud.planning.explanations.larger import larger_jobs
+from hcloud.planning.explanations.advice import larger_jobs
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.outliers import lone

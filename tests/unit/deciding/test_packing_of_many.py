@@ -10,8 +10,7 @@ from builders import demand
 
 from hcloud.model.workload import Demand, Jobs, Provenance
 from hcloud.planning.forecasting.demand import canonical_order
-from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, packed
-from hcloud.planning.forecasting.shapes import MOST, JobShapes
+from hcloud.planning.forecasting.packing import MOST, JobShapes, MachineSizes, RunningJobs, packed
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats

@@ -10,9 +10,15 @@ import numpy.typing as npt
 import pytest
 
 from hcloud.planning.reserving import flow, reserve
-from hcloud.planning.reserving.bands import BandDemand, nothing_yet, solve_pool
 from hcloud.planning.reserving.compiled import compiled, plain
-from hcloud.planning.reserving.reserve import CommitmentKind, ProofError, optimal_reserve
+from hcloud.planning.reserving.reserve import (
+    BandDemand,
+    CommitmentKind,
+    ProofError,
+    nothing_yet,
+    optimal_reserve,
+    solve_pool,
+)
 
 
 def demand_of(hours: int, seed: int, top: int = 40) -> npt.NDArray[np.int64]:

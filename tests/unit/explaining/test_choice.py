@@ -10,9 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcloud.model.plans.operation import Band, OperatingPoint
-from hcloud.planning.strategies.choice import OperatingTarget, choose, in_doubt, is_kept, landmarks, meets, with_front
+from hcloud.planning.strategies.choice import (
+    OperatingTarget,
+    choose,
+    difference,
+    in_doubt,
+    is_kept,
+    landmarks,
+    mean_of,
+    meets,
+    student,
+    with_front,
+)
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
-from hcloud.planning.strategies.paired import difference, mean_of, student
 from hcloud.sim.outcomes.interval import Interval
 
 QOS = OperatingTarget(0.9, None)

@@ -13,8 +13,8 @@ from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine, MachineState, Scope
 from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.plans.plan import MixLine, Plan
-from hcloud.planning.changes.drift import drift
 from hcloud.planning.changes.slots import CloudRegion, in_zones, left_out, left_to_others, slots_of, slug
+from hcloud.planning.changes.standing import drift
 from hcloud.usecases.deciding.live_plan import missing_of
 
 HERE = CloudRegion(Provider.AWS, "us-east-1")

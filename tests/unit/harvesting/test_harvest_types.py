@@ -10,9 +10,8 @@ import pytest
 from harvesting import MONDAY, Floats, daily, histories
 
 from hcloud.errors import EvidenceError
-from hcloud.harvest.classes import use_types
+from hcloud.harvest.classes import best_clustered, clustered, use_types
 from hcloud.harvest.histories import DAY, ServerHistory, on_one_grid
-from hcloud.harvest.kmeans import best_clustered, clustered
 from hcloud.harvest.policy import MECHANISMS
 from hcloud.harvest.room import packed, sizes_of
 from hcloud.harvest.typing import CONSTANT, PERIODIC, UNPREDICTABLE, spectrum, typed

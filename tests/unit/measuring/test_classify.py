@@ -10,13 +10,11 @@ from applications import performance, profile_of, scores
 
 from benchmarks.held_out import stated
 from hcloud.classify import ridge, sgd
-from hcloud.classify.classifier import EvidenceLimits, Options, Trained, classify, complete, train
+from hcloud.classify.classifier import EvidenceLimits, Options, Trained, classify, complete, gains, rising_along, train
 from hcloud.classify.evidence import ClassifiedApp, evidence_of
 from hcloud.classify.factorize import fit
 from hcloud.classify.feedback import Observation, misclassified, with_observation
 from hcloud.classify.matrix import Matrix, matrix_of
-from hcloud.classify.monotone import rising_along
-from hcloud.classify.probing import gains
 from hcloud.model.measured.profile import Aspect, CompletedRow, Measured, Predicted, Probe
 
 NEW = ClassifiedApp("new", rising=True)

@@ -13,8 +13,7 @@ from hcloud.classify.classifier import classify, train
 from hcloud.classify.matrix import matrix_of
 from hcloud.errors import InputError, UsageError
 from hcloud.model.measured.app import MachineShare
-from hcloud.model.measured.merge import merged
-from hcloud.model.measured.profile import Aspect, FailedMeasurement, Measured, Metric, Profile, ruled_out
+from hcloud.model.measured.profile import Aspect, FailedMeasurement, Measured, Metric, Profile, merged, ruled_out
 from hcloud.model.workload import JobKind
 from hcloud.planning.forecasting.needs import need_of, size_needed
 from hcloud.profiling.session import size_name

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from jsonschema import Draft202012Validator
 
-from hcloud.control.operating.harvested import HarvestLedger
-from hcloud.control.operating.harvested_story import HarvestStory, harvest_story
+from hcloud.control.operating.harvested import HarvestLedger, HarvestStory, harvest_story
 from hcloud.harvest.hosts import HostedContainer, IdleHost, Lacking, host_for, why_waits
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,

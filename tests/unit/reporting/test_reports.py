@@ -19,8 +19,7 @@ from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.report import MachineRental, Period
 from hcloud.planning.reports.report import COMMITMENTS, Dimension, Report, ReportSource, grouped, to_cents
-from hcloud.planning.reports.reserved import all_reserved, peak_counts
-from hcloud.planning.reports.savings import coverage, savings, uses
+from hcloud.planning.reports.savings import all_reserved, coverage, peak_counts, savings, uses
 from hcloud.units import harmless
 from hcloud.usecases.reports.report import counterfactuals, holding_of
 from hcloud.views.console import Terminal

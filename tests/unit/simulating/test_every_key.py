@@ -18,7 +18,7 @@ from hcloud.model.target import GoalKind, JobTarget, TargetedSize
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.policy.registry import RULES
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.strategies import SIZINGS, WITH, load_strategy, placement_names
+from hcloud.readers.strategies import SIZINGS, WITH, load_strategy, part_names
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
 from hcloud.sim.setup.scenarios import scenario
@@ -94,7 +94,7 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "spot tolerant-batch": SPOT,
     **{
         f"placement {name}": (f"HM+{name}",)
-        for name in placement_names()[1:]
+        for name in part_names("placement")[1:]
         if name not in ("sparrow", "two-level", ADMISSION)
     },
     "placement sparrow": ("SR+sparrow", CROWDED),

@@ -17,7 +17,7 @@ from hcloud.planning.forecasting.needs import ApplicationNeed, SizePoint
 from hcloud.planning.forecasting.target_jobs import check_sized, fit_targets
 from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.strategies import load_strategy, with_sizing
+from hcloud.readers.strategies import load_strategy, with_part
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import tasks_of
@@ -180,7 +180,7 @@ def test_a_sizing_is_stated_before_it_is_varied() -> None:
     with pytest.raises(UsageError, match="SR states no sizing"):
         varied_strategy(load_strategy("SR"), parse_axis("sizing.headroom=0.2"))
     with pytest.raises(UsageError, match="there is no sizing 'targe'; did you mean target"):
-        with_sizing(load_strategy("SR"), "targe")
+        with_part(load_strategy("SR"), "sizing", "targe")
     assert load_strategy("SR+paragon+target").name == "SR+paragon+target"
 
 

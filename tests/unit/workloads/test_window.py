@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hcloud.errors import UsageError
 from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
 from hcloud.planning.forecasting.demand import demand_of
-from hcloud.planning.forecasting.forecast import stretch
+from hcloud.planning.forecasting.forecast import counted_too_often, stretch
 from hcloud.planning.forecasting.outliers import outlier
-from hcloud.planning.forecasting.parts import counted_too_often
 from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
 from hcloud.planning.settings import Outlook
 from hcloud.readers.configuration.window import check_clock, parse_window

@@ -6,8 +6,7 @@ import time
 from collections.abc import Sequence
 
 from hcloud.control.operating.fold import Fold
-from hcloud.control.operating.harvested import HarvestRecord
-from hcloud.control.operating.harvested_graphs import GraphRecord
+from hcloud.control.operating.harvested import GraphRecord, HarvestRecord
 from hcloud.control.operating.records import JobRecord
 from hcloud.control.operating.together import pieces_of
 from hcloud.errors import UsageError, did_you_mean

@@ -106,8 +106,7 @@ class _Wanted(NamedTuple):
 
 def _wanted(path: Path, fold: Fold, *, follow: bool) -> _Wanted:
     """The jobs of a file, or its graphs. UsageError for graphs that are to be followed."""
-    from hcloud.readers.harvest.dags import holds_dags
-    from hcloud.readers.harvest.graphs import read_graphs
+    from hcloud.readers.harvest.dags import holds_dags, read_graphs
     from hcloud.readers.jobs import FollowedFile
 
     if not holds_dags(path):

@@ -16,7 +16,7 @@ from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.registry import rents_whole_servers
 from hcloud.readers.job_fields import Fits
-from hcloud.readers.strategies import load_strategy, with_watching
+from hcloud.readers.strategies import load_strategy, with_part
 from hcloud.units import counted
 from hcloud.usecases.live.decide import StreamMarket, live_rules, live_strategy, make_setup
 
@@ -50,7 +50,7 @@ def strategy_with(strategy: str | None, placement: str | None, watching: str | N
     """The name of a strategy with another placement and another way to watch jobs; None where nothing is said.
     UsageError where there is no such way to watch."""
     if watching is not None:
-        with_watching(load_strategy(strategy or STRATEGY), watching)
+        with_part(load_strategy(strategy or STRATEGY), "watching", watching)
     parts = [part for part in (placement, watching) if part is not None]
     return "+".join([strategy or STRATEGY, *parts]) if parts else strategy
 

@@ -11,7 +11,7 @@ import numpy as np
 from hcloud.errors import InputError
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.target import GoalKind, TargetedSize
-from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
+from hcloud.model.workload import JOB_COLUMNS, SPARSE_COLUMNS, JobKind, Jobs, Modelled, Provenance
 from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
@@ -144,27 +144,7 @@ class Draft:
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Keep these rows in this order, a column at a time so that only one copy exists at once."""
-        for name in (
-            "submit",
-            "duration",
-            "cores",
-            "memory",
-            "gpus",
-            "kind",
-            "app",
-            "qos",
-            "ids",
-            "divisible",
-            "causes",
-            "bears",
-            "requires",
-            "servers",
-            "urgent",
-            "start",
-            "target",
-            "serial",
-            "soonest",
-        ):
+        for name in (*JOB_COLUMNS, *SPARSE_COLUMNS, "soonest"):
             values = getattr(self, name)
             if values is not None:
                 setattr(self, name, values[rows])
