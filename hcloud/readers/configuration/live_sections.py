@@ -70,7 +70,7 @@ class LimitsSection(Section):
     monthly: Dollars | None = setting(None, "most dollars a month afterwards [$/month]")
     increase: Dollars | None = setting(None, "most by which dollars an hour may rise [$/h]")
     ended: Annotated[int, Field(ge=0)] | None = setting(
-        None, "to terminate more at once, state their number: --ends [machines]"
+        None, "to terminate more at once, or all, state their number: --ends [machines]"
     )
 
 
