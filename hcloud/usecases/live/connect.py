@@ -85,6 +85,7 @@ def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = No
     fault plan says, else at ``begins`` (seconds since 1970), else now."""
     from hcloud.fake.clock import FakeClock
     from hcloud.fake.faults import FaultPlan, fault_plan, read_text
+    from hcloud.fake.in_memory.faults import check_plan
     from hcloud.fake.in_memory.memory import MemoryCloud
 
     faults = fault_plan(load_yaml(read_text(Path(plan)), plan), plan) if plan else FaultPlan()
@@ -93,12 +94,14 @@ def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = No
     there = cloud.world.semantics
     if settings.region:
         there = there.in_region(settings.region)
-    cloud.world.semantics = replace(there, types=tuple(sorted({*there.types, *settings.hourly})))
+    types, account = tuple(sorted({*there.types, *settings.hourly})), settings.account or there.account
+    check_plan(faults, types, plan)
+    cloud.world.semantics = replace(there, types=types, account=account)
     cloud.world.hourly, cloud.world.spot_hourly = dict(settings.hourly), dict(settings.spot_hourly)
     cloud.world.endpoint = IN_MEMORY
     known = CLOUDS.get(settings.cloud)
-    account = settings.account or there.account if known and known.account else ""
-    cloud.world.templating = partial(template_without_sdk, replace(settings, account=account))
+    named = account if known and known.account else ""
+    cloud.world.templating = partial(template_without_sdk, replace(settings, account=named))
     return cloud
 
 
