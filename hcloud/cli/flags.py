@@ -70,7 +70,7 @@ TraceWindow = Annotated[
 ]
 OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure (default: the study's own cloud).")]
 OneRegion = Annotated[str | None, typer.Option(help="The region for prices.")]
-Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")]
+Families = Annotated[list[str] | None, typer.Option(help="Family or pattern, as m5 or m5*; may be repeated.")]
 LargeVcpus = Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")]
 CloudModel = Annotated[
     str | None, typer.Option("--cloud-model", help="Model of the cloud: paper, measured-aws, -gcp, -azure, a file.")
