@@ -54,9 +54,15 @@ def check_base(found: ChangeSet, observed: Observed, approval: ChangeApproval) -
     """Refuse changes made from what is not there any more."""
     base, state = found.base, observed.state
     if base.lineage != state.lineage:
-        raise StaleError(f"the plan belongs to another state (lineage {base.lineage}, not {state.lineage})")
+        raise StaleError(
+            f"the plan belongs to another state (lineage {base.lineage}, not {state.lineage})",
+            hint="--state names that state; or plan again with this one",
+        )
     if base.scope != observed.scope:
-        raise StaleError(f"the plan was made for {base.scope}, and this is {observed.scope}")
+        raise StaleError(
+            f"the plan was made for {base.scope}, and this is {observed.scope}",
+            hint="use the credentials, region and endpoint of the plan, or plan again",
+        )
     if base.serial != observed.serial:
         raise StaleError(
             f"the plan is stale: the state was written since (serial {base.serial}, now {observed.serial})",
@@ -66,7 +72,10 @@ def check_base(found: ChangeSet, observed: Observed, approval: ChangeApproval) -
         raise StaleError("the plan is stale: the cloud is not as it was when it was made", hint="plan again")
     age = (observed.at - found.made).total_seconds()
     if age > approval.oldest_seconds:
-        raise StaleError(f"the plan is {age / 3600:.1f} h old, {approval.oldest_seconds / 3600:.1f} h are allowed")
+        raise StaleError(
+            f"the plan is {age / 3600:.1f} h old, {approval.oldest_seconds / 3600:.1f} h are allowed",
+            hint="plan again, or raise live.max_plan_age",
+        )
 
 
 def check_known(found: ChangeSet) -> None:

@@ -370,4 +370,7 @@ def _check_account(loaded: Loaded, cloud: Cloud) -> None:
         return
     scope = cloud.scope()
     if scope.account != wanted:
-        raise StaleError(f"live.account is {wanted}, and these credentials belong to {scope.account}")
+        raise StaleError(
+            f"live.account is {wanted}, and these credentials belong to {scope.account}",
+            hint="use credentials of that account, or change live.account",
+        )

@@ -63,7 +63,10 @@ def up(
             try:
                 running = stack.enter_context(FakeServer(cloud, port))
             except OSError as error:
-                raise UsageError(f"port {port} of this machine cannot be listened on: {error.strerror}") from None
+                raise UsageError(
+                    f"port {port} of this machine cannot be listened on: {error.strerror}",
+                    hint="another --port, or none: any free one is taken",
+                ) from None
             found.append(Up(name, running.url, environment(name, running.url)))
         yield tuple(found)
 
