@@ -94,6 +94,7 @@ def test_a_folder_that_is_not_there_is_made_for_a_cluster_of_this_machine_alone(
         ["--cloud", "aws"],
         [*TYPES, "--partition", "a b"],
         [*TYPES, "--store", "shed:x"],
+        [*TYPES, "--cloud", "mars"],
     ],
 )
 def test_what_cannot_be_configured_is_refused(words: list[str]) -> None:

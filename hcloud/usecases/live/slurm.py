@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hcloud.errors import FileError, HcloudError, InputError, Problem, UsageError, writing
+from hcloud.errors import FileError, HcloudError, InputError, Problem, UsageError, did_you_mean, writing
 from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.policy.facts import Setup
 from hcloud.providers.local.settings import TYPES
 from hcloud.providers.slurm import check, config, joining, limits, power
@@ -101,6 +102,12 @@ class SiteChoice:
         if not _PARTITION.fullmatch(self.partition):
             raise UsageError(
                 f"--partition {self.partition}: is no name of a partition", hint="letters, digits, - and _"
+            )
+        if self.cloud is not None and self.cloud.partition(":")[0] not in (*CLOUDS, LOCAL, FAKE):
+            known = (*CLOUDS, LOCAL, FAKE)
+            raise UsageError(
+                f"--cloud {self.cloud}: there is no such cloud{did_you_mean(self.cloud, known)}",
+                hint=f"one of {', '.join(known)}",
             )
         local, fake = self.cloud == LOCAL, (self.cloud or "").partition(":")[0] == FAKE
         here = local or fake
