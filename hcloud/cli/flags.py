@@ -72,12 +72,13 @@ OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure (defaul
 OneMarket = Annotated[str | None, typer.Option(help="aws, gcp or azure (default: from hcloud.yaml, then aws).")]
 OneRegion = Annotated[str | None, typer.Option(help="The region for prices.")]
 Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5 or 'm6*'; may be repeated.")]
-LargeVcpus = Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")]
+LargeVcpus = Annotated[int | None, typer.Option(min=1, max=1024, help="vCPUs of the large (reserved) type.")]
 CloudModel = Annotated[
     str | None, typer.Option("--cloud-model", help="Model of the cloud: paper, measured-aws, -gcp, -azure, a file.")
 ]
 Pool = Annotated[
-    int | None, typer.Option(min=1, help="Number of reserved servers (default: each strategy's own rule).")
+    int | None,
+    typer.Option(min=1, max=1_000_000, help="Number of reserved servers (default: each strategy's own rule)."),
 ]
 PriceRatio = Annotated[
     float | None, typer.Option(help="On-demand price divided by reserved price (default: from the price book).")

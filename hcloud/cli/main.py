@@ -181,9 +181,11 @@ def run(arguments: Sequence[str]) -> int:
             return reader_left()
         code = leaving.code
     except Exception as error:
-        from hcloud.cli.refusal import report_error
+        from hcloud.cli.refusal import report_error, was_interrupted
 
-        return report_error(error, words, debug="debug" in flags)
+        if not was_interrupted(error):
+            return report_error(error, words, debug="debug" in flags)
+        code = INTERRUPTED_EXIT
     except KeyboardInterrupt:
         code = INTERRUPTED_EXIT
     if code == INTERRUPTED_EXIT:

@@ -51,13 +51,19 @@ def report_error(error: Exception, words: Sequence[str], *, debug: bool = False)
     return refusal.exit_code
 
 
+def was_interrupted(error: Exception) -> bool:
+    """Whether Ctrl-C was the answer to a question: a prompt makes the same exception of it as of a no."""
+    return isinstance(error, typer.Abort) and isinstance(error.__context__, KeyboardInterrupt)
+
+
 def refusal_of(error: Exception) -> ErrorScreen:
     """What an exception means to people."""
     if isinstance(error, HcloudError):
         problems = getattr(error, "problems", ())
         return ErrorScreen(error.lines(), error.hint, error.exit_code, problems)
     if isinstance(error, typer.Abort):
-        return ErrorScreen(["aborted: the answer was no"], "nothing was changed")
+        said = "there was no answer" if isinstance(error.__context__, EOFError) else "the answer was no"
+        return ErrorScreen([f"aborted: {said}"], "nothing was changed")
     if hasattr(error, "format_message"):
         return _of_typer(error)
     if isinstance(error, OSError):

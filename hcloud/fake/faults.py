@@ -210,6 +210,11 @@ def _counts(rule: FaultRule, count: int) -> bool:
 
 def fault_plan(document: object, where: str) -> FaultPlan:
     """A fault plan from what a YAML file holds; raises InputError with every problem."""
+    if not isinstance(document, dict | None):
+        known = ", ".join(FaultPlan.model_fields)
+        raise InputError(
+            f"{where}: not a fault plan", [Problem(where, "top", repr(document)[:60], "a mapping")], hint=known
+        )
     try:
         return FaultPlan.model_validate(document if document is not None else {})
     except ValidationError as error:

@@ -48,7 +48,10 @@ def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Rec
     ours = [m for m in _sure(site, patience, store, told) if m.state.is_live and m.tags.get(TAG_PROJECT) == project]
     counts = Counter(m.lineage for m in ours)
     if lineage and lineage not in {*remains.lineages, *counts}:
-        raise UsageError(f"--lineage {lineage}: no machine has this tag and no file names it")
+        raise UsageError(
+            f"--lineage {lineage}: no machine has this tag and no file names it",
+            hint="hcloud recover without --lineage shows those that are known",
+        )
     chosen = lineage or _only(remains.lineages, sorted(counts))
     machines = tuple(sorted((m for m in ours if m.lineage == chosen), key=lambda m: m.id))
     state = _state(site, (chosen, project, scope), machines, remains)

@@ -14,7 +14,10 @@ from hcloud.cli.main import run
 from hcloud.errors import InputError
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.registry import compose
-from hcloud.providers.slurm.site import FILE_NAME, NodeGroup, load_site
+from hcloud.providers.slurm.check import missing, settings_of
+from hcloud.providers.slurm.config import conf, files
+from hcloud.providers.slurm.limits import not_accepted
+from hcloud.providers.slurm.site import FILE_NAME, NodeGroup, SlurmSite, load_site
 from hcloud.readers.strategies import load_strategy
 from hcloud.usecases.live.slurm import check_cluster, groups_of
 
@@ -91,10 +94,69 @@ def test_a_folder_that_is_not_there_is_made_for_a_cluster_of_this_machine_alone(
         ["--cloud", "aws"],
         [*TYPES, "--partition", "a b"],
         [*TYPES, "--store", "shed:x"],
+        [*TYPES, "--cloud", "mars"],
     ],
 )
 def test_what_cannot_be_configured_is_refused(words: list[str]) -> None:
     assert run(["slurm", "config", *words]) == 64
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--type", "m5.large=2x8", "--type", "m5-large=2x8"], "all would have the node names hc-m5-large-N"),
+        (["--type", "m5.large=2x8", "--type", "m5.large=2x8"], "all would have the node names hc-m5-large-N"),
+        (["--type", "m5.large=2x8:0+0"], "no nodes"),
+        (["--type", "m5.large=2x8:0+65537"], "65,537 nodes (a NodeName line has 65,536 at most)"),
+        (["--type", "m5.large=65536x999"], "65,536 vCPUs (a node has 65,535 at most)"),
+        (["--type", "m5.large=2x0.001"], "1 MiB"),
+        (["--type", "m5.large=2x8:0+50000", "--cloud", "local"], "50,000 nodes on this machine"),
+        ([*TYPES, "--partition", "Default"], "the defaults of all partitions"),
+        ([*TYPES, "--folder", "/tmp/a#b"], "cannot name a path with '#'"),
+        (["--type", "...=2x8"], "a letter a-z or a digit"),
+    ],
+)
+def test_what_slurmctld_would_refuse_is_not_written(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["slurm", "config", "--folder", str(tmp_path / "f"), *words, "--out", str(tmp_path)]) == 1
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_check_refuses_a_site_that_slurmctld_would_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Such files were written before."""
+    site = SlurmSite(tmp_path / "f", (NodeGroup("m5.large", 2, 8192, 0, 2), NodeGroup("m5-large", 2, 8192, 0, 2)))
+    for name, text in files(site, str(tmp_path)).items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "slurm.conf").write_text("ClusterName=x\nInclude hcloud.conf\n")
+    found = _checks(capsys, tmp_path / "slurm.conf", "--offline", code=1)["site"]
+    assert "hc-m5-large-N" in found["details"][0]
+
+
+def test_slurmctld_refuses_what_is_refused_and_reads_a_folder_with_a_space(slurm: Cluster) -> None:
+    place = slurm.home / "a b"
+    place.mkdir()
+    for name, text in files(slurm.site, str(place)).items():
+        (place / name).write_text(text)
+        (place / name).chmod(0o755)
+    included = slurm.home / "hcloud.conf"
+    included.write_text((place / "hcloud.conf").read_text())
+    slurm.stop_controller()
+    slurm.start_controller()
+    said = slurm.commands.settings()
+    assert said["resumeprogram"] == f"{place}/hcloud-resume"
+    assert not missing(slurm.site, str(place), said)
+    assert not missing(slurm.site, str(place), settings_of(included.read_text()))
+    slurm.stop_controller()
+    for twice in (replace(slurm.site, groups=slurm.site.groups * 2), _many(slurm.site, 65_537)):
+        assert not_accepted(twice)
+        included.write_text(conf(twice, str(slurm.home)))
+        assert "fatal" in slurm.run("slurmctld", "-D", "-f", str(slurm.conf), check=False)
+
+
+def _many(site: SlurmSite, count: int) -> SlurmSite:
+    return replace(site, groups=(NodeGroup("small", 1, 1024, 0, count),), first_port=None)
 
 
 def test_check_without_a_site_says_what_writes_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

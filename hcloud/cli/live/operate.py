@@ -151,7 +151,7 @@ def _replanned(asked: OperateRequest, window: str | None) -> OperateRequest:
         return asked
     from hcloud.usecases.deciding.replan import Replanner, window_asked
 
-    seconds = window_asked(window)
+    seconds = window_asked(window, "--replan")
     return replace(asked, planner=partial(Replanner, seconds=seconds), replan_every=seconds)
 
 
@@ -255,7 +255,7 @@ def replan(
     from hcloud.usecases.live.operate_requests import directory_at
     from hcloud.usecases.live.state import state_place
 
-    terminal, seconds = session(ctx).terminal, window_asked(window)
+    terminal, seconds = session(ctx).terminal, window_asked(window, "--window")
     with where.opened(shown.at) as here:
         planner = Replanner(here, directory_at(state_place(where.state, where.file)), seconds)
         with terminal.busy("planning from the demand so far"):

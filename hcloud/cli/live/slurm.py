@@ -51,12 +51,13 @@ def config_(
     """Print what to add to slurm.conf, or write it with --out: nodes, partition, settings and the programs."""
     from hcloud.providers.slurm.config import INCLUDE
     from hcloud.providers.slurm.joining import needs
-    from hcloud.usecases.live.slurm import CONF, FOLDER, SiteChoice, conf_of, write_files
+    from hcloud.usecases.live.slurm import CONF, FOLDER, SiteChoice, check_accepted, conf_of, write_files
 
     place = (out or conf_of(None).parent).absolute()
     planned = _planned(where, plan) if plan is not None else ()
     said = tuple(types or ()), where.cloud, partition, folder or FOLDER, store, planned
     site = SiteChoice(*said, keeps_order=keep_order).site()
+    check_accepted(site, place)
     terminal = session(ctx).terminal
     if out is None:
         from hcloud.providers.slurm.config import conf

@@ -198,12 +198,13 @@ def import_(
     from hcloud.model.workload import JobKind
     from hcloud.readers.applications.utilisation import UtilisationBase
     from hcloud.usecases.measuring.profile_import import import_profile
-    from hcloud.usecases.measuring.profile_run import file_name
+    from hcloud.usecases.measuring.profile_run import check_name, file_name
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
-    if kind.upper() not in JobKind.__members__ or not name.strip():
-        raise UsageError(f"--kind {kind} --app {name!r}: batch or service, and a name")
+    if kind.upper() not in JobKind.__members__:
+        raise UsageError(f"--kind {kind}: is no kind of application", hint="batch or service")
+    check_name(name)
     target = out or Path(file_name(name))
     found = import_profile(
         (file, format_), UtilisationBase(vcpus, memory_gib), (name.strip(), JobKind[kind.upper()]), target

@@ -21,7 +21,9 @@ app = Verb("Fake clouds on this machine for rehearsals, with a ledger of their o
 def up(
     ctx: typer.Context,
     clouds: Annotated[list[str] | None, typer.Argument(help="aws, gcp, azure (default: all).")] = None,
-    port: Annotated[list[int] | None, typer.Option(help="Port of each, in order (default: any free one).")] = None,
+    port: Annotated[
+        list[int] | None, typer.Option(min=0, max=65_535, help="Port of each, in order (default: any free one).")
+    ] = None,
     faults: Annotated[Path | None, typer.Option(help="A fault plan (docs/guides/operate.md).")] = None,
     execute: Annotated[
         bool, typer.Option("--execute", help="Run start-up scripts here, with your rights (default: off).")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from hcloud.errors import (
@@ -10,17 +11,26 @@ from hcloud.errors import (
     CredentialsError,
     DeniedError,
     HcloudError,
+    InputError,
     NoCapacityError,
+    Problem,
     QuotaError,
     ThrottledError,
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.fake.faults import FaultKind, FaultRule, InterceptedRequest
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
 from hcloud.fake.in_memory.world import MemoryWorld
 
 Found = TypeVar("Found")
 
+OPERATIONS = (
+    *("launch", "terminate", "machines", "look", "examine", "notices", "console", "zones", "quotas", "scope", "image"),
+    *("quote", "buy", "commitments", "cancel"),
+)
+"""What rules and roles name in memory."""
+ALL_INSTANCES = "instances"
+"""The quota of all machines; others are named by a type."""
 _LOST_BEFORE = (
     FaultKind.SERVER_ERROR,
     FaultKind.UNAVAILABLE,
@@ -99,3 +109,19 @@ def _lost(world: MemoryWorld, asked: InterceptedRequest, rule: FaultRule) -> Clo
     if asked.mutating:
         return UnknownOutcomeError("no answer that could be understood", call)
     return UnavailableError("no answer that could be understood", call)
+
+
+def check_plan(plan: FaultPlan, types: Collection[str], where: str) -> None:
+    """InputError for what a fault plan says that a cloud in memory would ignore: names of a cloud that listens."""
+    if problems := [Problem(where, *said) for said in _ignored(plan, types)]:
+        hint = f"in memory operations are {', '.join(OPERATIONS)}; those of a cloud are for hcloud fake up --faults"
+        raise InputError(f"{where}: names what a rehearsal in memory does not have", problems, hint=hint)
+
+
+def _ignored(plan: FaultPlan, types: Collection[str]) -> Iterator[tuple[str, str, str]]:
+    for number, rule in enumerate(plan.rules):
+        if not any(fnmatchcase(name, rule.on) for name in OPERATIONS):
+            yield f"rules.{number}.on", rule.on, "no operation in memory"
+    for name in plan.quotas:
+        if name != ALL_INSTANCES and name not in types:
+            yield "quotas", name, f"{ALL_INSTANCES}, or an instance type, in machines"

@@ -11,7 +11,7 @@ from typing import TypeVar
 from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, QuotaError, RefusedError
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults, InterceptedRequest, Lag
-from hcloud.fake.in_memory.faults import refuse_new, serve
+from hcloud.fake.in_memory.faults import ALL_INSTANCES, refuse_new, serve
 from hcloud.fake.in_memory.purchases import cancel, held, purchase, quoted
 from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
 from hcloud.fake.ledger import Ledger, Rented
@@ -347,7 +347,7 @@ def _terminate(ground: MemoryWorld, ids: tuple[str, ...], rule: FaultRule | None
 
 def _quotas(ground: MemoryWorld, instance_type: str) -> tuple[Quota, ...]:
     live = ground.ledger.live(ground.clock.now())
-    used = {"instances": len(live), instance_type: sum(m.instance_type == instance_type for m in live)}
+    used = {ALL_INSTANCES: len(live), instance_type: sum(m.instance_type == instance_type for m in live)}
     limits = ground.faults.plan.quotas
     return tuple(Quota(n, Decimal(limits[n]), Decimal(used[n])) for n in sorted(used) if n in limits)
 

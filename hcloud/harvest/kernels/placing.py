@@ -19,11 +19,10 @@ from hcloud.harvest.kernels.pool import (
     is_open,
     take,
 )
+from hcloud.harvest.kernels.searching import has_reserved, searched
 
 PLACED, NO_WRITER, NO_LEGAL, NO_RESERVED = range(4)
 """Why a block was refused, and 0 where it was not."""
-TRIES = 12
-"""Ours: orders of cells that are tried for a block; of nine copies in nine environments two in three will do."""
 
 
 def beside_writer(pool: BlockPool, writer: int) -> int:
@@ -38,14 +37,6 @@ def beside_writer(pool: BlockPool, writer: int) -> int:
         if server != NOBODY:
             return server
     return of_cell(pool, pool.cell[tenant], 0)
-
-
-def has_reserved(pool: BlockPool, count: int) -> bool:
-    """Whether one of the chosen servers is reserved."""
-    found = False
-    for at in range(count):
-        found = found or pool.reserved[pool.chosen[at]] == 1
-    return found
 
 
 def one_more(pool: BlockPool, begin: int, count: int) -> int:
@@ -66,18 +57,17 @@ def one_more(pool: BlockPool, begin: int, count: int) -> int:
 
 
 def choose(pool: BlockPool, writer: int) -> int:
-    """A whole set in ``chosen``, or why there is none; ``want`` says what was relaxed. Nothing is taken yet. Cells in
-    random order may leave none for the last copies, though in another order there is one for each."""
-    why = NO_LEGAL
-    for _ in range(TRIES):
-        why = choose_once(pool, writer)
-        if why != NO_LEGAL:
-            return why
-    return why
+    """A whole set in ``chosen``, or why there is none; ``want`` says what was relaxed. Nothing is
+    taken yet. A choice that leaves no server for a later copy is no reason: then others are searched."""
+    why = in_turn(pool, writer)
+    if why in (PLACED, NO_WRITER) or pool.system not in (HISTORY, BALANCED):
+        return why
+    pool.want[APART], pool.want[ALL_RELAXED] = 0 if pool.system == BALANCED else 1, 0
+    return PLACED if searched(pool, writer) else why
 
 
-def choose_once(pool: BlockPool, writer: int) -> int:
-    """The same with cells in one random order."""
+def in_turn(pool: BlockPool, writer: int) -> int:
+    """The same with one server after the other, none taken back."""
     pool.want[ALL_RELAXED] = 0
     pool.chosen[0] = beside_writer(pool, writer)
     if pool.chosen[0] == NOBODY:

@@ -14,13 +14,14 @@ from hcloud.units import HOURS_PER_MONTH, format_money
 MOST_ENDED = 20
 MOST_ENDED_SHARE = Decimal("0.2")
 OLDEST_SECONDS = 86_400.0  # ours
+RAISE = "plan fewer machines, or raise the limit in hcloud.yaml"
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeApproval:
     """What somebody agreed to. ``hourly``, ``monthly`` and ``increase`` (dollars an hour more than before) are budgets,
     None without one; ``ends`` is the number of machines to end that was typed where many or all of them are;
-    ``most_ended`` is from how many on it has to be typed, at the latest."""
+    ``most_ended`` is how many may end without it, None for a fifth and at most ``MOST_ENDED``; never all."""
 
     hourly: Decimal | None = None
     monthly: Decimal | None = None
@@ -35,6 +36,13 @@ class ChangeApproval:
         found = [self.hourly, None if self.monthly is None else self.monthly / HOURS_PER_MONTH]
         return min((f for f in found if f is not None), default=None)
 
+    @property
+    def budget(self) -> str:
+        """The ceiling in words, with the key that sets it."""
+        if self.monthly is not None and self.ceiling != self.hourly:
+            return f"{_dollars(self.monthly)}/month, {_dollars(self.monthly / HOURS_PER_MONTH)}/h (limits.monthly)"
+        return "none" if self.hourly is None else f"{_dollars(self.hourly)}/h (limits.hourly)"
+
 
 def check_true(found: ChangeSet) -> None:
     """Refuse changes that are not what was made: one byte of them was altered."""
@@ -46,9 +54,15 @@ def check_base(found: ChangeSet, observed: Observed, approval: ChangeApproval) -
     """Refuse changes made from what is not there any more."""
     base, state = found.base, observed.state
     if base.lineage != state.lineage:
-        raise StaleError(f"the plan belongs to another state (lineage {base.lineage}, not {state.lineage})")
+        raise StaleError(
+            f"the plan belongs to another state (lineage {base.lineage}, not {state.lineage})",
+            hint="--state names that state; or plan again with this one",
+        )
     if base.scope != observed.scope:
-        raise StaleError(f"the plan was made for {base.scope}, and this is {observed.scope}")
+        raise StaleError(
+            f"the plan was made for {base.scope}, and this is {observed.scope}",
+            hint="use the credentials, region and endpoint of the plan, or plan again",
+        )
     if base.serial != observed.serial:
         raise StaleError(
             f"the plan is stale: the state was written since (serial {base.serial}, now {observed.serial})",
@@ -58,7 +72,10 @@ def check_base(found: ChangeSet, observed: Observed, approval: ChangeApproval) -
         raise StaleError("the plan is stale: the cloud is not as it was when it was made", hint="plan again")
     age = (observed.at - found.made).total_seconds()
     if age > approval.oldest_seconds:
-        raise StaleError(f"the plan is {age / 3600:.1f} h old, {approval.oldest_seconds / 3600:.1f} h are allowed")
+        raise StaleError(
+            f"the plan is {age / 3600:.1f} h old, {approval.oldest_seconds / 3600:.1f} h are allowed",
+            hint="plan again, or raise live.max_plan_age",
+        )
 
 
 def check_known(found: ChangeSet) -> None:
@@ -74,24 +91,35 @@ def check_guards(found: ChangeSet, approval: ChangeApproval) -> None:
     more = found.hourly_after - found.hourly_before
     ceiling = approval.ceiling
     if found.unpriced and (ceiling is not None or approval.increase is not None):
-        raise EvidenceError(f"no price for {', '.join(found.unpriced)}: the budget cannot be checked")
+        said = f"no price for {', '.join(found.unpriced)}: the budget cannot be checked"
+        raise EvidenceError(said, hint="hcloud pricing refresh, or no limits.hourly, monthly and increase")
     if more > 0 and ceiling is not None and found.hourly_after > ceiling:
         raise DeniedByGuardError(
-            f"the machines would cost {_dollars(found.hourly_after)}/h, the budget is {_dollars(ceiling)}/h"
+            f"the machines would cost {_dollars(found.hourly_after)}/h, the budget is {approval.budget}", hint=RAISE
         )
     if approval.increase is not None and more > approval.increase:
         raise DeniedByGuardError(
-            f"{_dollars(more)}/h more than now; an increase of {_dollars(approval.increase)}/h is allowed"
+            f"{_dollars(more)}/h more than now; limits.increase allows {_dollars(approval.increase)}/h", hint=RAISE
         )
     going, standing = len(found.going), found.standing
-    many = going > MOST_ENDED or going > MOST_ENDED_SHARE * standing or (going == standing > 0)
-    many = many or (approval.most_ended is not None and going > approval.most_ended)
+    many = _many(going, standing, approval.most_ended)
     if going and many and approval.ends != going:
         typed = "" if approval.ends is None else f", not {approval.ends}"
         raise DeniedByGuardError(
-            f"{going} of {standing} machines would be terminated: more than {MOST_ENDED_SHARE:.0%} or {MOST_ENDED}",
+            f"{going} of {standing} machines would be terminated: {many}",
             hint=f"state their number: {going}{typed} (--ends {going})",
         )
+
+
+def _many(going: int, standing: int, most: int | None) -> str:
+    """Why the number of machines to end has to be typed; empty where it has not."""
+    if going == standing:
+        return "all of them"
+    if most is not None:
+        return f"limits.ended allows {most}" if going > most else ""
+    if going > MOST_ENDED or going > MOST_ENDED_SHARE * standing:
+        return f"more than {MOST_ENDED_SHARE:.0%} of them or than {MOST_ENDED}, without a limits.ended"
+    return ""
 
 
 class Purse:
@@ -114,7 +142,8 @@ class Purse:
         more = shape.hourly * count
         with self._lock:
             if self._ceiling is not None and self._planned + more > self._ceiling:
-                raise DeniedByGuardError(f"{count} of {shape.instance_type} go beyond {_dollars(self._ceiling)}/h")
+                beyond = f"{count} of {shape.instance_type} go beyond the budget of {_dollars(self._ceiling)}/h"
+                raise DeniedByGuardError(beyond, hint=f"limits.hourly, monthly or increase: {RAISE}")
             self._planned += more
 
     def give_back(self, shape: Shape, count: int) -> None:

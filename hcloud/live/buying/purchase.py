@@ -166,7 +166,10 @@ def _check_whose(plan: PurchasePlan, ground: PurchaseContext) -> None:
             hint="work in the directory where it was made, or make a new one with 'hcloud commit plan'",
         )
     if (scope := ground.ask(ground.cloud.scope)) != plan.scope:
-        raise StaleError(f"this purchase plan is for {plan.scope}, and these credentials are for {scope}")
+        raise StaleError(
+            f"this purchase plan is for {plan.scope}, and these credentials are for {scope}",
+            hint="use the credentials of the plan, or make a purchase plan for this account",
+        )
 
 
 def settle(ground: PurchaseContext, own: str = "") -> None:

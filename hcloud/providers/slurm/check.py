@@ -45,7 +45,7 @@ class MissingSetting:
 def missing(site: SlurmSite, place: str, found: Mapping[str, str]) -> tuple[MissingSetting, ...]:
     """What is to be added to slurm.conf; ``found`` has the names in small letters."""
     return tuple(
-        MissingSetting(name, f"{name}={_joined(name, value, has)}", has, WHY[name], name not in ADVISED)
+        MissingSetting(name, f"{name}={config.quoted(_joined(name, value, has))}", has, WHY[name], name not in ADVISED)
         for name, value in config.settings(site, place).items()
         if name not in FREE and not _holds(name, value, has := _said(found, name))
     )
@@ -75,7 +75,7 @@ def settings_of(text: str) -> Mapping[str, str]:
     for line in text.splitlines():
         name, sign, value = line.partition("#")[0].strip().partition("=")
         if sign and name.strip().lower() not in ("nodename", "partitionname"):
-            found[name.strip().lower()] = value.strip()
+            found[name.strip().lower()] = value.strip().strip('"')
     return found
 
 

@@ -35,14 +35,20 @@ def files(site: SlurmSite, place: str) -> Mapping[str, str]:
 
 def base(site: SlurmSite) -> str:
     """A slurm.conf for where there is none, and all of a cluster is on this machine."""
-    return _BASE.replace("{folder}", str(site.folder))
+    places = {name: quoted(f"{site.folder}/{name}") for name in ("slurmctld", "slurmctld.log", "jobcomp.log")}
+    return _BASE.format(state=places["slurmctld"], log=places["slurmctld.log"], jobs=places["jobcomp.log"])
+
+
+def quoted(value: str) -> str:
+    """A value as slurm.conf takes it: in quotes where it has a space."""
+    return f'"{value}"' if " " in value else value
 
 
 def conf(site: SlurmSite, place: str) -> str:
     """The lines to include at the end of slurm.conf."""
     lines = [
         f"# Written by 'hcloud slurm config'. Add to the end of slurm.conf:  {INCLUDE}",
-        *(f"{name}={value}" for name, value in settings(site, place).items()),
+        *(f"{name}={quoted(value)}" for name, value in settings(site, place).items()),
         *_nodes(site),
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -131,11 +137,11 @@ SlurmUser=root
 AuthType=auth/munge
 CredType=cred/munge
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
-StateSaveLocation={{folder}}/slurmctld
+StateSaveLocation={{state}}
 SlurmdSpoolDir=/var/spool/slurmd.%n
 SlurmctldPidFile=/run/slurmctld.pid
 SlurmdPidFile=/run/slurmd.%n.pid
-SlurmctldLogFile={{folder}}/slurmctld.log
+SlurmctldLogFile={{log}}
 SlurmdLogFile=/var/log/slurmd.%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -144,7 +150,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SlurmdParameters=config_overrides
 JobCompType=jobcomp/filetxt
-JobCompLoc={{folder}}/jobcomp.log
+JobCompLoc={{jobs}}
 SchedulerParameters=sched_min_interval=100000,bf_interval=1
 SlurmdTimeout=30
 MpiDefault=none

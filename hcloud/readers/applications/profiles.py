@@ -54,7 +54,10 @@ def load_corpus(folder: Path, *, strict: bool = True) -> tuple[Profile, ...]:
     Unless ``strict``, YAML that names neither an application nor what was measured of it is none.
     """
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder of profiles")
+        raise UsageError(
+            f"{folder}: no such folder of profiles",
+            hint="name a folder with a NAME.profile.yaml for each application",
+        )
     profiles: list[Profile] = []
     problems: list[Problem] = []
     refused: list[str] = []

@@ -47,7 +47,7 @@ def load_use(path: Path, name: str, machine: UtilisationBase) -> UtilisationSamp
             f"--format {name}: no such format{did_you_mean(name, FORMATS)}", hint=f"known: {', '.join(FORMATS)}"
         )
     if not path.is_file():
-        raise UsageError(f"{path}: no such file")
+        raise UsageError(f"{path}: no such file", hint="check the name; relative names start in the current directory")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than {LARGEST} bytes; record with a longer step")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,25 @@ from hcloud.units import parse_duration
 
 MOST_MACHINES = 100_000
 ACCOUNT_DIGITS = 12
-Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
+LABEL = r"^[a-z][a-z0-9_-]{0,40}$"
+OF_LIVE_WORK, OF_MEASUREMENTS = "operate", "profile"
+"""Addresses of machines that hcloud rents itself; those of live work go on with a hyphen."""
+
+
+def _label(text: str) -> str:
+    if not re.fullmatch(LABEL, text):
+        raise ValueError("must be 1 to 41 lower-case letters, digits, - and _, a letter first")
+    return text
+
+
+def _address(text: str) -> str:
+    if text == OF_MEASUREMENTS or text.partition("-")[0] == OF_LIVE_WORK:
+        raise ValueError("must not be profile or operate, or begin with operate-: hcloud's own machines have these")
+    return text
+
+
+Label = Annotated[str, AfterValidator(_label), Field(json_schema_extra={"pattern": LABEL})]
+Address = Annotated[Label, AfterValidator(_address)]
 Dollars = Annotated[Decimal, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -55,7 +74,7 @@ class LiveSection(Section):
 class FleetSection(Section):
     """Machines that should stand, whatever a plan would decide."""
 
-    address: Label = setting(..., "its name in plans: lower-case letters, digits, - and _")
+    address: Address = setting(..., "its name in plans: lower-case letters, digits, - and _")
     instance_type: str = setting(..., "instance type")
     count: int = setting(..., "how many of it [machines]", ge=0, le=MOST_MACHINES)
     option: Annotated[PurchaseOption, AfterValidator(_rented)] = setting(PurchaseOption.ON_DEMAND, "on-demand or spot")
@@ -70,7 +89,7 @@ class LimitsSection(Section):
     monthly: Dollars | None = setting(None, "most dollars a month afterwards [$/month]")
     increase: Dollars | None = setting(None, "most by which dollars an hour may rise [$/h]")
     ended: Annotated[int, Field(ge=0)] | None = setting(
-        None, "to terminate more at once, state their number: --ends [machines]"
+        None, "to terminate more at once, or all, state their number: --ends [machines]"
     )
 
 

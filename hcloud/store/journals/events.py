@@ -114,8 +114,11 @@ def _named(value: object, key: str) -> str:
     if type(value) is int:
         return str(value)
     if not _is_text(value, LONGEST_NAME):
-        raise EventError(f"{key}: {_shown(value)}; a whole number or a text of at most {LONGEST_NAME} characters")
+        raise EventError(f"{key}: {_shown(value)}; a whole number or a text of 1 to {LONGEST_NAME} {_CHARACTERS}")
     return str(value)
+
+
+_CHARACTERS = "characters, without line breaks and control characters"
 
 
 def _is_text(value: object, longest: int) -> bool:
@@ -125,7 +128,7 @@ def _is_text(value: object, longest: int) -> bool:
 def _why(document: Document) -> str:
     value = document.get("why")
     if not _is_text(value, LONGEST_WHY):
-        raise EventError(f"why: {_shown(value)}; a text of at most {LONGEST_WHY} characters")
+        raise EventError(f"why: {_shown(value)}; a text of 1 to {LONGEST_WHY} {_CHARACTERS}")
     return str(value)
 
 

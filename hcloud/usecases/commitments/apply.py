@@ -69,7 +69,10 @@ def _note(chosen: Recorded, word: Word, ground: CommitGround) -> None:
     if word.bought is not None:
         held = {c.id: c for c in ground.cloud.commitments()}
         if word.bought not in held:
-            raise UsageError(f"--bought {word.bought}: the cloud lists no such commitment")
+            raise UsageError(
+                f"--bought {word.bought}: the cloud lists no such commitment",
+                hint="hcloud commit list --cloud shows what it lists; --not-bought if there is none",
+            )
         outcome, ends = PurchaseOutcome.FOUND, held[word.bought].ends
     why = f"as {drawn('commit resolve').user} says"
     ground.ledger.conclude(

@@ -33,14 +33,14 @@ from hcloud.usecases.workloads.sources import within
 NO_PRICES = "--replan recommends commitments, and machines of this computer have no prices"
 
 
-def window_asked(text: str) -> float:
-    """The seconds of ``28d``; UsageError for anything else."""
+def window_asked(text: str, flag: str) -> float:
+    """The seconds of ``28d``; UsageError for anything else, with the flag that it was given to."""
     try:
         seconds = parse_duration(text)
     except ValueError as error:
-        raise UsageError(f"--replan: {error}") from None
+        raise UsageError(f"{flag}: {error}") from None
     if seconds < SECONDS_PER_HOUR:
-        raise UsageError(f"--replan {text}: an hour of demand is the least to plan from", hint="--replan 28d")
+        raise UsageError(f"{flag} {text}: an hour of demand is the least to plan from", hint=f"{flag} 28d")
     return float(seconds)
 
 

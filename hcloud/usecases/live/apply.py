@@ -52,9 +52,15 @@ def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     found = ground.changes(planned.slots, replace(ground.terms(), operating=planned.operating), planned)
     check_true(planned)
     if found.base.lineage != planned.base.lineage:
-        raise StaleError(f"the plan belongs to another state (lineage {planned.base.lineage}): it was not begun here")
+        raise StaleError(
+            f"the plan belongs to another state (lineage {planned.base.lineage}): it was not begun here",
+            hint="--state names that state; or plan again with this one",
+        )
     if found.base.scope != planned.base.scope:
-        raise StaleError(f"the plan was made for {planned.base.scope}, and this is {found.base.scope}")
+        raise StaleError(
+            f"the plan was made for {planned.base.scope}, and this is {found.base.scope}",
+            hint="use the credentials, region and endpoint of the plan, or plan again",
+        )
     if (age := (found.made - planned.made).total_seconds()) > ground.approval(None).oldest_seconds:
         raise StaleError(f"the plan is {age / 3600:.1f} h old", hint="plan again, or live.max_plan_age")
     begun = ground.site(lineage=planned.base.lineage).remembered().plan

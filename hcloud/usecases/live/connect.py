@@ -23,6 +23,7 @@ from hcloud.readers.safe_yaml import load_yaml
 
 if TYPE_CHECKING:
     from hcloud.control.ports import Cloud
+    from hcloud.fake.faults import FaultPlan
     from hcloud.fake.in_memory.memory import MemoryCloud
     from hcloud.providers.local.provider import LocalCloud
 
@@ -81,25 +82,40 @@ def open_history(settings: CloudSettings, again: AskAgain) -> MachineHistory:
     return cast("MachineHistory", getattr(module, f"{CLOUDS[settings.cloud].classes}History")(own, again))
 
 
+def plan_of(path: Path | str) -> FaultPlan:
+    """The fault plan of a file; a cloud that gets everything right without one."""
+    from hcloud.fake.faults import FaultPlan, fault_plan, read_text
+
+    return fault_plan(load_yaml(read_text(Path(path)), str(path)), str(path)) if path else FaultPlan()
+
+
+def plan_named(selection: str) -> str:
+    """The file of the fault plan that ``--cloud fake:PLAN.yaml`` names; empty without one."""
+    named = selection.partition(":")[2] if selection.startswith(FAKE) else ""
+    return "" if named in (*CLOUDS, LOCAL) else named
+
+
 def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = None) -> MemoryCloud:
     """A cloud in this process, in the region and with the types and prices that are asked for; its time begins as the
     fault plan says, else at ``begins`` (seconds since 1970), else now."""
     from hcloud.fake.clock import FakeClock
-    from hcloud.fake.faults import FaultPlan, fault_plan, read_text
+    from hcloud.fake.in_memory.faults import check_plan
     from hcloud.fake.in_memory.memory import MemoryCloud
 
-    faults = fault_plan(load_yaml(read_text(Path(plan)), plan), plan) if plan else FaultPlan()
+    faults = plan_of(plan)
     start = faults.clock.start.timestamp() if faults.clock.start else begins
     cloud = MemoryCloud(settings.cloud, faults, FakeClock(start, faults.clock.speed))
     there = cloud.world.semantics
     if settings.region:
         there = there.in_region(settings.region)
-    cloud.world.semantics = replace(there, types=tuple(sorted({*there.types, *settings.hourly})))
+    types, account = tuple(sorted({*there.types, *settings.hourly})), settings.account or there.account
+    check_plan(faults, types, plan)
+    cloud.world.semantics = replace(there, types=types, account=account)
     cloud.world.hourly, cloud.world.spot_hourly = dict(settings.hourly), dict(settings.spot_hourly)
     cloud.world.endpoint = IN_MEMORY
     known = CLOUDS.get(settings.cloud)
-    account = settings.account or there.account if known and known.account else ""
-    cloud.world.templating = partial(template_without_sdk, replace(settings, account=account))
+    named = account if known and known.account else ""
+    cloud.world.templating = partial(template_without_sdk, replace(settings, account=named))
     return cloud
 
 

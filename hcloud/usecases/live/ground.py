@@ -270,14 +270,13 @@ def _in_memory(
 ) -> MemoryCloud:
     """A cloud in this process that goes on from where the last verb (or a kill) left it, and outlasts this one."""
     from hcloud.fake.in_memory.file import go_on_from, keep_always
-    from hcloud.usecases.live.connect import in_memory
+    from hcloud.usecases.live.connect import in_memory, plan_named
 
     loaded, selection, place = asked
-    named = selection.partition(":")[2]
     book = prices_of(loaded, place, at.date())
     hourly, spot = (_hourly(book, place, option) for option in (PurchaseOption.ON_DEMAND, PurchaseOption.SPOT))
     priced = replace(settings, hourly=hourly, spot_hourly=spot)
-    memory = in_memory(priced, "" if named in (*CLOUDS, LOCAL) else named, at.timestamp())
+    memory = in_memory(priced, plan_named(selection), at.timestamp())
     kept = beside / FAKE_FILE.format(settings.cloud)
     go_on_from(memory.world, kept)
     keep_always(memory.world, kept)
@@ -371,4 +370,7 @@ def _check_account(loaded: Loaded, cloud: Cloud) -> None:
         return
     scope = cloud.scope()
     if scope.account != wanted:
-        raise StaleError(f"live.account is {wanted}, and these credentials belong to {scope.account}")
+        raise StaleError(
+            f"live.account is {wanted}, and these credentials belong to {scope.account}",
+            hint="use credentials of that account, or change live.account",
+        )

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hcloud.errors import FileError, HcloudError, InputError, UsageError, writing
+from hcloud.errors import FileError, HcloudError, InputError, Problem, UsageError, did_you_mean, writing
 from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.policy.facts import Setup
 from hcloud.providers.local.settings import TYPES
-from hcloud.providers.slurm import check, config, joining, power
+from hcloud.providers.slurm import check, config, joining, limits, power
 from hcloud.providers.slurm.client import HOW_TO_INSTALL, SlurmCommands
 from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, load_site
 
@@ -22,7 +23,9 @@ LOCAL_SECONDS, CLOUD_SECONDS = (60, 5), (600, 60)
 """Ours: how long a machine may take to join and to go, by where it is."""
 FIRST_PORT = 17_911
 """Ours: where the ports of nodes begin that are processes of this machine; Slurm's own are 6817 and 6818."""
-_TYPE = re.compile(r"(?P<name>[^=]+)=(?P<vcpus>\d+)x(?P<gib>\d+(?:\.\d+)?)(?::(?P<reserved>\d+)\+(?P<on_demand>\d+))?")
+_TYPE = re.compile(
+    r"(?P<name>[^=]+)=(?P<vcpus>\d{1,9})x(?P<gib>\d{1,9}(?:\.\d+)?)(?::(?P<reserved>\d{1,9})\+(?P<on_demand>\d{1,9}))?"
+)
 WRITTEN = "Written by 'hcloud slurm config'"
 _PARTITION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LOCAL, FAKE = "local", "fake"
@@ -100,6 +103,12 @@ class SiteChoice:
             raise UsageError(
                 f"--partition {self.partition}: is no name of a partition", hint="letters, digits, - and _"
             )
+        if self.cloud is not None and self.cloud.partition(":")[0] not in (*CLOUDS, LOCAL, FAKE):
+            known = (*CLOUDS, LOCAL, FAKE)
+            raise UsageError(
+                f"--cloud {self.cloud}: there is no such cloud{did_you_mean(self.cloud, known)}",
+                hint=f"one of {', '.join(known)}",
+            )
         local, fake = self.cloud == LOCAL, (self.cloud or "").partition(":")[0] == FAKE
         here = local or fake
         own = self.planned or (groups_of_this_machine(os.cpu_count() or 1) if local else ())
@@ -110,6 +119,13 @@ class SiteChoice:
         site = SlurmSite(self.folder.absolute(), groups, self.partition, store=store, keeps_order=self.keeps_order)
         spin_up, shut_down = LOCAL_SECONDS if here else CLOUD_SECONDS
         return replace(site, first_port=FIRST_PORT if here else None, spin_up=spin_up, shut_down=shut_down)
+
+
+def check_accepted(site: SlurmSite, place: Path) -> None:
+    """InputError where slurmctld could not use the files of a site in the folder ``place``."""
+    if wrong := limits.not_accepted(site, str(site.folder), str(place)):
+        hint = "change --type, --partition, --folder or --out; nothing was written"
+        raise InputError("slurmctld could not use this site", wrong, hint=hint)
 
 
 def write_files(site: SlurmSite, place: Path) -> tuple[Path, ...]:
@@ -167,6 +183,9 @@ def checks(conf: Path, *, offline: bool) -> tuple[CheckResult, ...]:
         why = f"{conf.parent / FILE_NAME} cannot be used: {error}"
         return (CheckResult("site", CheckStatus.ERROR, why, hint="hcloud slurm config --out writes it"),)
     commands = SlurmCommands(conf)
+    if wrong := limits.not_accepted(site, str(site.folder), str(conf.parent)):
+        why, hint = "slurmctld could not use this site", "hcloud slurm config with other types or folders"
+        return (CheckResult("site", CheckStatus.ERROR, why, tuple(map(str, wrong)), hint),)
     shown = f"partition {site.partition}, {sum(g.reserved + g.on_demand for g in site.groups)} nodes"
     own = [CheckResult("site", CheckStatus.OK, shown), *_store(site, conf), *_files(site, conf.parent), _folder(site)]
     return (*own, *(_of_conf(site, conf) if offline else _of_cluster(site, conf, commands)))
@@ -223,9 +242,9 @@ def check_cluster(site: SlurmSite, conf: Path, commands: SlurmCommands) -> None:
     found = (_settings(site, conf, commands.settings()), _nodes(site, commands))
     wrong = [one for one in found if one.status is CheckStatus.ERROR]
     if wrong:
-        lines = (line for one in wrong for line in (f"{one.message}:", *(f"  {detail}" for detail in one.details)))
-        said = "\n  ".join((f"{conf}: this slurmctld is not ready for hcloud", *lines))
-        raise InputError(said, hint=f"{wrong[0].hint}; 'hcloud slurm check' says when it is ready")
+        problems = [Problem(str(conf), one.message, "", detail) for one in wrong for detail in one.details or ("",)]
+        said, hint = f"{conf}: this slurmctld is not ready for hcloud", wrong[0].hint
+        raise InputError(said, problems, hint=f"{hint}; 'hcloud slurm check' says when it is ready")
 
 
 def _version(version: tuple[int, int]) -> CheckResult:

@@ -69,16 +69,24 @@ def pull(where: str) -> bytes:
     return encode_state(_there(look(where)))
 
 
+NOT_PUSHED = "push a file that 'hcloud state pull' wrote; the stored state is unchanged"
+
+
 def push(where: str, data: bytes, name: str, *, force: bool) -> RememberedState:
     """Store a state that was pulled; keeps a copy of the one it replaces.
 
     StaleError where it is of another lineage or older than what is stored, and InputError where what is stored cannot
     be read, unless forced.
     """
+    from hcloud.store.files.strict_json import HINT
     from hcloud.store.states.codec import decode_state
 
     check_sort(name, data[:HEAD], "a state", "empty", "UTF-16 text", "a binary file")  # of these more is known below
-    pushed = decode_state(data, name)
+    try:
+        pushed = decode_state(data, name)
+    except InputError as error:
+        error.hint = NOT_PUSHED if error.hint == HINT else error.hint
+        raise
     store = open_store(where)
     with store.locked("state push"):
         if force:

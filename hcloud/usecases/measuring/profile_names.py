@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.measured.profile import Profile
 from hcloud.readers.applications.profiles import SUFFIXES, load_profile
 from hcloud.readers.bundle import bundled
+
+
+def file_stem(app: str) -> str:
+    """What the file of an application's profile is called, without its suffixes."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", app)
 
 
 def is_name(word: str) -> bool:
@@ -20,7 +26,8 @@ def profile_file(word: str, *folders: Path) -> Path:
     if not is_name(word):
         return Path(word)
     ends = [f"{part}{suffix}" for part in (".profile", "") for suffix in SUFFIXES]
-    found = [path for folder in folders for end in ends if (path := folder / f"{word}{end}").is_file()]
+    names = dict.fromkeys((word, file_stem(word)))
+    found = [p for folder in folders for name in names for end in ends if (p := folder / f"{name}{end}").is_file()]
     if not found:
         there = [p.name.split(".")[0] for folder in folders if folder.is_dir() for p in folder.iterdir()]
         raise UsageError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from hcloud.model.measured.profile import RESOURCES, Profile, merged
 from hcloud.profiling.session import MachineFindings, ProfilingSession, learn
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import check_target, save_profile
+from hcloud.usecases.measuring.profile_names import file_stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ def resources_named(words: Sequence[str]) -> tuple[str, ...]:
 def target_of(app: App, out: Path | None, *, alone: bool = True) -> Path:
     """Where a profile goes: what the user says (of several a folder), else a file of the application's name; checked
     before long work."""
+    check_name(app.name)
     path = (out or Path(file_name(app.name))) if alone else (out or Path()) / file_name(app.name)
     check_target(path)
     return path
@@ -57,9 +58,18 @@ def targets_of(apps: Sequence[App], out: Path | None) -> list[Path]:
     return [path for _, path in found.values()]
 
 
+def check_name(app: str) -> None:
+    """UsageError for a name that could not be told from the path of a profile."""
+    if not app.strip() or "/" in app or app.startswith(".") or not app.isprintable():
+        raise UsageError(
+            f"application {app!r}: is no name of an application",
+            hint="--name NAME: without / and control characters, and not with a dot first",
+        )
+
+
 def file_name(app: str) -> str:
     """The name of a profile's file."""
-    return f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', app)}.profile.yaml"
+    return f"{file_stem(app)}.profile.yaml"
 
 
 @dataclass(frozen=True, slots=True)

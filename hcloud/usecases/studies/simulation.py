@@ -158,7 +158,10 @@ def _of_jobs(jobs: Workload, loaded: Loaded, asked: SimulationRequest, today: da
             hint="give a job table (submit, duration, cores) or a scenario, for example scenario:high-variability",
         )
     if not len(jobs):
-        raise UsageError(f"{jobs.provenance.name}: no job to simulate")
+        raise UsageError(
+            f"{jobs.provenance.name}: no job to simulate",
+            hint="check the trace with hcloud workload show, and --window",
+        )
     section = loaded.config
     jobs = settled(jobs.arriving, section.planning.divisible)
     shop, cloud = _market(loaded, asked, jobs, today)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hcloud.control.ports import Size
 from hcloud.errors import MissingExtraError, UsageError, did_you_mean
-from hcloud.fake.faults import FaultPlan, fault_plan, read_text
+from hcloud.fake.faults import FaultPlan
 from hcloud.fake.semantics import semantics_of
 from hcloud.fake.server import FakeServer, SizedCloud
 from hcloud.model.clouds.known import CLOUDS
-from hcloud.readers.safe_yaml import load_yaml
+from hcloud.usecases.live.connect import plan_of
 
 if TYPE_CHECKING:
     from hcloud.fake.execute import Image
@@ -44,11 +44,6 @@ def made(name: str, plan: FaultPlan) -> SizedCloud:
     return cast("SizedCloud", getattr(module, f"Fake{CLOUDS[name].classes}")(plan))
 
 
-def plan_of(path: Path | None) -> FaultPlan:
-    """The fault plan of a file; a cloud that gets everything right without one."""
-    return FaultPlan() if path is None else fault_plan(load_yaml(read_text(path), str(path)), str(path))
-
-
 @contextmanager
 def up(
     names: Sequence[str], ports: Sequence[int], faults: Path | None, *, execute: bool = False
@@ -57,7 +52,7 @@ def up(
 
     With ``execute`` the start-up scripts of their machines run here, with the rights of this process.
     """
-    plan = plan_of(faults)
+    plan = plan_of(faults or "")
     with ExitStack() as stack:
         found = []
         for number, name in enumerate(names):
@@ -68,7 +63,10 @@ def up(
             try:
                 running = stack.enter_context(FakeServer(cloud, port))
             except OSError as error:
-                raise UsageError(f"port {port} of this machine cannot be listened on: {error.strerror}") from None
+                raise UsageError(
+                    f"port {port} of this machine cannot be listened on: {error.strerror}",
+                    hint="another --port, or none: any free one is taken",
+                ) from None
             found.append(Up(name, running.url, environment(name, running.url)))
         yield tuple(found)
 

@@ -17,7 +17,7 @@ from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.units import HOURS_PER_MONTH, counted, format_money
-from hcloud.usecases.live.connect import FAKE, LOCAL, settled_fields
+from hcloud.usecases.live.connect import FAKE, LOCAL, plan_named, plan_of, settled_fields
 from hcloud.usecases.live.ground import place_of, prices_of
 from hcloud.usecases.live.launch_template import user_data
 from hcloud.usecases.tools.checks import guarded
@@ -50,6 +50,7 @@ def _live(loaded: Loaded, today: date) -> CheckResult:
         judged.problems += [f"live.zones: {said}" for said in _wrong_zones(place, live.zones)]
     if live.cloud is not None and live.cloud in CLOUDS:
         settled_fields(live.cloud, live.settings, region=place.region, endpoint=live.endpoint or "")
+    plan_of(plan_named(live.cloud or ""))
     user_data(loaded)
     at = f" at {live.endpoint}" if live.endpoint else ""
     return _judged(

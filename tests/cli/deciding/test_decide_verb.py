@@ -39,6 +39,12 @@ def feed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return decide
 
 
+def test_a_control_character_in_the_name_of_a_job_is_called_one(feed: Feed) -> None:
+    code, _, said = feed([{**ARRIVAL, "job": "a\a"}], "--strategy", "HM", "--pool", "2")
+    assert code == 1
+    assert "without line breaks and control characters" in " ".join(said.split())
+
+
 def test_a_small_stream_with_the_default_kernels(feed: Feed) -> None:
     code, told, said = feed([ARRIVAL, {"at": 60, "event": "completion", "job": "a"}], "--strategy", "HM", "--pool", "2")
     assert code == 0

@@ -154,6 +154,22 @@ def test_what_a_plan_would_trip_over_is_found(
     assert said in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("live: {cloud: 'fake:nosuch.yaml'}", "nosuch.yaml: cannot be read: no such file"),
+        ("live: {project: A b}", "live.project: 'A b' (must be 1 to 41 lower-case letters, digits, - and _, a letter"),
+        ("fleet: [{address: operate-1, instance_type: m5.large, count: 1}]", "begin with operate-"),
+    ],
+)
+def test_what_a_cloud_would_trip_over_is_found(
+    home: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    config(home, text)
+    assert run(["validate"]) == 1
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_sound_configuration(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config(home, SOUND)
     assert run(["validate", *NOW]) == 0

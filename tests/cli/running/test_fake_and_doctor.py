@@ -156,4 +156,6 @@ def test_old_prices_stop_an_apply_on_a_real_cloud(
 def test_fakes_that_are_none_and_ports_that_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fake", "up", "mars"]) == 64
     assert "there is no fake 'mars'" in capsys.readouterr().err
+    assert run(["fake", "up", "aws", "--port", "80000"]) == 64
+    assert "less than or equal to 65535" in " ".join(capsys.readouterr().err.split())
     assert os.environ.get("HYC_LIVE__CLOUD") is None

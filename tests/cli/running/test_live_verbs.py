@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -256,7 +257,10 @@ def test_machines_of_live_work_are_no_leftovers(capsys: pytest.CaptureFixture[st
 def test_budgets_and_blast_limits_are_on(capsys: pytest.CaptureFixture[str]) -> None:
     configured(FLEET, limits={"hourly": "0.50"})
     assert run(["apply", "-y"]) == 3
-    assert "the budget is $0.5" in said(capsys)[1]
+    assert "the budget is $0.5000/h (limits.hourly)" in said(capsys)[1]
+    configured(FLEET, limits={"hourly": "5", "monthly": "73"})
+    assert run(["apply", "-y"]) == 3
+    assert "the budget is $73.0000/month, $0.1000/h (limits.monthly)" in said(capsys)[1]
     configured(FLEET)
     assert run(["apply", "-y"]) == 0
     configured([{**FLEET[0], "count": 1}, FLEET[1]])
@@ -376,6 +380,46 @@ def test_a_limit_of_ends_asks_for_the_number_and_is_not_the_number(capsys: pytes
     configured([], limits={"ended": 16})
     assert run(["destroy", "-y"]) == 3
     assert run(["destroy", "-y", "--ends", "16"]) == 0
+
+
+def test_a_limit_of_ends_may_allow_more_than_a_fifth_but_never_all(capsys: pytest.CaptureFixture[str]) -> None:
+    configured([{**FLEET[0], "count": 20}])
+    assert run(["apply", "-y"]) == 0
+    configured([{**FLEET[0], "count": 10}], limits={"ended": 9})
+    assert run(["apply", "-y"]) == 3
+    assert "10 of 20 machines would be terminated: limits.ended allows 9" in said(capsys)[1]
+    configured([{**FLEET[0], "count": 10}], limits={"ended": 10})
+    assert run(["apply", "-y"]) == 0
+    configured([], limits={"ended": 99})
+    assert run(["destroy", "-y"]) == 3
+    assert "10 of 10 machines would be terminated: all of them" in said(capsys)[1]
+
+
+def test_a_rehearsal_in_memory_takes_the_account_and_refuses_what_it_would_ignore(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configured(FLEET, live={"account": "999988887777"})
+    assert documented(["status"], capsys)[1]["scope"]["account"] == "999988887777"
+    plan = Path("faults.yaml")
+    plan.write_text("quotas: {L-1216C47A: 64}\nrules: [{on: RunInstances, answer: quota}]\n", encoding="utf-8")
+    assert run(["status", "--cloud", "fake:faults.yaml"]) == 1
+    refused = said(capsys)[1]
+    assert "rules.0.on: RunInstances (no operation in memory)" in refused
+    assert "quotas: L-1216C47A (instances, or an instance type, in machines)" in refused
+    plan.write_text("quotas: {instances: 2}\nrules: [{on: la*, answer: throttled, first: 1}]\n", encoding="utf-8")
+    assert run(["apply", "-y", "--cloud", "fake:faults.yaml"]) in (6, 8)
+    assert "instances" in " ".join(said(capsys))
+
+
+def test_ctrl_c_at_a_question_is_no_answer(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True, readline=interrupted))
+    assert run(["apply"]) == 130
+    assert said(capsys)[1].endswith("interrupted")
+    assert documented(["status"], capsys)[1]["standing"] == []
 
 
 def test_the_states_verbs_look_where_the_configuration_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hcloud.errors import EvidenceError, InputError
 from hcloud.harvest.centre import CENTRES, MONTH, Centre, Reimages, centre, reimages_of
@@ -206,6 +208,47 @@ def test_rivals_keep_what_they_promise_and_nothing_else() -> None:
 def test_further_groups_are_never_shared() -> None:
     found = replace(pool(), groups=("rack",))
     assert {len(set(row)) for row in groups_of(found, place_blocks(found, "history", 400, 1).sets, "rack")} == {3}
+
+
+def scattered(seed: int) -> ReplicaPool:
+    """Some servers of a few tenants, with space for a block or for none, in a few environments, racks and markets."""
+    chance = np.random.default_rng(seed)
+    tenants, servers = int(chance.integers(3, 9)), int(chance.integers(1, 3))
+    made = pool(tenants, servers, market=("reserved", "spot"), replica_rules="hard")
+    count, groups = tenants * servers, dict(made.servers.groups)
+    environments = chance.integers(0, 4, tenants)
+    groups["environment"] = ServerGroup(("a", "b", "c", "d"), np.repeat(environments, servers))
+    groups["rack"] = ServerGroup(("a", "b", "c", "d"), chance.integers(0, 4, count))
+    groups["market"] = ServerGroup(("spot", "reserved"), chance.integers(0, int(chance.integers(1, 3)), count))
+    there = replace(made.servers, groups=groups, space=np.where(chance.random(count) < 0.8, 0.25, 0.0))
+    return replace(made, servers=there, groups=("rack",) if chance.random() < 0.5 else ())
+
+
+def has_set(found: ReplicaPool, writer: int) -> bool:
+    """By trying every three servers: the first is the writer or, where that is full, one of its cell."""
+    of, free = found.servers.tenants.of, found.blocks > 0
+    firsts = [writer] if free[writer] else [s for s in range(len(of)) if found.cell[of[s]] == found.cell[of[writer]]]
+    keys = [found.cell[of] // 3, found.cell[of] % 3, found.environment[of]]
+    keys += [found.servers.groups[name].of for name in found.groups]
+    reserved = found.servers.on_reserved
+    needs = reserved.any() and not reserved.all()
+    return any(
+        free[list(three)].all()
+        and all(len({int(key[s]) for s in three}) == 3 for key in keys)
+        and (not needs or reserved[list(three)].any())
+        for first in firsts
+        for three in ((first, *rest) for rest in combinations(range(len(of)), 2))
+    )
+
+
+@given(st.integers(0, 10**6), st.integers(0, 3))
+@settings(max_examples=150)
+def test_a_block_is_placed_wherever_a_set_exists(seed: int, chance: int) -> None:
+    """A first choice of a server may leave none for the last copy: then it is taken back."""
+    found = scattered(seed)
+    for writer in range(len(found.servers)):
+        placed = place_blocks(found, "history", 1, chance, np.array([writer]))
+        assert bool((placed.sets >= 0).all()) == has_set(found, writer)
 
 
 @pytest.mark.slow

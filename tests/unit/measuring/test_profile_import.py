@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
+from hcloud.errors import UsageError
 from hcloud.model.measured.profile import Aspect
 from hcloud.readers.applications.profiles import load_profile
+from hcloud.usecases.measuring.profile_names import profile_file
+from hcloud.usecases.measuring.profile_run import check_name, file_name
 
 STAMPS = [1_700_000_000 + 60 * i for i in range(100)]
 CORES = [1.5] * 95 + [3.5] * 5  # the 95th percentile fits in 2, the maximum needs 4
@@ -102,3 +105,14 @@ def test_text_that_is_not_utf_8_is_refused(tmp_path: Path, capsys: pytest.Captur
     path.write_bytes(b"\xff\xfe\x00\x81")
     assert run(path, "--format", "csv") == 1
     assert "not usable as csv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a/b", "../a", ".hidden", " ", "a\tb"])
+def test_a_name_is_no_path(name: str) -> None:
+    with pytest.raises(UsageError, match="is no name of an application"):
+        check_name(name)
+
+
+def test_a_profile_is_found_by_a_name_with_a_space(tmp_path: Path) -> None:
+    (tmp_path / file_name("my app")).touch()
+    assert profile_file("my app", tmp_path).name == "my-app.profile.yaml"

@@ -226,7 +226,8 @@ def test_on_demand_it_is_a_verb_with_a_line_of_json(tmp_path: Path, capsys: pyte
         (["replan", "--cloud", "local"], "machines of this computer have no prices"),
         (["run", "--cloud", "local", "--replan", "28d"], "machines of this computer have no prices"),
         (["run", "--replan", "a month"], "'a month' is not a duration"),
-        (["run", "--replan", "10min"], "an hour of demand is the least"),
+        (["run", "--replan", "10min"], "--replan 10min: an hour of demand is the least"),
+        (["replan", "--window", "-1d"], "error: --window: '-1d' is not a duration"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_at_the_start(
