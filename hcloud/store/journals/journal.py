@@ -120,9 +120,9 @@ def setup_of_line(line: str) -> Setup:
 
 def entry_line(entry: Entry | Note) -> str:
     """A line of an event, a decision or a note."""
-    if isinstance(entry, Note):
-        return to_line(note_document(entry))
-    return to_line(decision_document(entry) if isinstance(entry, Decision) else event_document(entry))
+    if isinstance(entry, Decision):
+        return to_line(decision_document(entry))
+    return to_line(event_document(entry) if isinstance(entry, Event) else note_document(entry))
 
 
 def check_target(path: Path) -> None:
