@@ -9,9 +9,6 @@ from decimal import Decimal
 from hcloud.control.ports import Clock
 from hcloud.errors import NotFoundError
 from hcloud.model.holdings.live import (
-    Commitment,
-    CommitmentOrder,
-    CommitmentQuote,
     Launch,
     LaunchOutcome,
     LaunchTemplate,
@@ -36,19 +33,19 @@ ZERO = Decimal(0)
 ALL_CORES = "cores"  # Azure's name of the limit on all cores of a location
 
 
-class AzureCloud:
+class AzureCloud(AzureReservations):
     """Implements hcloud.control.ports.Cloud over Azure's SDK clients."""
 
     launch_seconds = PATIENCE_SECONDS + VISIBLE_SECONDS
 
     def __init__(self, settings: AzureSettings, clock: Clock, credential: object | None = None) -> None:
         self.settings = settings
-        self._arm = Arm(settings, credential)
-        follower = OperationPoller(self._arm, clock)
-        leftovers = Leftovers(self._arm, follower)
-        self._fleets = Fleets(self._arm, clock, follower, leftovers)
-        self._machines = AzureMachines(self._arm, follower, self._fleets, leftovers)
-        self._reservations = AzureReservations(self._arm, follower)
+        arm = Arm(settings, credential)
+        follower = OperationPoller(arm, clock)
+        super().__init__(arm, follower)
+        leftovers = Leftovers(arm, follower)
+        self._fleets = Fleets(arm, clock, follower, leftovers)
+        self._machines = AzureMachines(arm, follower, self._fleets, leftovers)
         self._scope: Scope | None = None
         self._skus: dict[str, Document] = {}
 
@@ -123,22 +120,6 @@ class AzureCloud:
     def console(self, machine: str) -> str:
         """What a machine has written to its serial console, where boot diagnostics were on when it was made."""
         return console_of(self._arm, machine)
-
-    def quote(self, order: CommitmentOrder) -> CommitmentQuote:
-        """What a reservation costs now."""
-        return self._reservations.quote(order)
-
-    def buy(self, quote: CommitmentQuote) -> Commitment:
-        """Buy a reservation under an id made of the order's key."""
-        return self._reservations.buy(quote)
-
-    def commitments(self) -> tuple[Commitment, ...]:
-        """The reservations that count in the location."""
-        return self._reservations.held()
-
-    def cancel(self, commitment: str) -> None:
-        """Always refused, with how it is done by hand."""
-        self._reservations.cancel(commitment)
 
     def close(self) -> None:
         """Let go of the connections."""
