@@ -19,7 +19,7 @@ from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, Qu
 from hcloud.model.json_text import parsed, written
 from hcloud.store.files.checked import check_version
 from hcloud.units import parse_decimal, plain
-from hcloud.whole_files import SHOWN, whole_file
+from hcloud.whole_files import SHOWN, sync_directory, whole_file
 
 DIRECTORY_VARIABLE = "HYC_PRICES"
 FORMAT_VERSION = "1.0"
@@ -97,7 +97,7 @@ class PriceStore:
             # The table goes last: a new table never stands beside the quarantine list of an older one
             self._replace(META, written(meta, indent=1) + "\n")
             self._replace(TABLE, table)
-            _sync_directory(self.directory)
+            sync_directory(self.directory)
         except OSError as error:
             raise HcloudError(
                 f"the prices cannot be stored in {self.directory}: {error.strerror or error}",
@@ -139,14 +139,6 @@ def _wanted(key: OfferKey, choice: Choice) -> bool:
         and (choice.regions is None or key.region in choice.regions)
         and choice.instance_type in (None, key.instance_type)
     )
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _quarantine_row(refused: QuarantinedPrice) -> dict[str, str]:

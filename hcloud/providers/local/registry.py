@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from hcloud.model.json_text import parsed
-from hcloud.whole_files import whole_file
+from hcloud.whole_files import sync_directory, whole_file
 
 FORMAT_VERSION = "1.0"
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
@@ -73,11 +73,7 @@ class Registry:
 
     def sync(self) -> None:
         """Make the names of new notes last, too."""
-        handle = os.open(self._directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_directory(self._directory)
 
     def change(self, note: Note) -> None:
         """Put another in its place."""

@@ -1,15 +1,27 @@
-"""Documents that are held against a type or a version: what is wrong with one, in one form."""
+"""Documents that are held against a type or a version: how a type stands in JSON, and what is wrong with one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hcloud.errors import HcloudError, InputError, Problem
 from hcloud.model.json_text import FORMAT_VERSION
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import TypeAdapter, ValidationError
+
+Kind = TypeVar("Kind")
+_FORMS: dict[type, Any] = {}
+
+
+def form_of(kind: type[Kind]) -> TypeAdapter[Kind]:
+    """How a type is written as JSON, read from it, and published as a schema; made when it is first asked for."""
+    if kind not in _FORMS:
+        from pydantic import TypeAdapter
+
+        _FORMS[kind] = TypeAdapter(kind)
+    return cast("TypeAdapter[Kind]", _FORMS[kind])
 
 
 def check_version(document: object, where: str, hint: str = "", wrong: type[HcloudError] = InputError) -> None:

@@ -6,10 +6,10 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from zlib import crc32
 
 from hcloud import __version__
@@ -21,6 +21,7 @@ from hcloud.model.running.event import Event, EventError
 from hcloud.model.running.note import Note, PassNoted, SnapshotTaken
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.rules import Rules
+from hcloud.store.files.checked import form_of
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
@@ -28,9 +29,6 @@ from hcloud.store.journals.decisions import decision_document, parse_decision
 from hcloud.store.journals.events import event_document, from_line, parse_event, to_line
 from hcloud.store.journals.notes import note_document, parse_note
 from hcloud.units import counted
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 FORMAT_VERSION = "1.0"
 _TYPE = ("name", "cores", "memory", "spin_up", "prior")
@@ -272,19 +270,12 @@ def _before(path: Path, taken: SnapshotTaken) -> Before:
     if sha256(data).hexdigest() != taken.digest:
         raise InputError(f"{beside}: was changed: {path} continues from it", hint="restore a copy of this file")
     session, _, fold = data.partition(b"\n")
-    return Before(session, _image_form().validate_json(fold))
+    return Before(session, form_of(FoldImage).validate_json(fold))
 
 
 def snapshot_bytes(before: Before) -> bytes:
     """A snapshot as its file holds it: a line of the session and one of the fold."""
-    return before.session + b"\n" + _image_form().dump_json(before.fold) + b"\n"
-
-
-@cache
-def _image_form() -> TypeAdapter[FoldImage]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(FoldImage)
+    return before.session + b"\n" + form_of(FoldImage).dump_json(before.fold) + b"\n"
 
 
 def parse_line(document: dict[str, Any]) -> Entry | Note:
