@@ -13,18 +13,15 @@ from hcloud.model.holdings.live import (
     LaunchOutcome,
     LaunchTemplate,
     Machine,
-    Notice,
     Quota,
     Scope,
-    Terminated,
 )
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.console import console_of
 from hcloud.providers.azure.documents import Document, exact, text
-from hcloud.providers.azure.fleets import VISIBLE_SECONDS, Fleets
-from hcloud.providers.azure.leftovers import Leftovers
+from hcloud.providers.azure.fleets import VISIBLE_SECONDS
 from hcloud.providers.azure.machines import AzureMachines
-from hcloud.providers.azure.operations import PATIENCE_SECONDS, OperationPoller
+from hcloud.providers.azure.operations import PATIENCE_SECONDS
 from hcloud.providers.azure.reservations import AzureReservations
 from hcloud.providers.azure.settings import AzureSettings
 from hcloud.providers.azure.translate import is_latest, latest_version, template, zones_of
@@ -33,19 +30,14 @@ ZERO = Decimal(0)
 ALL_CORES = "cores"  # Azure's name of the limit on all cores of a location
 
 
-class AzureCloud(AzureReservations):
+class AzureCloud(AzureMachines, AzureReservations):
     """Implements hcloud.control.ports.Cloud over Azure's SDK clients."""
 
     launch_seconds = PATIENCE_SECONDS + VISIBLE_SECONDS
 
     def __init__(self, settings: AzureSettings, clock: Clock, credential: object | None = None) -> None:
         self.settings = settings
-        arm = Arm(settings, credential)
-        follower = OperationPoller(arm, clock)
-        super().__init__(arm, follower)
-        leftovers = Leftovers(arm, follower)
-        self._fleets = Fleets(arm, clock, follower, leftovers)
-        self._machines = AzureMachines(arm, follower, self._fleets, leftovers)
+        super().__init__(Arm(settings, credential), clock)
         self._scope: Scope | None = None
         self._skus: dict[str, Document] = {}
 
@@ -79,27 +71,7 @@ class AzureCloud(AzureReservations):
 
     def under_key(self, order: Launch) -> tuple[Machine, ...]:
         """The machines of the set that has the order's name."""
-        return self._machines.examined(self._fleets.under_key(order))
-
-    def terminate(self, ids: Sequence[str]) -> Terminated:
-        """One request for each scale set, or for each machine that is in none."""
-        return self._machines.end(ids)
-
-    def machines(self, lineage: str) -> tuple[Machine, ...]:
-        """All machines of a lineage in the location, in any resource group."""
-        return self._machines.listed(lineage)
-
-    def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """These machines, tagged or not."""
-        return self._machines.looked_at(ids)
-
-    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """Each of these by its name."""
-        return self._machines.examined(ids)
-
-    def notices(self, lineage: str) -> tuple[Notice, ...]:
-        """Planned maintenance. That it takes a spot machine Azure tells nobody but the machine."""
-        return self._machines.notices()
+        return self.examine(self._fleets.under_key(order))
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Zones as ``eastus-1``, or the location where a type has none."""

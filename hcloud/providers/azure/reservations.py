@@ -10,10 +10,9 @@ from typing import NoReturn
 from hcloud.errors import CloudError, MismatchError, NotFoundError, RefusedError, UnknownOutcomeError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
-from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, exact, moment, text, whole
 from hcloud.providers.azure.errors import failure
-from hcloud.providers.azure.operations import GONE, OperationPoller
+from hcloud.providers.azure.operations import GONE, AzurePart
 from hcloud.providers.azure.translate import state_word
 from hcloud.units import HOURS_PER_YEAR
 
@@ -71,11 +70,8 @@ def amounts(total: Decimal, order_years: int, payment: Payment) -> tuple[Decimal
     return Decimal(0), total / (order_years * HOURS_PER_YEAR)
 
 
-class AzureReservations:
+class AzureReservations(AzurePart):
     """The reservations of a subscription in one location: the half of hcloud.control.ports.Cloud that buys."""
-
-    def __init__(self, arm: Arm, follower: OperationPoller) -> None:
-        self._arm, self._follower = arm, follower
 
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
         """What a reservation costs now."""
@@ -110,7 +106,7 @@ class AzureReservations:
             body = body_of(quote.order, self._arm.settings.subscription, self._arm.settings.location)
             accepted = self._arm.change(operation, orders.begin_purchase, number, body)
             with self._arm.once_accepted(operation):
-                ending = self._follower.follow(accepted, lambda: self._state(number))
+                ending = self._follower.follow(accepted, lambda: self._order_state(number))
             if not ending.over:
                 raise UnknownOutcomeError(f"order {number} is still being bought", self._arm.call(operation)) from None
             if ending.error:
@@ -160,7 +156,7 @@ class AzureReservations:
             said = f"order {order_id(quote.order.key)} is for {there}, not {wanted}"
             raise MismatchError(said, self._arm.call("ReservationOrder_Get"))
 
-    def _state(self, number: str) -> str:
+    def _order_state(self, number: str) -> str:
         try:
             found = self._arm.read("ReservationOrder_Get", self._arm.reservations.reservation_order.get, number)
         except NotFoundError:
