@@ -10,6 +10,11 @@ from hcloud.policy.records import Reals, column
 from hcloud.sim.run import RunOutcome
 
 _MILLI_HOURS = 3_600_000.0
+_COUNTED = (
+    *("measured", "enlarged", "shrunk", "moved", "isolated", "yielded", "phases", "hurt", "found", "late", "alarms"),
+    *("lagged", "overtook", "added", "dropped", "resized", "apart", "shut"),
+)
+"""What the engine counts under the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +76,8 @@ def watch_measures(outcome: RunOutcome, performance: Reals) -> WatchMeasures:
         used=float(used.sum()) / _MILLI_HOURS,
         mean=float(told.mean()) if len(told) else float("nan"),
         p5=float(np.quantile(told, 0.05)) if len(told) else float("nan"),
-        measured=int(tally.measured),
-        enlarged=int(tally.enlarged),
-        shrunk=int(tally.shrunk),
-        moved=int(tally.moved),
-        isolated=int(tally.isolated),
-        yielded=int(tally.yielded),
-        phases=int(tally.phases),
-        hurt=int(tally.hurt),
-        found=int(tally.found),
-        late=int(tally.late),
-        alarms=int(tally.alarms),
         watched=bool(world.control.rules.watching),
-        lagged=int(tally.lagged),
         again=int(tally.copies),
-        overtook=int(tally.overtook),
         gained=float(tally.gained),
-        added=int(tally.added),
-        dropped=int(tally.dropped),
-        resized=int(tally.resized),
-        apart=int(tally.apart),
-        shut=int(tally.shut),
+        **{name: int(getattr(tally, name)) for name in _COUNTED},
     )
