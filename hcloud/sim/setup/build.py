@@ -29,10 +29,9 @@ from hcloud.sim.setup.opening import open_reserve
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.record import Capacity, new_record
 from hcloud.sim.setup.shop import Shop, SmallerReserve
-from hcloud.sim.setup.stages import stage_tables
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST
-from hcloud.sim.setup.watched import errors_anew, phase_table, watch_table, with_copies
+from hcloud.sim.setup.watched import errors_anew, phase_table, stage_tables, watch_table, with_copies
 
 _SPARE = 1024
 _MOST_DRAWS = 1 << 18
