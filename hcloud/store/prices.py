@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.intake import PriceSource
-from hcloud.catalog.shapes import family_of
+from hcloud.catalog.shapes import family_in
 from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
@@ -124,13 +124,8 @@ def _restricted(book: PriceBook, choice: Choice) -> PriceBook:
     offers = {k: o for k, o in book.offers.items() if _wanted(k, choice)}
     if choice.families is not None:
         families = set(choice.families)
-        offers = {k: o for k, o in offers.items() if _family(book, k) in families}
+        offers = {k: o for k, o in offers.items() if family_in(book, k) in families}
     return PriceBook(book.types, offers, {}, {}, book.quarantine)
-
-
-def _family(book: PriceBook, key: OfferKey) -> str:
-    machine = book.types.get((key.provider, key.instance_type))
-    return machine.family if machine is not None else family_of(key.provider, key.instance_type)
 
 
 def _wanted(key: OfferKey, choice: Choice) -> bool:
