@@ -50,7 +50,6 @@ class Plain(AzureHandlers):
                 raise Refused(400, "InvalidResourceReference", words)
 
     def get(self, asked: ArmRequest) -> HttpAnswer:
-        """One of them."""
         return json_answer(self._estate.at(asked.path, asked.now).shown(asked.now))
 
     def listed(self, asked: ArmRequest) -> HttpAnswer:
@@ -89,7 +88,6 @@ class Lists:
         self._estate = estate
 
     def subscription(self, asked: ArmRequest) -> HttpAnswer:
-        """A subscription itself."""
         number = asked.params["subscription"]
         home = f"/subscriptions/{number}"
         return json_answer({"id": home, "subscriptionId": number, "displayName": "fake", "state": "Enabled"})

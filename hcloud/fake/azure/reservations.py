@@ -61,11 +61,9 @@ class FakeReservations(AzureHandlers):
         return self._operations.accept(asked, operation, self._order(bought, asked.now), 202)
 
     def order(self, asked: ArmRequest) -> HttpAnswer:
-        """One order."""
         return json_answer(self._order(self._known(asked), asked.now))
 
     def orders(self, asked: ArmRequest) -> HttpAnswer:
-        """All orders."""
         found = sorted(self._estate.ledger.purchases.values(), key=lambda p: p.id)
         return self._estate.page(asked, [self._order(p, asked.now) for p in found])
 
@@ -92,7 +90,6 @@ class FakeReservations(AzureHandlers):
         return json_answer({"id": f"{HOME}/{known.id}", "properties": properties})
 
     def give_back(self, asked: ArmRequest) -> HttpAnswer:
-        """Give one back."""
         known = self._known(asked)
         if not text(asked.body, "properties", "sessionId"):
             raise Refused(400, "InvalidRefundSession", "Calculate the refund first.")

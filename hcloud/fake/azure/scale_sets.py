@@ -57,7 +57,6 @@ class ScaleSets(AzureHandlers):
         return self._changed(found, asked)
 
     def get(self, asked: ArmRequest) -> HttpAnswer:
-        """One of them."""
         return json_answer(self._shown(self._estate.at(asked.path, asked.now), asked.now))
 
     def listed(self, asked: ArmRequest) -> HttpAnswer:

@@ -47,14 +47,12 @@ class VirtualMachines(AzureHandlers):
         return self._changed(found, asked)
 
     def get(self, asked: ArmRequest) -> HttpAnswer:
-        """One of them."""
         found = self._estate.at(asked.path, asked.now)
         view = {"instanceView": self._view(found, asked.now)} if asked.query.get("$expand") == "instanceView" else {}
         shown = found.shown(asked.now)
         return json_answer({**shown, "properties": {**branch(shown, "properties"), **view}})
 
     def instance_view(self, asked: ArmRequest) -> HttpAnswer:
-        """How it runs."""
         return json_answer(self._view(self._estate.at(asked.path.rsplit("/", 1)[0], asked.now), asked.now))
 
     def listed(self, asked: ArmRequest) -> HttpAnswer:
