@@ -8,14 +8,7 @@ from decimal import Decimal
 
 from hcloud.control.ports import Clock
 from hcloud.errors import NotFoundError
-from hcloud.model.holdings.live import (
-    Launch,
-    LaunchOutcome,
-    LaunchTemplate,
-    Machine,
-    Quota,
-    Scope,
-)
+from hcloud.model.holdings.live import Launch, LaunchOutcome, LaunchTemplate, Machine, Quota, Scope
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.console import console_of
 from hcloud.providers.azure.documents import Document, exact, text

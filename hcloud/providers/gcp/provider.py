@@ -319,7 +319,6 @@ class BatchEnding:
         self.errors: list[CloudError] = []
 
     def run(self, identities: Sequence[str]) -> None:
-        """End these."""
         in_parallel(self._one, identities, DELETES_AT_ONCE)
 
     def worst(self) -> CloudError:

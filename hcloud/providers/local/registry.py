@@ -60,7 +60,6 @@ class Registry:
         return tuple(note for path in names if (note := _read(path)) is not None)
 
     def get(self, identity: str) -> Note | None:
-        """One of them."""
         return _read(self._path(identity)) if _ID.fullmatch(identity) else None
 
     def add(self, note: Note) -> None:
@@ -86,7 +85,6 @@ class Registry:
             self.change(replace(note, ended=at))
 
     def forget(self, note: Note) -> None:
-        """Remove it."""
         self._path(note.id).unlink(missing_ok=True)
 
     def _path(self, identity: str) -> Path:

@@ -68,7 +68,6 @@ class NodeLedger:
             return tuple(self._claims.values())
 
     def claim(self, instance: int) -> NodeClaim | None:
-        """A machine's."""
         return self._claims.get(instance)
 
     def take(self, instance: int, type_name: str, names: tuple[str, ...]) -> NodeClaim | None:
@@ -89,7 +88,6 @@ class NodeLedger:
             return self.note(NodeClaim(free, instance, type_name))
 
     def note(self, claim: NodeClaim) -> NodeClaim:
-        """Change a claim."""
         with self._held:
             _write(self._site.claims / claim.node, claim)
             self._claims[claim.instance] = claim

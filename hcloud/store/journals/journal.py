@@ -79,12 +79,10 @@ class JournalContents:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What happened."""
         return tuple(e for e in self.entries if not isinstance(e, Decision))
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """What was decided."""
         return tuple(e for e in self.entries if isinstance(e, Decision))
 
 
