@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
+from hcloud.model.checked import form_of
 from hcloud.model.json_text import DIALECT, FORMAT_VERSION, head
 from hcloud.model.plans.difference import PlanDifference
 from hcloud.model.plans.gate import Finding, Verdict
-from hcloud.store.files.checked import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

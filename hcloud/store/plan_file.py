@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from hcloud import __version__
 from hcloud.errors import InputError, Problem
+from hcloud.model.checked import check_version, form_of, problems_of
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.model.plans.plan import Plan
-from hcloud.store.files.checked import check_version, form_of, problems_of
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole

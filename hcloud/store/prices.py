@@ -16,8 +16,8 @@ from hcloud.catalog.shapes import family_in
 from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
+from hcloud.model.checked import check_version
 from hcloud.model.json_text import parsed, written
-from hcloud.store.files.checked import check_version
 from hcloud.units import parse_decimal, plain
 from hcloud.whole_files import SHOWN, sync_directory, whole_file
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hcloud.errors import InputError
+from hcloud.model.checked import check_version, form_of, problems_of
 from hcloud.model.holdings.purchase import PurchasePlan
 from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.planning.purchases.gates import check_items
-from hcloud.store.files.checked import check_version, form_of, problems_of
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole

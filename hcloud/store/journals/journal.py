@@ -16,12 +16,12 @@ from hcloud import __version__
 from hcloud.control.operating.records import FoldImage
 from hcloud.control.state import FULL_SPEED
 from hcloud.errors import InputError
+from hcloud.model.checked import form_of
 from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError
 from hcloud.model.running.note import Note, PassNoted, SnapshotTaken
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.rules import Rules
-from hcloud.store.files.checked import form_of
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole

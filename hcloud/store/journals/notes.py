@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from hcloud.model.checked import form_of
 from hcloud.model.running.event import EventError
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
@@ -39,7 +40,6 @@ from hcloud.model.running.note import (
     Sized,
     SnapshotTaken,
 )
-from hcloud.store.files.checked import form_of
 
 Document = dict[str, Any]
 

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from hcloud.errors import InputError
+from hcloud.model.checked import first_of, form_of
 from hcloud.model.holdings.live import CommitmentQuote, Launch
 from hcloud.model.holdings.state import Conclusion, Deed, Intent
-from hcloud.store.files.checked import first_of, form_of
 from hcloud.store.records.sealed_lines import NO_SUM, sealed, sealed_lines
 
 FORMAT_VERSION = "1.0"

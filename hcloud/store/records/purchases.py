@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 from hcloud.control.ports import Crash
 from hcloud.errors import InputError
+from hcloud.model.checked import check_version, first_of, form_of
 from hcloud.model.holdings.purchase import FORMAT_VERSION, CancelIntent, Entry, PurchaseConclusion, PurchaseIntent
-from hcloud.store.files.checked import check_version, first_of, form_of
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory

@@ -8,10 +8,10 @@ from itertools import chain, islice
 from typing import Any
 
 from hcloud.errors import InputError
+from hcloud.model.checked import check_version, first_of, form_of
 from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.report import FORMAT_VERSION, MachineRental
 from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running, usages
-from hcloud.store.files.checked import check_version, first_of, form_of
 from hcloud.store.files.place import RENTALS, RENTALS_ASIDE, StorageLocation
 from hcloud.store.records.durable_lines import DurableLines
 from hcloud.store.records.sealed_lines import Content

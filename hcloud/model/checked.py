@@ -32,10 +32,11 @@ def check_version(document: object, where: str, hint: str = "", wrong: type[Hclo
         raise wrong(f"{where}: {said}", hint=hint)
 
 
-def problems_of(error: ValidationError, where: str) -> list[Problem]:
-    """Everything that is wrong, each with its place."""
+def problems_of(error: ValidationError, where: str, within: tuple[str | int, ...] = ()) -> list[Problem]:
+    """Everything that is wrong, each with its place; ``within`` is that of what was held against the type."""
     found = error.errors(include_url=False)
-    return [Problem(where, ".".join(map(str, e["loc"])) or "top", repr(e.get("input"))[:60], e["msg"]) for e in found]
+    places = (".".join(map(str, (*within, *e["loc"]))) or "top" for e in found)
+    return [Problem(where, at, repr(e.get("input"))[:60], e["msg"]) for at, e in zip(places, found, strict=True)]
 
 
 def first_of(error: ValidationError) -> str:
