@@ -133,7 +133,8 @@ _PERFORMANCE = replace(_number(0, 1000), usual=1.0)
 CORES = replace(_number(0, 1e6, lambda n: max(round(n * 1000), 1)), written=lambda ask: ask / 1000)
 MEMORY = replace(_number(0, 1e6, lambda n: math.ceil(n * 1024)), written=lambda mib: mib / 1024, usual=0)
 _FLAG = LineValue(lambda value: value if type(value) is bool else REFUSED, "true or false", {"type": "boolean"})
-_A_NAME = f"a whole number or a text of at most {LONGEST_NAME} characters"
+_CHARACTERS = "characters, without line breaks and control characters"
+_A_NAME = f"a whole number or a text of 1 to {LONGEST_NAME} {_CHARACTERS}"
 _NAME_SCHEMA: Schema = {"type": ["string", "integer"], "minLength": 1, "maxLength": LONGEST_NAME}
 _NAME = LineValue(lambda value: str(value) if _is_name(value) else REFUSED, _A_NAME, _NAME_SCHEMA)
 _NAMES = _list(
@@ -144,7 +145,7 @@ _NAMES = _list(
 )
 _WHY = LineValue(
     lambda text: text if _is_text(text, LONGEST_WHY) else REFUSED,
-    f"a text of at most {LONGEST_WHY} characters",
+    f"a text of 1 to {LONGEST_WHY} {_CHARACTERS}",
     {"type": "string", "minLength": 1, "maxLength": LONGEST_WHY},
 )
 _NATURAL: Schema = {"type": "integer", "minimum": 0}
