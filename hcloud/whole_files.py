@@ -33,3 +33,12 @@ def whole_file(
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def sync_directory(path: Path) -> None:
+    """Return when the names of a directory's files will outlast a power cut."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.shapes import family_of
+from hcloud.catalog.shapes import family_in
 from hcloud.model.catalog import Offer, OfferKey, Origin, Provider, PurchaseOption
 from hcloud.model.prices import PriceWarning
 
@@ -69,7 +69,7 @@ def apply_overlay(book: PriceBook, rules: Sequence[OverlayRule], today: date) ->
         return book
     offers = {}
     for key, offer in book.offers.items():
-        family = _family(book, key)
+        family = family_in(book, key)
         rule = next((r for r in in_force if r.match.covers(key, family)), None)
         offers[key] = offer if rule is None else _negotiated(offer, rule)
     return replace(book, offers=offers)
@@ -77,7 +77,7 @@ def apply_overlay(book: PriceBook, rules: Sequence[OverlayRule], today: date) ->
 
 def idle_rules(book: PriceBook, rules: Sequence[OverlayRule], today: date) -> tuple[PriceWarning, ...]:
     """A warning for every rule that changes no price: out of its dates, covering nothing, or behind other rules."""
-    keys = [(k, _family(book, k)) for k in book.offers]
+    keys = [(k, family_in(book, k)) for k in book.offers]
     warnings = []
     taken: set[OfferKey] = set()
     for rule in rules:
@@ -117,11 +117,6 @@ def _negotiated(offer: Offer, rule: OverlayRule) -> Offer:
         None if rule.capacity is None else offer,
         "" if rule.capacity is None else rule.name,
     )
-
-
-def _family(book: PriceBook, key: OfferKey) -> str:
-    machine = book.types.get((key.provider, key.instance_type))
-    return machine.family if machine is not None else family_of(key.provider, key.instance_type)
 
 
 def _dates(rule: OverlayRule) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
-from hcloud.model.catalog import InstanceType, Provider
+from hcloud.model.catalog import InstanceType, OfferKey, Provider
 from hcloud.model.clouds.facts import SHARED_CORE
 from hcloud.model.clouds.known import CLOUDS
+
+if TYPE_CHECKING:
+    from hcloud.catalog.book import PriceBook
 
 # Categories whose vCPUs do not run at full speed all the time, and why.
 UNSTEADY = {
@@ -20,6 +24,12 @@ def family_of(provider: Provider, name: str) -> str:
     """The family inside which sizes are interchangeable: ``m5`` of ``m5.large``, ``n2`` of ``n2-standard-4``,
     ``Dsv5`` of ``Standard_D4s_v5``; the name itself where it follows no known pattern."""
     return CLOUDS[provider].names.family(name)
+
+
+def family_in(book: PriceBook, key: OfferKey) -> str:
+    """The family of an offer's type, judged by its name where the book does not know the type."""
+    machine = book.types.get((key.provider, key.instance_type))
+    return machine.family if machine is not None else family_of(key.provider, key.instance_type)
 
 
 def units_of(provider: Provider, name: str, vcpus: Decimal) -> Decimal:

@@ -6,6 +6,13 @@ import threading
 import time
 from datetime import UTC, datetime
 
+_DAY, _PACIFIC_OFFSET = 86_400.0, 8 * 3600.0
+
+
+def midnight_after(now: float) -> float:
+    """The next midnight in Pacific standard time, when commitments of Google begin."""
+    return ((now - _PACIFIC_OFFSET) // _DAY + 1) * _DAY + _PACIFIC_OFFSET
+
 
 class FakeClock:
     """Time inside a fake cloud, in seconds since 1970. ``speed`` 0 stands still until it is put forward."""

@@ -14,7 +14,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from hcloud.errors import FileError, InputError, Problem
+from hcloud.errors import FileError, InputError
+from hcloud.model.checked import problems_of
 from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file
 from hcloud.units import parse_duration
 
@@ -218,11 +219,7 @@ def fault_plan(document: object, where: str) -> FaultPlan:
     try:
         return FaultPlan.model_validate(document if document is not None else {})
     except ValidationError as error:
-        problems = [
-            Problem(where, ".".join(map(str, e["loc"])) or "top", repr(e.get("input"))[:60], e["msg"])
-            for e in error.errors()
-        ]
-        raise InputError(f"{where}: not a fault plan", problems) from None
+        raise InputError(f"{where}: not a fault plan", problems_of(error, where)) from None
 
 
 def read_text(path: Path) -> str:

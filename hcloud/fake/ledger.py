@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-
-from hcloud.model.catalog import BillingRule
-
-SECONDS_PER_HOUR = Decimal(3600)
 
 
 @dataclass(slots=True)
@@ -41,13 +37,6 @@ class Rented:
     def is_there(self, now: float) -> bool:
         """Whether it is not over yet."""
         return self.ended_at is None or now < self.ended_at
-
-    def billed_seconds(self, until: float, rule: BillingRule) -> int:
-        """The seconds it is charged for, by the provider's step and minimum."""
-        end = min(until, self.asked_to_end if self.asked_to_end is not None else until)
-        seconds = max(int(end - self.made_at), 0)
-        steps = -(-seconds // rule.step_seconds) * rule.step_seconds
-        return max(steps, rule.minimum_seconds)
 
 
 @dataclass(slots=True)
@@ -110,16 +99,6 @@ class Ledger:
         """Machines nobody has asked to end, by id."""
         with self.lock:
             return tuple(sorted((m for m in self.machines.values() if m.is_live(now)), key=lambda m: m.id))
-
-    def bill(self, until: float, hourly: Callable[[Rented], Decimal], rule: BillingRule) -> Decimal:
-        """Dollars for all machines up to a moment, each at its own price an hour; commitments are not part of it."""
-        return sum(self.bill_lines(until, hourly, rule).values(), Decimal(0))
-
-    def bill_lines(self, until: float, hourly: Callable[[Rented], Decimal], rule: BillingRule) -> dict[str, Decimal]:
-        """The same by machine."""
-        with self.lock:
-            found = sorted(self.machines.values(), key=lambda m: m.id)
-        return {m.id: hourly(m) * m.billed_seconds(until, rule) / SECONDS_PER_HOUR for m in found}
 
     def calls(self, operations: Iterable[str] = ()) -> int:
         """How many requests arrived, of these operations or of all."""

@@ -161,7 +161,6 @@ class FakeServer:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
         return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}"
 
     def exchange(self, cloud: FakeCloud) -> None:

@@ -53,7 +53,6 @@ class FakeWorld:
 
     @property
     def now(self) -> float:
-        """The fake's time."""
         return self.clock.now()
 
     def load_of(self, machine: Rented) -> MachineLoad:

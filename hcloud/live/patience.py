@@ -92,17 +92,9 @@ class Patience:
             with self._turn():
                 try:
                     found = self._count(request)
-                except ThrottledError as error:
-                    self._put_off(error, error.retry_after)
-                    self._check(tried, error)
-                    continue
-                except UnavailableError as error:
-                    self._put_off(error, None)
-                    self._check(tried, error)
-                    continue
-                except UnknownOutcomeError as error:
-                    self._put_off(error, None)
-                    if not again:
+                except (ThrottledError, UnavailableError, UnknownOutcomeError) as error:
+                    self._put_off(error, error.retry_after if isinstance(error, ThrottledError) else None)
+                    if isinstance(error, UnknownOutcomeError) and not again:
                         raise
                     self._check(tried, error)
                     continue

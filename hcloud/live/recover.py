@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from hcloud.control.ports import MendableStore
 from hcloud.errors import HcloudError, InputError, StaleError, UsageError
-from hcloud.live.applying.ending import GROWTH
 from hcloud.live.observe import check_scope, examined
 from hcloud.live.patience import Patience
+from hcloud.live.polling import GROWTH
 from hcloud.live.site import ProgressStep, Site
 from hcloud.model.holdings.live import TAG_PROJECT, Machine, Scope
 from hcloud.model.holdings.state import Remains, State

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,10 +11,34 @@ from datetime import UTC, datetime
 from hcloud.control.ports import Clock, Compute, Crash, StateStore
 from hcloud.errors import HcloudError
 from hcloud.live.patience import Patience, RetryLimits, at_the_latest
-from hcloud.live.sold_out import SoldOut
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.state import State
 
 WORKERS = 4  # ours: orders of different addresses under way at the same time
+
+
+TTL_SECONDS = 180.0  # ours: three minutes, as long as Karpenter remembers
+
+Offering = tuple[str, str, PurchaseOption]
+"""Type, zone and option."""
+
+
+@dataclass(slots=True)
+class SoldOut:
+    """What was sold out, for all threads of one process."""
+
+    _until: dict[Offering, float] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, offering: Offering, now: float) -> None:
+        """It has none left."""
+        with self._lock:
+            self._until[offering] = now + TTL_SECONDS
+
+    def holds(self, offering: Offering, now: float) -> bool:
+        """Whether it had none left a short while ago."""
+        with self._lock:
+            return self._until.get(offering, 0.0) > now
 
 
 @dataclass(frozen=True, slots=True)

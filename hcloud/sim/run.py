@@ -17,9 +17,8 @@ from hcloud.policy.records import Ints, Reals, column
 from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.machine_code import compiled
 from hcloud.sim.machine_code.objects import as_objects, write_back
-from hcloud.sim.setup.build import Setting, build, usual_capacity
+from hcloud.sim.setup.build import Capacity, Setting, build, usual_capacity
 from hcloud.sim.setup.prepare import Tasks
-from hcloud.sim.setup.record import Capacity
 from hcloud.units import SECONDS_PER_HOUR
 
 _AT_ONCE = 20_000

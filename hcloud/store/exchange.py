@@ -37,7 +37,7 @@ from hcloud.model.running.job import (
     NodePhase,
     Told,
 )
-from hcloud.store.journals.events import BY_NAME, Document, event_document, from_line, parse_event, to_line
+from hcloud.store.journals.events import FORMS, Document, event_document, from_line, parse_event, to_line
 from hcloud.units import counted
 
 HEAR = "hear"
@@ -70,7 +70,7 @@ class _Attempt:
 
 def _check_name(name: object) -> None:
     """EventError for what is no event at all, with those that are told by whoever runs the jobs."""
-    if isinstance(name, str) and name not in (*BY_NAME, STOPPED):
+    if isinstance(name, str) and name not in (*FORMS, STOPPED):
         near = get_close_matches(name, TOLD, 1)
         guess = f" (did you mean {near[0]}?)" if near else ""
         raise EventError(f"event: {name[:60]!r}{guess}; one of {', '.join(TOLD)}")

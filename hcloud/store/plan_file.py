@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from hcloud import __version__
 from hcloud.errors import InputError, Problem
+from hcloud.model.checked import check_version, form_of, problems_of
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.model.plans.plan import Plan
-from hcloud.store.files.checked import check_version, problems_of
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
@@ -31,19 +30,9 @@ _BESIDE = ("tool_version", "generated_at")
 """What a file of changes says of itself besides the changes."""
 
 
-@cache
-def _adapter() -> TypeAdapter[Plan]:
-    return TypeAdapter(Plan)
-
-
-@cache
-def _changes_adapter() -> TypeAdapter[ChangeSet]:
-    return TypeAdapter(ChangeSet)
-
-
 def plan_document(plan: Plan) -> Mapping[str, object]:
     """The JSON document of a plan: money as decimal strings, times in UTC, keys in a fixed order."""
-    document = cast("dict[str, object]", _adapter().dump_python(plan, mode="json"))
+    document = cast("dict[str, object]", form_of(Plan).dump_python(plan, mode="json"))
     for line, known in zip(cast("list[dict[str, object]]", document["mix"]), plan.mix, strict=True):
         for name in ("expires_hour", "first_least", "first_peak"):
             if getattr(known, name) is None:
@@ -61,18 +50,18 @@ def facts_document(part: object) -> Mapping[str, object]:
     """The JSON document of a part of a plan: money as decimal strings."""
     if part is None:
         return {}
-    return cast("dict[str, object]", TypeAdapter(type(part)).dump_python(part, mode="json"))
+    return cast("dict[str, object]", form_of(type(part)).dump_python(part, mode="json"))
 
 
 def plan_schema() -> Mapping[str, object]:
     """The published JSON Schema of a plan file."""
-    schema = _adapter().json_schema(mode="serialization")
+    schema = form_of(Plan).json_schema(mode="serialization")
     return {"$schema": DIALECT, "title": "hcloud plan", **schema}
 
 
 def explanation_schema() -> Mapping[str, object]:
     """The published JSON Schema of what ``hcloud explain`` prints of a plan: a part of the plan's own."""
-    plan = _adapter().json_schema(mode="serialization")
+    plan = form_of(Plan).json_schema(mode="serialization")
     part = {name: plan["properties"][name] for name in EXPLAINED}
     required = [name for name in EXPLAINED if name != "operation"]
     head = {"$schema": DIALECT, "title": "hcloud explain", "type": "object"}
@@ -96,14 +85,14 @@ def save_plan(plan: Plan, path: Path) -> None:
 
 def changes_document(changes: ChangeSet) -> Mapping[str, object]:
     """The JSON document of changes that no plan was needed for."""
-    document = cast("dict[str, object]", _changes_adapter().dump_python(changes, mode="json"))
+    document = cast("dict[str, object]", form_of(ChangeSet).dump_python(changes, mode="json"))
     head = {"format_version": changes.format_version, "tool_version": __version__, "generated_at": document["made"]}
     return {**head, **document}
 
 
 def changes_schema() -> Mapping[str, object]:
     """The published JSON Schema of changes that no plan was needed for."""
-    schema = _changes_adapter().json_schema(mode="serialization")
+    schema = form_of(ChangeSet).json_schema(mode="serialization")
     head = {"tool_version": {"type": "string"}, "generated_at": {"type": "string", "format": "date-time"}}
     schema["properties"] = {**head, **schema["properties"]}
     schema["required"] = [*head, *schema["required"]]
@@ -127,7 +116,7 @@ def load_changes(path: Path) -> ChangeSet:
             raise InputError(f"{path}: this plan was made for no cloud, so it changes nothing", hint=hint)
         return _exactly(path, plan.changes, document.get("changes"))
     try:
-        found = _changes_adapter().validate_python(document)
+        found = form_of(ChangeSet).validate_python(document)
     except ValidationError as error:
         raise InputError(f"{path}: no changes of this version", problems_of(error, str(path))) from None
     return _exactly(path, found, document)
@@ -165,7 +154,7 @@ def is_plan_file(path: Path) -> bool:
 def load_plan(path: Path) -> Plan:
     """Read a plan file; raises InputError where it is no plan or of a version this hcloud cannot read."""
     try:
-        plan = _adapter().validate_python(_read(path, "a plan"))
+        plan = form_of(Plan).validate_python(_read(path, "a plan"))
     except ValidationError as error:
         raise InputError(f"{path}: not a plan of this version", problems_of(error, str(path))) from None
     if below := list(_below_zero(path, plan)):

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.intake import PriceSource
-from hcloud.catalog.shapes import family_of
+from hcloud.catalog.shapes import family_in
 from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
+from hcloud.model.checked import check_version
 from hcloud.model.json_text import parsed, written
-from hcloud.store.files.checked import check_version
 from hcloud.units import parse_decimal, plain
-from hcloud.whole_files import SHOWN, whole_file
+from hcloud.whole_files import SHOWN, sync_directory, whole_file
 
 DIRECTORY_VARIABLE = "HYC_PRICES"
 FORMAT_VERSION = "1.0"
@@ -97,7 +97,7 @@ class PriceStore:
             # The table goes last: a new table never stands beside the quarantine list of an older one
             self._replace(META, written(meta, indent=1) + "\n")
             self._replace(TABLE, table)
-            _sync_directory(self.directory)
+            sync_directory(self.directory)
         except OSError as error:
             raise HcloudError(
                 f"the prices cannot be stored in {self.directory}: {error.strerror or error}",
@@ -124,13 +124,8 @@ def _restricted(book: PriceBook, choice: Choice) -> PriceBook:
     offers = {k: o for k, o in book.offers.items() if _wanted(k, choice)}
     if choice.families is not None:
         families = set(choice.families)
-        offers = {k: o for k, o in offers.items() if _family(book, k) in families}
+        offers = {k: o for k, o in offers.items() if family_in(book, k) in families}
     return PriceBook(book.types, offers, {}, {}, book.quarantine)
-
-
-def _family(book: PriceBook, key: OfferKey) -> str:
-    machine = book.types.get((key.provider, key.instance_type))
-    return machine.family if machine is not None else family_of(key.provider, key.instance_type)
 
 
 def _wanted(key: OfferKey, choice: Choice) -> bool:
@@ -139,14 +134,6 @@ def _wanted(key: OfferKey, choice: Choice) -> bool:
         and (choice.regions is None or key.region in choice.regions)
         and choice.instance_type in (None, key.instance_type)
     )
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _quarantine_row(refused: QuarantinedPrice) -> dict[str, str]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hcloud.errors import InputError
+from hcloud.model.checked import check_version, form_of, problems_of
 from hcloud.model.holdings.purchase import PurchasePlan
 from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.planning.purchases.gates import check_items
-from hcloud.store.files.checked import check_version, problems_of
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
@@ -21,30 +20,21 @@ from hcloud.store.files.whole import write_whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import TypeAdapter
-
 LARGEST = 4 << 20
 _MARK = b'"purchase_plan"'
 _HEAD = ("format_version", "tool_version", "generated_at", "digest")
 
 
-@cache
-def _adapter() -> TypeAdapter[PurchasePlan]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(PurchasePlan)
-
-
 def purchase_document(plan: PurchasePlan) -> Mapping[str, object]:
     """The JSON document of a purchase plan: money as decimal strings, times in UTC, keys in a fixed order."""
-    content = cast("dict[str, object]", _adapter().dump_python(plan, mode="json"))
+    content = cast("dict[str, object]", form_of(PurchasePlan).dump_python(plan, mode="json"))
     head = {name: content.pop(name) for name in _HEAD}
     return {**head, "purchase_plan": content}
 
 
 def purchase_schema() -> Mapping[str, object]:
     """The published JSON Schema of a purchase plan file."""
-    content = _adapter().json_schema(mode="serialization")
+    content = form_of(PurchasePlan).json_schema(mode="serialization")
     properties = content["properties"]
     head = {name: properties.pop(name) for name in _HEAD}
     plan = {"type": "object", "properties": properties, "required": sorted(properties), "additionalProperties": False}
@@ -119,7 +109,7 @@ def _plan(content: dict[str, object], path: Path) -> PurchasePlan:
     from pydantic import ValidationError
 
     try:
-        return _adapter().validate_json(json.dumps(content))
+        return form_of(PurchasePlan).validate_json(json.dumps(content))
     except ValidationError as error:
         raise InputError(f"{path}: not a purchase plan of this version", problems_of(error, str(path))) from None
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hcloud.errors import HcloudError, InputError, UsageError, writing
+from hcloud.model.checked import check_version
 from hcloud.model.json_text import parsed, written
-from hcloud.store.files.checked import check_version
 from hcloud.store.files.lock import claim
 from hcloud.store.files.looked_at import check_place
 

@@ -328,7 +328,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"event": "sample", "at": 0, "instance": 1, "contention": [0] * 10, "during": "lunch"}, "during"),
     ({"event": "completion", "at": 0, "job": "a", "performance": "good"}, "performance"),
     ({"event": "arrival", "at": 0, "job": "a", "cores": 1, "movable": "no"}, 'movable: "no"; true or false'),
-    ({"event": "launch-failed", "at": 0, "instance": 1, "until": 9}, "why: missing; a text of at most 1000"),
+    ({"event": "launch-failed", "at": 0, "instance": 1, "until": 9}, "why: missing; a text of 1 to 1000 characters"),
     ({"event": "launch-failed", "at": 0, "instance": 1, "why": "a\nb", "until": 9}, "why: "),
     ({"event": "launch-failed", "at": 0, "instance": 1, "why": "none left"}, "until: missing"),
     ({"event": "lost", "at": 0, "instance": 1, "unbegun": "a"}, 'unbegun: "a"; a list of jobs'),

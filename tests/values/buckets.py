@@ -249,14 +249,12 @@ class InMemory:
     def delete(self, key: str) -> None:
         self.held.pop(key, None)
 
-    def every(self, prefix: str) -> Iterator[str]:
-        raise NotImplementedError
-
     def copy(self, key: str, file: BinaryIO) -> None:
         raise NotImplementedError
 
-    def list(self, prefix: str) -> Iterator[str]:
-        return (k for k in sorted(self.held) if k.startswith(prefix) and "/" not in k.removeprefix(prefix))
+    def list(self, prefix: str, *, deep: bool = False) -> Iterator[str]:
+        found = (key for key in sorted(self.held) if key.startswith(prefix))
+        return (key for key in found if deep or "/" not in key.removeprefix(prefix))
 
 
 @contextmanager

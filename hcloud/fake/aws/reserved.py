@@ -8,18 +8,13 @@ from decimal import Decimal
 
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.shop import YEAR_SECONDS, offering_id
+from hcloud.fake.aws.shop import PAYMENT_WORDS, YEAR_SECONDS, offering_id
 from hcloud.fake.aws.world import Ask, moment
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import BoughtCommitment
-from hcloud.model.catalog import Offer, Payment, PurchaseOption
+from hcloud.model.catalog import Offer, PurchaseOption
 
 OFFERINGS_PAGE = 100
-PAYMENT_WORDS = {
-    Payment.NONE: "No Upfront",
-    Payment.PARTIAL: "Partial Upfront",
-    Payment.ALL: "All Upfront",
-}
 CLASS_WORDS = {PurchaseOption.RESERVED: "standard", PurchaseOption.CONVERTIBLE: "convertible"}
 PRODUCT = "Linux/UNIX"
 
@@ -89,8 +84,7 @@ def purchase_reserved_instances_offering(ask: Ask) -> Wire:
         raise DenialError("InvalidParameterValue", f"Invalid value '{count}' for InstanceCount")
     upfront, hourly = ask.world.price(offer.upfront), ask.world.price(offer.hourly)
     _check_limit(ask.wire.get("LimitPrice"), upfront * count)
-    if ask.wire.get("DryRun"):
-        raise DenialError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
+    ask.refuse_dry_run()
     limit = ask.world.faults.plan.quotas.get("reserved-instances")
     if limit is not None and _held(ask) + count > limit:
         raise DenialError("ReservedInstancesLimitExceeded", "Your current quota does not allow this purchase.")

@@ -10,8 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.reserved import PAYMENT_WORDS
-from hcloud.fake.aws.shop import YEAR_SECONDS
+from hcloud.fake.aws.shop import PAYMENT_WORDS, YEAR_SECONDS
 from hcloud.fake.aws.world import Ask
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import BoughtCommitment

@@ -32,9 +32,11 @@ _SAMPLE = (
     ("g4dn.xlarge", 4, 16, "0.526"),
 )
 # Share of the on-demand price by years and payment (ours).
-_SHARE = {1: {"none": "0.63", "partial": "0.60", "all": "0.59"}, 3: {"none": "0.43", "partial": "0.40", "all": "0.37"}}
-_PLAN_WORDS = {"No Upfront": "none", "Partial Upfront": "partial", "All Upfront": "all"}
-_PAYMENT_WORD = {Payment.NONE: "none", Payment.PARTIAL: "partial", Payment.ALL: "all"}
+_SHARE = {
+    1: {"No Upfront": "0.63", "Partial Upfront": "0.60", "All Upfront": "0.59"},
+    3: {"No Upfront": "0.43", "Partial Upfront": "0.40", "All Upfront": "0.37"},
+}
+PAYMENT_WORDS = {Payment.NONE: "No Upfront", Payment.PARTIAL: "Partial Upfront", Payment.ALL: "All Upfront"}
 
 
 @dataclass(slots=True)
@@ -67,7 +69,6 @@ class AwsShop:
         return int(found.vcpus) if found else 0
 
     def arch(self, instance_type: str) -> str:
-        """Its architecture."""
         found = self.types.get(instance_type)
         return found.arch if found else "x86_64"
 
@@ -81,7 +82,7 @@ class AwsShop:
 
     def plan_share(self, years: int, payment: str) -> Decimal:
         """What usage costs under a savings plan in terms of on demand, by its years and payment ("No Upfront")."""
-        return Decimal(_SHARE[years][_PLAN_WORDS[payment]])
+        return Decimal(_SHARE[years][payment])
 
     def reserved(self, region: str) -> tuple[Offer, ...]:
         """The reserved instances on sale, in a fixed order."""
@@ -117,7 +118,7 @@ def _sample_offers(region: str, types: Mapping[str, InstanceType]) -> Iterator[O
 
 
 def _committed(key: OfferKey, price: Decimal, origin: Origin) -> Offer:
-    share = Decimal(_SHARE[key.term_years][_PAYMENT_WORD[key.payment]])
+    share = Decimal(_SHARE[key.term_years][PAYMENT_WORDS[key.payment]])
     dearer = Decimal("1.08") if key.option is PurchaseOption.CONVERTIBLE else Decimal(1)  # ours
     effective = (price * share * dearer).quantize(_CENT)
     upfront_part = {Payment.NONE: Decimal(0), Payment.PARTIAL: Decimal("0.5"), Payment.ALL: Decimal(1)}[key.payment]

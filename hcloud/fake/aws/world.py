@@ -72,6 +72,11 @@ class Ask:
         """The fault at hand where it is of this kind."""
         return self.rule if self.rule is not None and self.rule.answer is kind else None
 
+    def refuse_dry_run(self) -> None:
+        """What a request that would have succeeded is told where it was only to be tried."""
+        if self.wire.get("DryRun"):
+            raise DenialError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
+
     def page(self, items: list[T], most: int | None = None) -> tuple[list[T], str | None]:
         """The page that is asked for, and the token of the next one.
 

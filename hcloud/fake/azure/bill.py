@@ -25,7 +25,6 @@ class AzureTariff:
         return (Meter("" if rented.spot else pool, units, self._world.hourly(rented)),)
 
     def terms(self, purchase: BoughtCommitment) -> FakeTerms:
-        """A whole order."""
         pool, units = _pool(text(purchase.detail, "location"), purchase.instance_type)
         return FakeTerms(purchase.upfront, purchase.hourly, {pool: units * purchase.count})
 

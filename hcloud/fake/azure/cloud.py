@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from email.utils import formatdate
 
@@ -20,14 +20,6 @@ from hcloud.fake.ledger import Rented
 from hcloud.fake.server import HttpAnswer, Received, json_answer
 
 PRINCIPAL_HEADER = "x-hcloud-principal"
-
-
-@dataclass(frozen=True, slots=True)
-class _Struck:
-    """A request with where it goes and what befell it."""
-
-    route: AzureRoute
-    asked: ArmRequest
 
 
 class FakeAzure(Estate):
@@ -54,9 +46,7 @@ class FakeAzure(Estate):
             return Refused(404, "InvalidResourceType", said).answer()
         route, params = found
         asked = self._asked(received, params)
-        return self.serve(
-            _ruled(route, asked), lambda rule: self._answered(_Struck(route, self._asked(received, params, rule)))
-        )
+        return self.serve(_ruled(route, asked), lambda rule: self._answered(route, self._asked(received, params, rule)))
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change in the portal."""
@@ -122,11 +112,10 @@ class FakeAzure(Estate):
             rule=rule,
         )
 
-    def _answered(self, struck: _Struck) -> tuple[HttpAnswer, str, bool]:
-        route, asked = struck.route, struck.asked
+    def _answered(self, route: AzureRoute, asked: ArmRequest) -> tuple[HttpAnswer, str, bool]:
         outcome, acted = "ok", False
         try:
-            answer = self._early(struck)
+            answer = self._early(route, asked)
             if answer is None:
                 answer = route.handler(asked)
                 acted = route.mutating
@@ -138,9 +127,8 @@ class FakeAzure(Estate):
             answer, outcome = after(asked.rule, answer), asked.rule.answer.value
         return answer, outcome, acted
 
-    def _early(self, struck: _Struck) -> HttpAnswer | None:
+    def _early(self, route: AzureRoute, asked: ArmRequest) -> HttpAnswer | None:
         """What is answered before anything is done."""
-        route, asked = struck.route, struck.asked
         if asked.rule is not None and (answer := before(asked.rule)):
             return answer
         if not asked.query.get("api-version"):

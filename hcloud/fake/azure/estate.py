@@ -77,7 +77,6 @@ class AzureResource:
 
     @property
     def tags(self) -> dict[str, str]:
-        """Its tags."""
         return {str(k): str(v) for k, v in branch(self.document, "tags").items()}
 
     def is_kept(self, now: float) -> bool:
@@ -85,7 +84,6 @@ class AzureResource:
         return self.asked_at is None or now < self.asked_at
 
     def state(self, now: float) -> str:
-        """Its provisioning state."""
         if self.asked_at is not None and now >= self.asked_at:
             return "Deleting"
         if now < self.ready_at:

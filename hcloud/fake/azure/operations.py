@@ -91,3 +91,15 @@ class AzureOperations:
         if found is None:
             raise Refused(404, "OperationNotFound", "The operation was not found; it may have expired.")
         return found
+
+
+class AzureHandlers:
+    """The requests of one kind of resource, over everything that stands and all operations."""
+
+    def __init__(self, estate: Estate, operations: AzureOperations) -> None:
+        self._estate = estate
+        self._operations = operations
+
+    def _later(self, asked: ArmRequest, delay: float = 0.0) -> float:
+        """When an operation that begins now is over, which takes at least so long."""
+        return asked.now + max(delay, self._estate.faults.plan.operation_delay)

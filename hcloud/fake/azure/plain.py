@@ -7,7 +7,7 @@ import json
 
 from hcloud.fake.azure.estate import NETWORKS, AzureLocation, AzureResource, Estate
 from hcloud.fake.azure.machines import limits
-from hcloud.fake.azure.operations import AzureOperations
+from hcloud.fake.azure.operations import AzureHandlers, AzureOperations
 from hcloud.fake.azure.scale_sets import conditions, scope_of
 from hcloud.fake.azure.shapes import ZONES, AzureSize, shapes
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, listed, text
@@ -16,12 +16,11 @@ from hcloud.fake.server import HttpAnswer, json_answer
 FIRST_IMAGE = 100  # so that the order of text is not that of numbers
 
 
-class Plain:
+class Plain(AzureHandlers):
     """The requests of one kind of them."""
 
     def __init__(self, estate: Estate, operations: AzureOperations, kind: str) -> None:
-        self._estate = estate
-        self._operations = operations
+        super().__init__(estate, operations)
         self._kind = kind
 
     def put(self, asked: ArmRequest) -> HttpAnswer:
@@ -51,7 +50,6 @@ class Plain:
                 raise Refused(400, "InvalidResourceReference", words)
 
     def get(self, asked: ArmRequest) -> HttpAnswer:
-        """One of them."""
         return json_answer(self._estate.at(asked.path, asked.now).shown(asked.now))
 
     def listed(self, asked: ArmRequest) -> HttpAnswer:
@@ -70,7 +68,7 @@ class Plain:
         for inside in [r for k, r in self._estate.resources.items() if k.startswith(f"{found.id.lower()}/")]:
             self._estate.forget(inside)
         found.asked_at = asked.now
-        found.gone_at = asked.now + self._estate.faults.plan.operation_delay
+        found.gone_at = self._later(asked)
         return self._operations.accept(asked, self._operations.begin(found.id, found.gone_at))
 
     def _parent(self, path: str) -> str:
@@ -90,7 +88,6 @@ class Lists:
         self._estate = estate
 
     def subscription(self, asked: ArmRequest) -> HttpAnswer:
-        """A subscription itself."""
         number = asked.params["subscription"]
         home = f"/subscriptions/{number}"
         return json_answer({"id": home, "subscriptionId": number, "displayName": "fake", "state": "Enabled"})

@@ -7,8 +7,7 @@ import uuid
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from hcloud.fake.azure.estate import Estate
-from hcloud.fake.azure.operations import AzureOperations
+from hcloud.fake.azure.operations import AzureHandlers
 from hcloud.fake.azure.shapes import TERM_FACTORS, TERM_YEARS, AzureSize, shape, shapes
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.ledger import BoughtCommitment
@@ -19,12 +18,8 @@ HOME = "/providers/Microsoft.Capacity/reservationOrders"
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
-class FakeReservations:
+class FakeReservations(AzureHandlers):
     """Their requests. A purchase in the ledger holds the request that made it as its detail."""
-
-    def __init__(self, estate: Estate, operations: AzureOperations) -> None:
-        self._estate = estate
-        self._operations = operations
 
     def calculate(self, asked: ArmRequest) -> HttpAnswer:
         """What a reservation costs, and the id of an order for it."""
@@ -62,15 +57,13 @@ class FakeReservations:
             detail=asked.body,
         )
         self._estate.ledger.purchases[number] = bought
-        operation = self._operations.begin(f"{HOME}/{number}", asked.now + self._estate.faults.plan.operation_delay)
+        operation = self._operations.begin(f"{HOME}/{number}", self._later(asked))
         return self._operations.accept(asked, operation, self._order(bought, asked.now), 202)
 
     def order(self, asked: ArmRequest) -> HttpAnswer:
-        """One order."""
         return json_answer(self._order(self._known(asked), asked.now))
 
     def orders(self, asked: ArmRequest) -> HttpAnswer:
-        """All orders."""
         found = sorted(self._estate.ledger.purchases.values(), key=lambda p: p.id)
         return self._estate.page(asked, [self._order(p, asked.now) for p in found])
 
@@ -97,12 +90,11 @@ class FakeReservations:
         return json_answer({"id": f"{HOME}/{known.id}", "properties": properties})
 
     def give_back(self, asked: ArmRequest) -> HttpAnswer:
-        """Give one back."""
         known = self._known(asked)
         if not text(asked.body, "properties", "sessionId"):
             raise Refused(400, "InvalidRefundSession", "Calculate the refund first.")
         known.cancelled_at = asked.now
-        operation = self._operations.begin(f"{HOME}/{known.id}", asked.now + self._estate.faults.plan.operation_delay)
+        operation = self._operations.begin(f"{HOME}/{known.id}", self._later(asked))
         return self._operations.accept(asked, operation, self._order(known, asked.now), 202)
 
     def _priced(self, body: Document) -> tuple[AzureSize, Decimal, int]:

@@ -70,37 +70,36 @@ def route(method: str, path: str, operation: str, handler: Handler, right: str =
     return AzureRoute(method, re.compile(named, re.IGNORECASE), operation, right, handler, mutating)
 
 
+def _of_kind(kind: str, prefix: str, handlers: VirtualMachines | ScaleSets) -> Iterator[AzureRoute]:
+    """What is asked of machines and of sets alike: lists, and one by its name."""
+    home, name = f"{GROUP}/providers/{kind}", f"{GROUP}/providers/{kind}/{{name}}"
+    location = f"{SUBSCRIPTION}/providers/Microsoft.Compute/locations/{{location}}/{kind.rpartition('/')[2]}"
+    yield route("GET", f"{SUBSCRIPTION}/providers/{kind}", f"{prefix}ListAll", handlers.listed)
+    yield route("GET", location, f"{prefix}ListByLocation", handlers.listed, f"{kind}/read")
+    yield route("GET", home, f"{prefix}List", handlers.listed)
+    yield route("PUT", name, f"{prefix}CreateOrUpdate", handlers.put)
+    yield route("PATCH", name, f"{prefix}Update", handlers.patch)
+    yield route("GET", name, f"{prefix}Get", handlers.get)
+    yield route("DELETE", name, f"{prefix}Delete", handlers.delete)
+
+
 def _machines(machines: VirtualMachines) -> Iterator[AzureRoute]:
-    kind, prefix = f"{GROUP}/providers/{MACHINES}", "VirtualMachines_"
-    yield route("GET", f"{SUBSCRIPTION}/providers/{MACHINES}", f"{prefix}ListAll", machines.listed)
-    location = f"{SUBSCRIPTION}/providers/Microsoft.Compute/locations/{{location}}/virtualMachines"
-    yield route("GET", location, f"{prefix}ListByLocation", machines.listed, f"{MACHINES}/read")
-    yield route("GET", kind, f"{prefix}List", machines.listed)
-    yield route("PUT", f"{kind}/{{name}}", f"{prefix}CreateOrUpdate", machines.put)
-    yield route("PATCH", f"{kind}/{{name}}", f"{prefix}Update", machines.patch)
-    yield route("GET", f"{kind}/{{name}}", f"{prefix}Get", machines.get)
-    yield route("DELETE", f"{kind}/{{name}}", f"{prefix}Delete", machines.delete)
-    yield route("GET", f"{kind}/{{name}}/instanceView", f"{prefix}InstanceView", machines.instance_view)
-    told = route("POST", f"{kind}/{{name}}/retrieveBootDiagnosticsData", f"{prefix}{DIAGNOSTICS}", machines.diagnostics)
+    name, prefix = f"{GROUP}/providers/{MACHINES}/{{name}}", "VirtualMachines_"
+    yield from _of_kind(MACHINES, prefix, machines)
+    yield route("GET", f"{name}/instanceView", f"{prefix}InstanceView", machines.instance_view)
+    told = route("POST", f"{name}/retrieveBootDiagnosticsData", f"{prefix}{DIAGNOSTICS}", machines.diagnostics)
     yield replace(told, mutating=False)
-    log = route("GET", f"{kind}/{{name}}/serialConsoleLog", f"{prefix}SerialConsoleLog", machines.serial_console_log)
+    log = route("GET", f"{name}/serialConsoleLog", f"{prefix}SerialConsoleLog", machines.serial_console_log)
     yield replace(log, right=told.right)
     for verb in POWER:
-        yield route("POST", f"{kind}/{{name}}/{verb}", f"{prefix}{verb[0].upper()}{verb[1:]}", machines.power)
+        yield route("POST", f"{name}/{verb}", f"{prefix}{verb[0].upper()}{verb[1:]}", machines.power)
 
 
 def _sets(sets: ScaleSets) -> Iterator[AzureRoute]:
-    kind, prefix = f"{GROUP}/providers/{SETS}", "VirtualMachineScaleSets_"
-    yield route("GET", f"{SUBSCRIPTION}/providers/{SETS}", f"{prefix}ListAll", sets.listed)
-    location = f"{SUBSCRIPTION}/providers/Microsoft.Compute/locations/{{location}}/virtualMachineScaleSets"
-    yield route("GET", location, f"{prefix}ListByLocation", sets.listed, f"{SETS}/read")
-    yield route("GET", kind, f"{prefix}List", sets.listed)
-    yield route("PUT", f"{kind}/{{name}}", f"{prefix}CreateOrUpdate", sets.put)
-    yield route("PATCH", f"{kind}/{{name}}", f"{prefix}Update", sets.patch)
-    yield route("GET", f"{kind}/{{name}}", f"{prefix}Get", sets.get)
-    yield route("DELETE", f"{kind}/{{name}}", f"{prefix}Delete", sets.delete)
-    yield route("POST", f"{kind}/{{name}}/delete", f"{prefix}DeleteInstances", sets.delete_instances)
-    yield route("GET", f"{kind}/{{name}}/virtualMachines", "VirtualMachineScaleSetVMs_List", sets.members)
+    name, prefix = f"{GROUP}/providers/{SETS}/{{name}}", "VirtualMachineScaleSets_"
+    yield from _of_kind(SETS, prefix, sets)
+    yield route("POST", f"{name}/delete", f"{prefix}DeleteInstances", sets.delete_instances)
+    yield route("GET", f"{name}/virtualMachines", "VirtualMachineScaleSetVMs_List", sets.members)
 
 
 def _resources(estate: Estate, operations: AzureOperations) -> Iterator[AzureRoute]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hcloud.fake.azure.estate import MACHINES, SETS, AzureResource, Estate
 from hcloud.fake.azure.machines import CapacityGrant, granted, leave_behind, make, wanted_from
-from hcloud.fake.azure.operations import AzureOperations
+from hcloud.fake.azure.operations import AzureHandlers
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, listed, text
 from hcloud.fake.faults import Lag
 from hcloud.fake.server import HttpAnswer, json_answer
@@ -25,12 +25,8 @@ def conditions(existing: AzureResource | None, asked: ArmRequest) -> None:
         raise Refused(412, "PreconditionFailed", "The resource was changed, or is not there.")
 
 
-class ScaleSets:
+class ScaleSets(AzureHandlers):
     """Their requests."""
-
-    def __init__(self, estate: Estate, operations: AzureOperations) -> None:
-        self._estate = estate
-        self._operations = operations
 
     def put(self, asked: ArmRequest) -> HttpAnswer:
         """Make one with all its machines, or change one."""
@@ -43,7 +39,7 @@ class ScaleSets:
         _check(self._estate, asked.body, profile)
         wanted = wanted_from(asked, text(asked.body, "sku", "name"), capacity, profile)
         given = granted(self._estate, wanted, asked)
-        made = AzureResource(asked.path, SETS, copy.deepcopy(asked.body), asked.now, self._over(asked))
+        made = AzureResource(asked.path, SETS, copy.deepcopy(asked.body), asked.now, self._later(asked))
         made.tagged_at = asked.now + self._estate.faults.plan.tag_delay
         made.uniform = text(asked.body, "properties", "orchestrationMode") != "Flexible"
         self._estate.add(made)
@@ -61,7 +57,6 @@ class ScaleSets:
         return self._changed(found, asked)
 
     def get(self, asked: ArmRequest) -> HttpAnswer:
-        """One of them."""
         return json_answer(self._shown(self._estate.at(asked.path, asked.now), asked.now))
 
     def listed(self, asked: ArmRequest) -> HttpAnswer:
@@ -93,7 +88,7 @@ class ScaleSets:
         for machine in self._estate.members(found):
             self._estate.end(machine, asked.now, delay)
         if found.gone_at is None:
-            found.asked_at, found.gone_at = asked.now, asked.now + max(delay, self._estate.faults.plan.operation_delay)
+            found.asked_at, found.gone_at = asked.now, self._later(asked, delay)
         return self._operations.accept(asked, self._operations.begin(found.id, found.gone_at))
 
     def delete_instances(self, asked: ArmRequest) -> HttpAnswer:
@@ -109,8 +104,7 @@ class ScaleSets:
         delay = self._estate.faults.plan.end_delay
         for machine in members.values() if "*" in names else [members[n] for n in names]:
             self._estate.end(machine, asked.now, delay)
-        over = asked.now + max(delay, self._estate.faults.plan.operation_delay)
-        return self._operations.accept(asked, self._operations.begin(home.id, over))
+        return self._operations.accept(asked, self._operations.begin(home.id, self._later(asked, delay)))
 
     def _changed(self, found: AzureResource, asked: ArmRequest) -> HttpAnswer:
         if found.gone_at is not None:
@@ -121,7 +115,7 @@ class ScaleSets:
         if "sku" in asked.body:
             error = self._resized(found, _capacity(asked.body), asked)
         found.etag += 1
-        operation = self._operations.begin(found.id, self._over(asked), error)
+        operation = self._operations.begin(found.id, self._later(asked), error)
         return self._operations.accept(asked, operation, self._shown(found, asked.now), 200)
 
     def _resized(self, found: AzureResource, capacity: int, asked: ArmRequest) -> Document | None:
@@ -143,9 +137,6 @@ class ScaleSets:
         for _ in range(given.count):
             name = f"{home.name}_{self._estate.ledger.next_number():08x}"
             make(self._estate, wanted, name, home, asked.now).uniform = home.uniform
-
-    def _over(self, asked: ArmRequest) -> float:
-        return asked.now + self._estate.faults.plan.operation_delay
 
     def _shown(self, home: AzureResource, now: float) -> Document:
         return _told(home.shown(now), sum(1 for m in self._estate.members(home) if m.is_kept(now)))

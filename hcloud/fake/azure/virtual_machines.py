@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hcloud.fake.azure.estate import MACHINES, AzureResource, Estate
+from hcloud.fake.azure.estate import MACHINES, AzureResource
 from hcloud.fake.azure.machines import granted, make, put_up, wanted_from
-from hcloud.fake.azure.operations import AzureOperations
+from hcloud.fake.azure.operations import AzureHandlers
 from hcloud.fake.azure.scale_sets import conditions, in_location, scope_of
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.faults import Lag
@@ -16,12 +16,8 @@ from hcloud.fake.world import MAINTAINED
 POWER = {"deallocate": "deallocated", "powerOff": "stopped", "start": "running"}
 
 
-class VirtualMachines:
+class VirtualMachines(AzureHandlers):
     """Their requests."""
-
-    def __init__(self, estate: Estate, operations: AzureOperations) -> None:
-        self._estate = estate
-        self._operations = operations
 
     def put(self, asked: ArmRequest) -> HttpAnswer:
         """Make one, or change one."""
@@ -38,7 +34,7 @@ class VirtualMachines:
         # A machine that could not be allocated stays as a failed resource, and its interface stays attached to it
         into = make if given.count else put_up
         made = into(self._estate, wanted, name, None, asked.now)
-        over = asked.now + self._estate.faults.plan.operation_delay
+        over = self._later(asked)
         if not given.count:
             made.failed, made.ready_at = "AllocationFailed", over
         operation = self._operations.begin(made.id, over, given.error)
@@ -51,14 +47,12 @@ class VirtualMachines:
         return self._changed(found, asked)
 
     def get(self, asked: ArmRequest) -> HttpAnswer:
-        """One of them."""
         found = self._estate.at(asked.path, asked.now)
         view = {"instanceView": self._view(found, asked.now)} if asked.query.get("$expand") == "instanceView" else {}
         shown = found.shown(asked.now)
         return json_answer({**shown, "properties": {**branch(shown, "properties"), **view}})
 
     def instance_view(self, asked: ArmRequest) -> HttpAnswer:
-        """How it runs."""
         return json_answer(self._view(self._estate.at(asked.path.rsplit("/", 1)[0], asked.now), asked.now))
 
     def listed(self, asked: ArmRequest) -> HttpAnswer:
@@ -86,18 +80,16 @@ class VirtualMachines:
         found = self._estate.find(asked.path)
         if found is None:
             return HttpAnswer(204)
-        plan = self._estate.faults.plan
-        self._estate.end(found, asked.now, plan.end_delay)
-        over = asked.now + max(plan.end_delay, plan.operation_delay)
-        return self._operations.accept(asked, self._operations.begin(found.id, over))
+        delay = self._estate.faults.plan.end_delay
+        self._estate.end(found, asked.now, delay)
+        return self._operations.accept(asked, self._operations.begin(found.id, self._later(asked, delay)))
 
     def power(self, asked: ArmRequest) -> HttpAnswer:
         """Start or stop one."""
         path, _, verb = asked.path.rpartition("/")
         found = self._estate.at(path, asked.now)
         found.power = {k.lower(): v for k, v in POWER.items()}[verb.lower()]
-        over = asked.now + self._estate.faults.plan.operation_delay
-        return self._operations.accept(asked, self._operations.begin(found.id, over))
+        return self._operations.accept(asked, self._operations.begin(found.id, self._later(asked)))
 
     def diagnostics(self, asked: ArmRequest) -> HttpAnswer:
         """Where its console's log is, signed; a person without boot diagnostics is told that there is none."""
@@ -125,7 +117,7 @@ class VirtualMachines:
             if given := branch(asked.body, "properties", name):
                 found.properties[name] = {**branch(found.properties, name), **given}
         found.etag += 1
-        operation = self._operations.begin(found.id, asked.now + self._estate.faults.plan.operation_delay)
+        operation = self._operations.begin(found.id, self._later(asked))
         return self._operations.accept(asked, operation, found.shown(asked.now), 200)
 
     def _view(self, machine: AzureResource, now: float) -> Document:

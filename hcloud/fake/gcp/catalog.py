@@ -57,7 +57,6 @@ class GcpMachineType:
 
     @property
     def family(self) -> str:
-        """Its series."""
         return self.name.split("-")[0]
 
     @property

@@ -100,7 +100,6 @@ class GcpOperations:
         return known.operation
 
     def add(self, operation: GcpOperation, about: str, *, remember: bool) -> GcpOperation:
-        """Keep an operation."""
         self._by_name[f"{operation.scope}/{operation.name}"] = operation
         if operation.request_id and remember:
             self._by_request[operation.request_id] = _Remembered(about, operation.begun, operation)

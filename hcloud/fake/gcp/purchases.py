@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from hcloud.fake.clock import midnight_after
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.gcp import catalog, listing
 from hcloud.fake.gcp.operations import BASE, stamp
@@ -14,7 +15,7 @@ from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import PurchaseOption
 
 YEARS = {"TWELVE_MONTH": 1, "THIRTY_SIX_MONTH": 3}
-_DAY, _PACIFIC_OFFSET = 86_400.0, 8 * 3600.0
+_DAY = 86_400.0
 _MEMORY_STEP_MIB = 256
 
 
@@ -45,7 +46,7 @@ def insert_commitment(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
         upfront=Decimal(0),
         term_seconds=int(years * 365 * _DAY),
         bought_at=now,
-        starts_at=_midnight_after(now),
+        starts_at=midnight_after(now),
         key=call.request_id,
         principal=call.principal,
         detail={
@@ -55,11 +56,6 @@ def insert_commitment(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
         },
     )
     return world.begin(call, "insert", target)
-
-
-def _midnight_after(now: float) -> float:
-    """The next midnight in Pacific standard time, when commitments begin."""
-    return ((now - _PACIFIC_OFFSET) // _DAY + 1) * _DAY + _PACIFIC_OFFSET
 
 
 def _commitment(world: GcpWorld, bought: BoughtCommitment) -> dict[str, object]:

@@ -6,19 +6,21 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from hcloud.errors import HcloudError, InputError, Problem
 from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
 from hcloud.fake.ledger import BoughtCommitment, RecordedRequest, Rented
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.checked import form_of, problems_of
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.whole_files import whole_file
 
 FORMAT_VERSION = "1.0"
+MOST_PROBLEMS = 5  # ours: that are told
 HINT = "remove it to begin a new rehearsal (and the state beside it), or put a copy back"
 
 
@@ -36,16 +38,6 @@ class Kept:
     requests: tuple[RecordedRequest, ...]
     orders: tuple[RememberedOrder, ...]
     started: float | None = None
-
-
-@cache
-def _adapter() -> TypeAdapter[Kept]:
-    return TypeAdapter(Kept)
-
-
-@cache
-def _orders() -> TypeAdapter[CommitmentOrder]:
-    return TypeAdapter(CommitmentOrder)
 
 
 def keep(ground: MemoryWorld, path: Path) -> None:
@@ -66,7 +58,7 @@ def keep(ground: MemoryWorld, path: Path) -> None:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with whole_file(path, lasts=False) as file:
-                file.write(_adapter().dump_json(kept, indent=1))
+                file.write(form_of(Kept).dump_json(kept, indent=1))
         except OSError as error:
             raise HcloudError(
                 f"{path}: the rehearsal cannot be kept: {error.strerror}", hint="see to the disk"
@@ -84,7 +76,7 @@ def go_on_from(ground: MemoryWorld, path: Path) -> None:
     if not path.exists():
         return
     try:
-        kept = _adapter().validate_json(path.read_bytes())
+        kept = form_of(Kept).validate_json(path.read_bytes())
     except (ValidationError, json.JSONDecodeError, OSError) as error:
         raise InputError(
             f"{path}: is no rehearsal that can be gone on with", _problems(path, error), hint=HINT
@@ -130,26 +122,22 @@ def _check(kept: Kept, path: Path) -> None:
 def _purchases(kept: Kept, path: Path) -> Iterator[BoughtCommitment]:
     """Purchases with their orders as values again; details are kept as plain JSON."""
     for number, purchase in enumerate(kept.purchases):
-        where = f"purchases.{number}"
         try:
             PurchaseOption(purchase.option)
-            order = _orders().validate_python(purchase.detail.get("order"))
+            order = form_of(CommitmentOrder).validate_python(purchase.detail.get("order"))
         except ValidationError as error:
-            problems = _problems(path, error, f"{where}.detail.order.")
+            problems = problems_of(error, str(path), ("purchases", number, "detail", "order"))[:MOST_PROBLEMS]
         except ValueError:
-            problems = [Problem(str(path), f"{where}.option", repr(purchase.option)[:60], "a kind of commitment")]
+            problems = [
+                Problem(str(path), f"purchases.{number}.option", repr(purchase.option)[:60], "a kind of commitment")
+            ]
         else:
             yield replace(purchase, detail={**purchase.detail, "order": order})
             continue
         raise InputError(f"{path}: is no rehearsal that can be gone on with", problems, hint=HINT)
 
 
-def _problems(path: Path, error: Exception, before: str = "") -> list[Problem]:
-    if not isinstance(error, ValidationError):
-        return [Problem(str(path), before or "top", "", str(error))]
-    return [
-        Problem(
-            str(path), f"{before}{'.'.join(map(str, e['loc']))}".strip(".") or "top", repr(e["input"])[:60], e["msg"]
-        )
-        for e in error.errors(include_url=False)[:5]
-    ]
+def _problems(path: Path, error: Exception) -> list[Problem]:
+    if isinstance(error, ValidationError):
+        return problems_of(error, str(path))[:MOST_PROBLEMS]
+    return [Problem(str(path), "top", "", str(error))]

@@ -73,7 +73,6 @@ class MemoryCloud:
 
     @property
     def name(self) -> str:
-        """The cloud's name."""
         return self.world.semantics.cloud
 
     @property
@@ -83,7 +82,6 @@ class MemoryCloud:
 
     @property
     def clock(self) -> FakeClock:
-        """The world's clock."""
         return self.world.clock
 
     @property
@@ -191,7 +189,6 @@ class MemoryCloud:
         return self._serve(InterceptedRequest("buy", True), lambda _: purchase(self.world, quote, self.principal))
 
     def commitments(self) -> tuple[Commitment, ...]:
-        """What is held."""
         empty = (FaultKind.EMPTY, FaultKind.NOT_FOUND)
         return self._serve(
             InterceptedRequest("commitments", False), lambda r: () if _is(r, *empty) else held(self.world)

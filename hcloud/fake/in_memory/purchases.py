@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from decimal import Decimal
 
 from hcloud.errors import MismatchError, NotFoundError, RefusedError
+from hcloud.fake.clock import midnight_after
 from hcloud.fake.in_memory.world import MemoryWorld
 from hcloud.fake.ledger import BoughtCommitment
 from hcloud.model.catalog import Payment, PurchaseOption
@@ -18,7 +19,6 @@ UPFRONT_SHARE = {Payment.NONE: Decimal(0), Payment.PARTIAL: Decimal("0.5"), Paym
 WITHOUT_KEY = (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
 _RETURN_WINDOW_SECONDS = 7 * 86_400.0
 _SECONDS_PER_YEAR = HOURS_PER_YEAR * 3600
-_PACIFIC = timezone(timedelta(hours=-8))
 _CENT = Decimal("0.0001")
 
 
@@ -99,8 +99,7 @@ def cancel(world: MemoryWorld, commitment: str) -> None:
 def _starts(world: MemoryWorld, order: CommitmentOrder) -> float:
     now = world.clock.now()
     if world.semantics.starts_tomorrow:
-        local = datetime.fromtimestamp(now, _PACIFIC)
-        return (local.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)).timestamp()
+        return midnight_after(now)
     return max(now, order.starts.timestamp()) if order.starts is not None else now
 
 

@@ -18,16 +18,16 @@ from hcloud.live.applying.outcome import ApplyOutcome, ApplyResult, Shortfall
 from hcloud.live.applying.ready import observe_until_told, wait_until_ready
 from hcloud.live.applying.run import ApplyRun
 from hcloud.live.applying.still_needed import still_needed
-from hcloud.live.applying.strays import strays
 from hcloud.live.observe import observe
 from hcloud.live.patience import Patience, StoppedError
 from hcloud.live.site import Site
 from hcloud.model.holdings.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.holdings.live import Machine
-from hcloud.model.holdings.state import Deed, Intent, State
+from hcloud.model.holdings.state import Deed, Intent, OwnedMachine, State
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import wanted_digest
 from hcloud.planning.changes.recall import adopted, record_of, unresolved, with_endings, with_records
+from hcloud.planning.changes.rentals import departed
 from hcloud.planning.changes.standing import being_ended
 
 
@@ -295,3 +295,16 @@ def _judge(run: ApplyRun, left: ChangeSet | None) -> ApplyResult:
         return ApplyResult.UNKNOWN
     done = left.is_settled and run.halted is None
     return ApplyResult.CONVERGED if done else ApplyResult.PARTIAL
+
+
+def strays(site: Site, observed: Observed) -> tuple[OwnedMachine, ...]:
+    """Machines of this state that the log of rentals takes for running, that the state has forgotten, and that the
+    cloud does not tell of as standing, with their ends. What still stands is adopted, or named as not ours."""
+    state, told = observed.state, {m.id: m for m in observed.machines}
+    known = {r.id for r in (*state.records, *state.departed)}
+    found = []
+    for usage in site.store.rentals().running(state.lineage):
+        machine = told.get(usage.resource)
+        if usage.resource not in known and not (machine is not None and machine.state.is_live):
+            found.append(departed(usage, machine, observed.at))
+    return tuple(found)

@@ -15,12 +15,10 @@ from hcloud.errors import (
 )
 from hcloud.live.applying.book import Came
 from hcloud.live.applying.run import ApplyRun
+from hcloud.live.polling import Poll
 from hcloud.live.site import ProgressStep
 from hcloud.planning.changes.recall import with_endings
 from hcloud.units import counted
-
-GROWTH = 1.5
-"""Ours: by how much the time between two looks grows."""
 
 
 def ask_to_end(run: ApplyRun, ids: Sequence[str]) -> None:
@@ -52,37 +50,29 @@ def end_unwanted(run: ApplyRun, ids: Sequence[str]) -> None:
 
     Before that neither an end nor its absence would mean anything. PartialError where it never does.
     """
-    delay = run.site.waits.first_poll
-    until = run.site.clock.passed() + run.site.waits.ended
+    poll = Poll(run.site, run.patience, run.site.waits.ended)
     while ids:
         run.patience.expect(1)
         told = {m.id for m in run.patience.ask(lambda: run.cloud.examine(ids))}
         if told >= set(ids):
             ask_to_end(run, ids)
             return
-        if run.site.clock.passed() >= until:
+        if poll.is_over:
             raise PartialError(
                 f"the cloud does not list machines that it just launched: {', '.join(ids)}; terminate them yourself"
             )
-        run.patience.pause(delay)
-        delay = min(delay * GROWTH, run.site.waits.longest_poll)
+        poll.pause()
 
 
 def confirm_ends(run: ApplyRun) -> None:
     """Look until the cloud has said of everything that was asked to end that it is gone, or time is up."""
-    delay = run.site.waits.first_poll
-    until = run.site.clock.passed() + run.site.waits.ended
-    waits = False
+    poll = Poll(run.site, run.patience, run.site.waits.ended)
     while True:
         seen = run.look()
         left = [r.id for r in seen.state.records if r.ending]
         if not left:
             return
-        if run.site.clock.passed() >= until:
+        if poll.is_over:
             run.problem(f"asked to terminate, but still running: {', '.join(left)}")
             return
-        if not waits:
-            waits = True
-            run.site.waiting(f"for {counted(len(left), 'machine')} to end", run.site.waits.ended)
-        run.patience.pause(delay)
-        delay = min(delay * GROWTH, run.site.waits.longest_poll)
+        poll.pause(f"for {counted(len(left), 'machine')} to end")

@@ -49,7 +49,7 @@ def conclude_held(run: ApplyRun, intent: Intent, order: Launch, error: MismatchE
     run.was_answered(bool(ours))
     if ours:
         missing = max(order.count - len(ours), 0)
-        run.book.done(intent, Came(machines=tuple(ours), missing=missing, why=str(error)), _with(ours, intent))
+        run.book.done(intent, Came(machines=tuple(ours), missing=missing, why=str(error)), remembering(ours, intent))
     else:
         run.book.refused(intent, str(error))
     fitting = [m for m in ours if (m.instance_type, m.zone, m.option) == what]
@@ -82,5 +82,6 @@ def _named(machines: Sequence[Machine]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def _with(machines: Sequence[Machine], intent: Intent) -> Callable[[State], State]:
+def remembering(machines: Sequence[Machine], intent: Intent) -> Callable[[State], State]:
+    """Puts these machines of an order into a state."""
     return lambda state: with_records(state, [record_of(m, intent) for m in machines])

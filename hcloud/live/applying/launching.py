@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from hcloud.errors import (
@@ -21,13 +20,12 @@ from hcloud.errors import (
 )
 from hcloud.live.applying.book import Came
 from hcloud.live.applying.ending import end_unwanted
-from hcloud.live.applying.held_key import DoubtError, KeyHeldError, conclude_held
+from hcloud.live.applying.held_key import DoubtError, KeyHeldError, conclude_held, remembering
 from hcloud.live.applying.outcome import Shortfall
 from hcloud.live.applying.run import ApplyRun
 from hcloud.model.holdings.change import Shape, Slot
 from hcloud.model.holdings.live import Launch, LaunchOutcome, Machine, Owner
-from hcloud.model.holdings.state import Intent, State
-from hcloud.planning.changes.recall import record_of, with_records
+from hcloud.model.holdings.state import Intent
 from hcloud.planning.changes.standing import GRACE
 
 REISSUES = 6  # ours: how often an order is sent again whose outcome stays unknown
@@ -275,7 +273,7 @@ def _remember(run: ApplyRun, intent: Intent, answer: LaunchOutcome) -> tuple[Mac
     if bare:
         end_unwanted(run, bare)
     came = Came(machines=tagged, missing=answer.missing + len(bare), why=answer.why)
-    run.book.done(intent, came, _with(tagged, intent))
+    run.book.done(intent, came, remembering(tagged, intent))
     if bare:
         raise UntaggedError(
             f"{len(bare)} machines were made without the tags they were ordered with, and were ended at once",
@@ -284,7 +282,3 @@ def _remember(run: ApplyRun, intent: Intent, answer: LaunchOutcome) -> tuple[Mac
     if answer.missing and intent.order is not None:
         _remember_sold_out(run, intent.order)
     return tagged
-
-
-def _with(machines: tuple[Machine, ...], intent: Intent) -> Callable[[State], State]:
-    return lambda state: with_records(state, [record_of(m, intent) for m in machines])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hcloud.live.applying.ending import GROWTH
 from hcloud.live.applying.run import ApplyRun
 from hcloud.live.observe import observe
+from hcloud.live.polling import Poll
 from hcloud.live.site import ProgressStep, Site
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import MachineState
@@ -31,20 +31,14 @@ def wait_until_ready(run: ApplyRun) -> Late:
         return Late()
     if (answered := run.as_answered()) is not None and not _young(answered):
         return Late()
-    delay = run.site.waits.first_poll
-    until = run.site.clock.passed() + run.site.waits.ready
-    waits = False
+    poll = Poll(run.site, run.patience, run.site.waits.ready)
     while True:
         late = _late(run, run.look())
         running = len(run.launched.keys() - late.pending - late.untold)
         run.site.progress(ProgressStep("running", running, len(run.launched)))
-        if not (late.pending or late.untold) or run.site.clock.passed() >= until:
+        if not (late.pending or late.untold) or poll.is_over:
             return late
-        if not waits:
-            waits = True
-            run.site.waiting(_what(late), run.site.waits.ready)
-        run.patience.pause(delay)
-        delay = min(delay * GROWTH, run.site.waits.longest_poll)
+        poll.pause(_what(late))
 
 
 def _what(late: Late) -> str:
@@ -73,16 +67,10 @@ def _young(seen: Observed) -> set[str]:
 def observe_until_told(site: Site) -> Observed:
     """What is there, once the cloud tells of everything that was ordered lately, or five minutes have passed."""
     patience = site.patience()
-    delay = site.waits.first_poll
-    until = site.clock.passed() + GRACE.total_seconds()
-    waits = False
+    poll = Poll(site, patience, GRACE.total_seconds())
     while True:
         seen = observe(site, patience)
         young = _young(seen)
-        if not young or site.clock.passed() >= until:
+        if not young or poll.is_over:
             return seen
-        if not waits:
-            waits = True
-            site.waiting(_what(Late(untold=frozenset(young))), GRACE.total_seconds())
-        patience.pause(delay)
-        delay = min(delay * GROWTH, site.waits.longest_poll)
+        poll.pause(_what(Late(untold=frozenset(young))))

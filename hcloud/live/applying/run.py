@@ -50,7 +50,6 @@ class ApplyRun:
 
     @property
     def cloud(self) -> Compute:
-        """The cloud."""
         return self.site.cloud
 
     def halt(self, error: HcloudError) -> None:
@@ -75,7 +74,6 @@ class ApplyRun:
             self.acted = self.acted or made
 
     def came(self, machines: Iterable[Machine], address: str) -> None:
-        """Machines that came."""
         with self._lock:
             self.launched |= {m.id: address for m in machines}
             self.answered |= {m.id: m for m in machines}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hcloud.live.applying.ending import GROWTH
 from hcloud.live.applying.run import ApplyRun
+from hcloud.live.polling import Poll
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import MachineState
 from hcloud.units import counted
@@ -27,16 +27,11 @@ def still_needed(run: ApplyRun, going: Sequence[str]) -> frozenset[str]:
     wanted = _wanted(run, going)
     if not wanted:
         return frozenset()
-    delay = run.site.waits.first_poll
-    until = run.site.clock.passed() + run.site.waits.ready
-    found, waits = _needed(run, run.seen or run.look(), wanted, going), False
-    while any(n.starting for n in found) and run.site.clock.passed() < until:
-        if not waits:
-            waits = True
-            starting = counted(sum(len(n.starting) for n in found), "machine")
-            run.site.waiting(f"for {starting} to start before others are terminated", run.site.waits.ready)
-        run.patience.pause(delay)
-        delay = min(delay * GROWTH, run.site.waits.longest_poll)
+    poll = Poll(run.site, run.patience, run.site.waits.ready)
+    found = _needed(run, run.seen or run.look(), wanted, going)
+    while any(n.starting for n in found) and not poll.is_over:
+        starting = counted(sum(len(n.starting) for n in found), "machine")
+        poll.pause(f"for {starting} to start before others are terminated")
         found = _needed(run, run.look(), wanted, going)
     for needed in found:
         run.problem(f"{needed.address}: {', '.join(needed.ids)} not terminated: no replacement is running")

@@ -116,6 +116,5 @@ class Agents:
         self._agents[number] = self.start(self.session)
 
     def close(self) -> None:
-        """End them all."""
         for agent in self._agents:
             agent.end()

@@ -17,7 +17,6 @@ from hcloud.control.pieces import are_linked
 from hcloud.control.sessions.session import ControlSession
 from hcloud.errors import HcloudError, LockedError
 from hcloud.live.operating.acting import Action, intended
-from hcloud.live.operating.advising import advise, advised
 from hcloud.live.operating.crash_points import NOTED
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.harvester import Harvester
@@ -30,7 +29,7 @@ from hcloud.live.operating.workers import Answer
 from hcloud.model.running.event import Arrival, Cancelled, ClockTick
 from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import JobOrder, NewJobs
-from hcloud.model.running.note import Asked, ControllerStarted, Finished, JobTaken, LimitsSet
+from hcloud.model.running.note import Asked, CommitmentsAdvised, ControllerStarted, Finished, JobTaken, LimitsSet
 
 QUIET_SECONDS = 60.0
 """Ours: what hindered a moment ago, and does again, is not said again so soon."""
@@ -280,3 +279,19 @@ class OperatingLoop:
             return NewJobs(closed=desk.closed)
         desk.troubles.pop("jobs", None)
         return found
+
+
+def advise(desk: OperatingDesk, now: float) -> None:
+    """Have a plan made where the last one is as old as it may be; that is known by the journal."""
+    last = desk.fold.began if desk.fold.advised is None else desk.fold.advised.at
+    if desk.terms.replan is not None and now - last >= desk.terms.replan_every:
+        desk.do("replan", 0, partial(desk.terms.replan, now))
+
+
+def advised(desk: OperatingDesk, answer: Answer, now: float) -> None:
+    """Note what was planned; what could not be planned is tried again in its time, too."""
+    found = answer.found
+    if not isinstance(found, CommitmentsAdvised):
+        found = CommitmentsAdvised(now, desk.terms.replan_every, why_not=str(answer.error))
+    desk.tell(found)
+    desk.advice.append(found)

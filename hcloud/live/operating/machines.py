@@ -9,7 +9,7 @@ from datetime import datetime
 from hcloud.control.operating.records import WORK, MachineRecord
 from hcloud.control.ports import Clock, Compute
 from hcloud.errors import HcloudError, NotFoundError
-from hcloud.live.applying.ending import GROWTH
+from hcloud.live.polling import GROWTH
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import Launch, Machine, MachineState, Notice, Owner
 

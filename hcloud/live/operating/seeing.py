@@ -13,8 +13,7 @@ from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut
 from hcloud.errors import ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end
 from hcloud.live.operating.desk import OperatingDesk
-from hcloud.live.operating.leaving import heed
-from hcloud.live.operating.losing import lose
+from hcloud.live.operating.losing import heed, lose
 from hcloud.live.operating.machines import End, NotCertainError, Sight
 from hcloud.live.operating.workers import Answer
 from hcloud.model.catalog import PurchaseOption

@@ -14,8 +14,8 @@ from hcloud.providers.aws.errors import without_answer
 _NO_WAY_BACK = "AWS takes no active reserved instances back; a standard one can be sold on its marketplace"
 
 
-class Buyer:
-    """Reserved instances and savings plans over one caller."""
+class AwsCommitments:
+    """The commitments of an account: the half of hcloud.control.ports.Cloud that buys, over one caller."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -78,7 +78,7 @@ class Buyer:
         answer = self._caller.ask("savingsplans", "CreateSavingsPlan", words.create_request(quote), mutating=True)
         return str(answer.get("savingsPlanId") or "")
 
-    def held(self) -> tuple[Commitment, ...]:
+    def commitments(self) -> tuple[Commitment, ...]:
         """All that counts in this region, by start and id."""
         reserved = [words.reserved_held(r) for r in self._reserved()]
         found = [*reserved, *(p for p in map(words.plan_held, self._plans()) if p is not None and p.id)]

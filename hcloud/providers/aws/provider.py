@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import TypeVar
 
 from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import (
-    Commitment,
-    CommitmentOrder,
-    CommitmentQuote,
     Launch,
     LaunchOutcome,
     LaunchTemplate,
@@ -23,24 +21,24 @@ from hcloud.model.holdings.live import (
     Terminated,
 )
 from hcloud.providers.aws import translate
-from hcloud.providers.aws.buying import Buyer
+from hcloud.providers.aws.buying import AwsCommitments
 from hcloud.providers.aws.caller import Caller
 from hcloud.providers.aws.errors import without_answer
 from hcloud.providers.aws.settings import AwsSettings
 
+Found = TypeVar("Found")
 MOST_IDS = 1000
 MOST_TYPES = 100
 
 
-class AwsCloud:
+class AwsCloud(AwsCommitments):
     """Implements hcloud.control.ports.Cloud; may be used from many threads."""
 
     launch_seconds = 0.0
 
     def __init__(self, settings: AwsSettings) -> None:
+        super().__init__(Caller(settings))
         self._settings = settings
-        self._caller = Caller(settings)
-        self._buyer = Buyer(self._caller)
         self._scope: Scope | None = None
         self._lock = threading.Lock()
 
@@ -86,15 +84,21 @@ class AwsCloud:
         return self.examine([m.id for m in self._described(translate.token_request(order.key))])
 
     def terminate(self, ids: Sequence[str]) -> Terminated:
-        """One TerminateInstances for up to 1,000; one more where some are not known, since they fail them all."""
-        wanted = list(dict.fromkeys(ids))
-        ending: list[str] = []
-        gone: list[str] = []
+        """One TerminateInstances for up to 1,000; one more where some are not known."""
+        ending, gone = self._of_known(ids, self._end)
+        return Terminated(tuple(ending), tuple(gone))
+
+    def _of_known(
+        self, ids: Sequence[str], ask: Callable[[list[str]], Sequence[Found]]
+    ) -> tuple[list[Found], list[str]]:
+        """What is answered to a thousand ids a request, and the ids that are not known: one of them fails them all, and
+        is left out of the next request."""
+        wanted, found, gone = list(dict.fromkeys(ids)), list[Found](), list[str]()
         for start in range(0, len(wanted), MOST_IDS):
             left = wanted[start : start + MOST_IDS]
             while left:
                 try:
-                    ending += self._end(left)
+                    found += ask(left)
                     break
                 except NotFoundError as error:
                     named = translate.named_ids(str(error)) & set(left)
@@ -102,7 +106,7 @@ class AwsCloud:
                         raise
                     gone += [i for i in left if i in named]
                     left = [i for i in left if i not in named]
-        return Terminated(tuple(ending), tuple(gone))
+        return found, gone
 
     def _end(self, ids: list[str]) -> list[str]:
         answer = self._caller.ask("ec2", "TerminateInstances", {"InstanceIds": ids}, mutating=True)
@@ -125,20 +129,8 @@ class AwsCloud:
         return tuple(sorted(found, key=lambda m: m.id))
 
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """DescribeInstances of the ids themselves, a thousand a request; one that is not known fails them all, and is
-        left out of the next."""
-        wanted, found = list(dict.fromkeys(ids)), list[Machine]()
-        for start in range(0, len(wanted), MOST_IDS):
-            left = wanted[start : start + MOST_IDS]
-            while left:
-                try:
-                    found += self._described({"InstanceIds": left})
-                    break
-                except NotFoundError as error:
-                    named = translate.named_ids(str(error)) & set(left)
-                    if not named:
-                        raise
-                    left = [i for i in left if i not in named]
+        """DescribeInstances of the ids themselves, a thousand a request, without those that are not known."""
+        found, _ = self._of_known(ids, lambda known: self._described({"InstanceIds": known}))
         return tuple(sorted(found, key=lambda m: m.id))
 
     def _described(self, request: translate.Document) -> tuple[Machine, ...]:
@@ -215,19 +207,3 @@ class AwsCloud:
         except RefusedError:
             answer = self._caller.ask("ec2", operation, {"InstanceId": machine})
         return str(answer.get("Output") or "")
-
-    def quote(self, order: CommitmentOrder) -> CommitmentQuote:
-        """What a commitment costs now."""
-        return self._buyer.quote(order)
-
-    def buy(self, quote: CommitmentQuote) -> Commitment:
-        """Buy what was quoted, once."""
-        return self._buyer.buy(quote)
-
-    def commitments(self) -> tuple[Commitment, ...]:
-        """Reserved instances of the region, and savings plans that count in it."""
-        return self._buyer.held()
-
-    def cancel(self, commitment: str) -> None:
-        """Return a savings plan, or dequeue what is queued."""
-        self._buyer.cancel(commitment)

@@ -159,7 +159,6 @@ class Arm:
             raise UnknownOutcomeError(said, self.call(operation), hint=error.hint) from error
 
     def read(self, operation: str, ask: Callable[..., Any], *args: object, **more: object) -> Document:
-        """One resource."""
         with self.asking(operation):
             found = ask(*args, **more)
             if not hasattr(found, "get"):

@@ -8,14 +8,7 @@ from urllib.parse import quote, urlencode
 
 from hcloud.at_once import in_parallel
 from hcloud.errors import DeniedError, NotFoundError
-from hcloud.model.fetched import (
-    AskAgain,
-    BillingAnswer,
-    MeasuredMachine,
-    Retention,
-    SampleSeries,
-    SamplingWindow,
-)
+from hcloud.model.fetched import AskAgain, BillingAnswer, MeasuredMachine, Retention, SampleSeries, SamplingWindow
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, exact, items, moment, text, words
 from hcloud.providers.azure.errors import Reply, refusal
@@ -82,7 +75,6 @@ class AzureHistory:
         return self._found
 
     def batch(self, window: SamplingWindow) -> int:
-        """Some."""
         return MACHINES_A_BATCH
 
     def samples(self, machines: Sequence[MeasuredMachine], window: SamplingWindow) -> Mapping[str, SampleSeries]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hcloud.at_once import in_parallel
+from hcloud.control.ports import Clock
 from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.holdings.live import TAG_LINEAGE, Machine, Notice, Terminated, over
 from hcloud.providers.azure.arm import Arm
@@ -14,7 +15,7 @@ from hcloud.providers.azure.documents import Document, date_of, tags_of, text
 from hcloud.providers.azure.errors import Reply
 from hcloud.providers.azure.fleets import Fleets
 from hcloud.providers.azure.leftovers import Dependants, Leftovers, made_for
-from hcloud.providers.azure.operations import GONE, OperationPoller, Wait
+from hcloud.providers.azure.operations import GONE, AzurePart, Wait
 from hcloud.providers.azure.translate import (
     capacity_of,
     machine_from,
@@ -52,16 +53,15 @@ class _Ends:
             self.ended.update(dict.fromkeys(ids, at))
 
 
-@dataclass(frozen=True, slots=True)
-class AzureMachines:
-    """The machines of a subscription in one location."""
+class AzureMachines(AzurePart):
+    """The machines of a subscription in one location: the half of hcloud.control.ports.Cloud that lists and ends."""
 
-    arm: Arm
-    follower: OperationPoller
-    fleets: Fleets
-    leftovers: Leftovers
+    def __init__(self, arm: Arm, clock: Clock) -> None:
+        super().__init__(arm, clock)
+        self._leftovers = Leftovers(arm, self._follower)
+        self._fleets = Fleets(arm, clock, self._follower, self._leftovers)
 
-    def listed(self, lineage: str) -> tuple[Machine, ...]:
+    def machines(self, lineage: str) -> tuple[Machine, ...]:
         """All machines with a lineage's tag, or with any. A machine of a set may show its tags late, or never: its
         set's stand in."""
         documents = self._documents()
@@ -71,7 +71,7 @@ class AzureMachines:
         found = (m for m in machines if (m.lineage == lineage if lineage else m.lineage))
         return tuple(sorted(found, key=lambda m: m.id))
 
-    def looked_at(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+    def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """These machines, by name where they are few; of those that are missing, what their sets tell of their end."""
         wanted = set(ids)
         if len(wanted) > ASKED_ONE_BY_ONE:
@@ -84,10 +84,11 @@ class AzureMachines:
         shown |= {i: over(i) for i in self._ended([i for i in wanted if i not in shown])}
         return tuple(shown[i] for i in sorted(shown))
 
-    def notices(self) -> tuple[Notice, ...]:
-        """The planned maintenance of all machines of the subscription; only a list with their status tells of it."""
+    def notices(self, lineage: str) -> tuple[Notice, ...]:
+        """The planned maintenance of all machines of the subscription, which only a list with their status tells. That
+        it takes a spot machine Azure tells nobody but the machine."""
         path = "providers/Microsoft.Compute/virtualMachines"
-        documents = self.arm.plain_pages("VirtualMachines_ListAll", path, "&statusOnly=true")
+        documents = self._arm.plain_pages("VirtualMachines_ListAll", path, "&statusOnly=true")
         return tuple(notice for d in documents if (notice := notice_of(d)) is not None)
 
     def _ended(self, missing: Sequence[str]) -> list[str]:
@@ -102,7 +103,7 @@ class AzureMachines:
 
     def _has_no_more(self, home: str, missing: set[str]) -> bool:
         try:
-            capacity = capacity_of(self.fleets.document(*home.split("/")))
+            capacity = capacity_of(self._fleets.document(*home.split("/")))
         except NotFoundError:
             return False
         if capacity is None:
@@ -112,7 +113,7 @@ class AzureMachines:
         known = [d for d in in_parallel(self._document, beside) if d is not None]
         return sum(state_word(d) != "deleting" for d in known) >= capacity  # what is on its way out counts no more
 
-    def examined(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """These machines, each by its name, and the sets of those that show no tag of ours by theirs."""
         documents = [d for d in in_parallel(self._document, sorted(set(ids))) if d is not None]
         homes = sorted({set_of(d) for d in documents if TAG_LINEAGE not in tags_of(d)} - {""})
@@ -121,11 +122,11 @@ class AzureMachines:
 
     def _tags_of_set(self, home: str) -> dict[str, str]:
         try:
-            return tags_of(self.fleets.document(*home.split("/")))
+            return tags_of(self._fleets.document(*home.split("/")))
         except NotFoundError:
             return {}
 
-    def end(self, ids: Sequence[str]) -> Terminated:
+    def terminate(self, ids: Sequence[str]) -> Terminated:
         """End machines: one request for each set, one for each that stands alone; then nothing of theirs is left."""
         if not ids:
             return Terminated(())
@@ -143,7 +144,7 @@ class AzureMachines:
         lineages = {tags_of(owner).get(TAG_LINEAGE, "") for owner in owners} - {""}
         waits += [self._end_whole(name) for name in self._empty(sets, ends, lineages) if self._capacity(name) == 0]
         standing = {set_name_in(text(d, "name")) for d in sets.values()}
-        with self.arm.once_accepted("VirtualMachineScaleSets_DeleteInstances"):
+        with self._arm.once_accepted("VirtualMachineScaleSets_DeleteInstances"):
             self._see_off(ends, waits, Dependants(lineages=frozenset(lineages), standing=frozenset(standing)))
         gone = set(ends.gone)
         return Terminated(tuple(i for i in wanted if i not in gone), tuple(sorted(gone)), ends.ended)
@@ -172,7 +173,7 @@ class AzureMachines:
 
     def _set(self, home: str) -> Document | None:
         try:
-            return self.fleets.document(*home.split("/"))
+            return self._fleets.document(*home.split("/"))
         except NotFoundError:
             return None
 
@@ -182,34 +183,34 @@ class AzureMachines:
 
     def _see_off(self, ends: _Ends, waits: Sequence[Wait], known: Dependants) -> None:
         """Wait for the ends for a while; when all are over, look for what they left."""
-        clock = self.follower.clock
+        clock = self._follower.clock
         until = clock.passed() + (ALONE_PATIENCE_SECONDS if ends.alone else SET_PATIENCE_SECONDS)
-        over = [self.follower.follow(reply, state, until - clock.passed()).over for reply, state in waits]
+        over = [self._follower.follow(reply, state, until - clock.passed()).over for reply, state in waits]
         if not waits or not all(over):
             return
         for home in sorted(ends.unsure):
             # What it had was not certain, and no ground for ending the set with them
             if self._capacity(home) == 0:
-                self.follower.follow(*self._end_whole(home))
+                self._follower.follow(*self._end_whole(home))
         made = frozenset(name for document in ends.alone for name in made_for(document))
         names = frozenset(name.split("/")[1] for name in ends.sets)
         groups = {i.split("/")[0] for i in (*ends.sets, *(short_id(text(d, "id")) for d in ends.alone))}
-        self.leftovers.remove(groups, replace(known, sets=names, ids=made))
+        self._leftovers.remove(groups, replace(known, sets=names, ids=made))
 
     def _documents(self) -> tuple[Document, ...]:
-        path = f"providers/Microsoft.Compute/locations/{self.arm.settings.location}/virtualMachines"
-        return self.arm.plain_pages("VirtualMachines_ListByLocation", path)
+        path = f"providers/Microsoft.Compute/locations/{self._arm.settings.location}/virtualMachines"
+        return self._arm.plain_pages("VirtualMachines_ListByLocation", path)
 
     def _sets(self) -> dict[str, Document]:
-        sets = self.arm.compute.virtual_machine_scale_sets
+        sets = self._arm.compute.virtual_machine_scale_sets
         operation = "VirtualMachineScaleSets_ListByLocation"
-        found = self.arm.pages(operation, sets.list_by_location, self.arm.settings.location)
+        found = self._arm.pages(operation, sets.list_by_location, self._arm.settings.location)
         return {short_id(text(d, "id")).lower(): d for d in found}
 
     def _document(self, machine_id: str) -> Document | None:
         group, _, name = machine_id.partition("/")
         try:
-            return self.arm.read("VirtualMachines_Get", self.arm.compute.virtual_machines.get, group, name)
+            return self._arm.read("VirtualMachines_Get", self._arm.compute.virtual_machines.get, group, name)
         except NotFoundError:
             return None
 
@@ -262,23 +263,23 @@ class AzureMachines:
     def _is_all(self, home: str, names: Sequence[str]) -> bool:
         if self._capacity(home) != len(names):
             return False
-        return {text(m, "name") for m in self.fleets.members(*home.split("/"))} == set(names)
+        return {text(m, "name") for m in self._fleets.members(*home.split("/"))} == set(names)
 
     def _end_members(self, group: str, name: str, names: list[str], ends: _Ends) -> Wait:
-        sets = self.arm.compute.virtual_machine_scale_sets
+        sets = self._arm.compute.virtual_machine_scale_sets
         operation = "VirtualMachineScaleSets_DeleteInstances"
-        accepted = self.arm.change(operation, sets.begin_delete_instances, group, name, {"instanceIds": names})
+        accepted = self._arm.change(operation, sets.begin_delete_instances, group, name, {"instanceIds": names})
         ends.note(accepted, [f"{group}/{n}" for n in names])
-        return accepted, lambda: self.fleets.state(group, name)
+        return accepted, lambda: self._fleets.state(group, name)
 
     def _end_whole(self, home: str) -> Wait:
         group, name = home.split("/")
-        sets = self.arm.compute.virtual_machine_scale_sets
+        sets = self._arm.compute.virtual_machine_scale_sets
         try:
-            accepted = self.arm.change("VirtualMachineScaleSets_Delete", sets.begin_delete, group, name)
+            accepted = self._arm.change("VirtualMachineScaleSets_Delete", sets.begin_delete, group, name)
         except NotFoundError:
             return Reply(204), lambda: GONE
-        return accepted, lambda: self.fleets.state(group, name)
+        return accepted, lambda: self._fleets.state(group, name)
 
     def _empty(self, sets: dict[str, Document], ends: _Ends, lineages: set[str]) -> list[str]:
         """Sets of the same lineage whose machines others have ended: they cost nothing and are never used again."""
@@ -295,9 +296,9 @@ class AzureMachines:
 
     def _end_alone(self, document: Document) -> Wait:
         group, name = short_id(text(document, "id")).split("/")
-        machines = self.arm.compute.virtual_machines
+        machines = self._arm.compute.virtual_machines
         try:
-            accepted = self.arm.change("VirtualMachines_Delete", machines.begin_delete, group, name)
+            accepted = self._arm.change("VirtualMachines_Delete", machines.begin_delete, group, name)
         except NotFoundError:
             return Reply(204), lambda: GONE
         return accepted, lambda: self._state(group, name)

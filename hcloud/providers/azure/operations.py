@@ -139,3 +139,10 @@ def _by_state(word: str) -> OperationResult | None:
     if word in FAILED:
         return OperationResult(error={"code": "", "message": f"its state is {word}"})
     return None
+
+
+class AzurePart:
+    """A part of what is asked of Azure, over its clients, with whoever follows operations to their end."""
+
+    def __init__(self, arm: Arm, clock: Clock) -> None:
+        self._arm, self._follower = arm, OperationPoller(arm, clock)

@@ -8,26 +8,13 @@ from decimal import Decimal
 
 from hcloud.control.ports import Clock
 from hcloud.errors import NotFoundError
-from hcloud.model.holdings.live import (
-    Commitment,
-    CommitmentOrder,
-    CommitmentQuote,
-    Launch,
-    LaunchOutcome,
-    LaunchTemplate,
-    Machine,
-    Notice,
-    Quota,
-    Scope,
-    Terminated,
-)
+from hcloud.model.holdings.live import Launch, LaunchOutcome, LaunchTemplate, Machine, Quota, Scope
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.console import console_of
 from hcloud.providers.azure.documents import Document, exact, text
-from hcloud.providers.azure.fleets import VISIBLE_SECONDS, Fleets
-from hcloud.providers.azure.leftovers import Leftovers
+from hcloud.providers.azure.fleets import VISIBLE_SECONDS
 from hcloud.providers.azure.machines import AzureMachines
-from hcloud.providers.azure.operations import PATIENCE_SECONDS, OperationPoller
+from hcloud.providers.azure.operations import PATIENCE_SECONDS
 from hcloud.providers.azure.reservations import AzureReservations
 from hcloud.providers.azure.settings import AzureSettings
 from hcloud.providers.azure.translate import is_latest, latest_version, template, zones_of
@@ -36,19 +23,14 @@ ZERO = Decimal(0)
 ALL_CORES = "cores"  # Azure's name of the limit on all cores of a location
 
 
-class AzureCloud:
+class AzureCloud(AzureMachines, AzureReservations):
     """Implements hcloud.control.ports.Cloud over Azure's SDK clients."""
 
     launch_seconds = PATIENCE_SECONDS + VISIBLE_SECONDS
 
     def __init__(self, settings: AzureSettings, clock: Clock, credential: object | None = None) -> None:
         self.settings = settings
-        self._arm = Arm(settings, credential)
-        follower = OperationPoller(self._arm, clock)
-        leftovers = Leftovers(self._arm, follower)
-        self._fleets = Fleets(self._arm, clock, follower, leftovers)
-        self._machines = AzureMachines(self._arm, follower, self._fleets, leftovers)
-        self._reservations = AzureReservations(self._arm, follower)
+        super().__init__(Arm(settings, credential), clock)
         self._scope: Scope | None = None
         self._skus: dict[str, Document] = {}
 
@@ -82,27 +64,7 @@ class AzureCloud:
 
     def under_key(self, order: Launch) -> tuple[Machine, ...]:
         """The machines of the set that has the order's name."""
-        return self._machines.examined(self._fleets.under_key(order))
-
-    def terminate(self, ids: Sequence[str]) -> Terminated:
-        """One request for each scale set, or for each machine that is in none."""
-        return self._machines.end(ids)
-
-    def machines(self, lineage: str) -> tuple[Machine, ...]:
-        """All machines of a lineage in the location, in any resource group."""
-        return self._machines.listed(lineage)
-
-    def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """These machines, tagged or not."""
-        return self._machines.looked_at(ids)
-
-    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """Each of these by its name."""
-        return self._machines.examined(ids)
-
-    def notices(self, lineage: str) -> tuple[Notice, ...]:
-        """Planned maintenance. That it takes a spot machine Azure tells nobody but the machine."""
-        return self._machines.notices()
+        return self.examine(self._fleets.under_key(order))
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Zones as ``eastus-1``, or the location where a type has none."""
@@ -123,22 +85,6 @@ class AzureCloud:
     def console(self, machine: str) -> str:
         """What a machine has written to its serial console, where boot diagnostics were on when it was made."""
         return console_of(self._arm, machine)
-
-    def quote(self, order: CommitmentOrder) -> CommitmentQuote:
-        """What a reservation costs now."""
-        return self._reservations.quote(order)
-
-    def buy(self, quote: CommitmentQuote) -> Commitment:
-        """Buy a reservation under an id made of the order's key."""
-        return self._reservations.buy(quote)
-
-    def commitments(self) -> tuple[Commitment, ...]:
-        """The reservations that count in the location."""
-        return self._reservations.held()
-
-    def cancel(self, commitment: str) -> None:
-        """Always refused, with how it is done by hand."""
-        self._reservations.cancel(commitment)
 
     def close(self) -> None:
         """Let go of the connections."""

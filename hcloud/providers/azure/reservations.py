@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import NoReturn
 
 from hcloud.errors import CloudError, MismatchError, NotFoundError, RefusedError, UnknownOutcomeError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
-from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, exact, moment, text, whole
 from hcloud.providers.azure.errors import failure
-from hcloud.providers.azure.operations import GONE, OperationPoller
+from hcloud.providers.azure.operations import GONE, AzurePart
 from hcloud.providers.azure.translate import state_word
 from hcloud.units import HOURS_PER_YEAR
 
@@ -72,22 +70,18 @@ def amounts(total: Decimal, order_years: int, payment: Payment) -> tuple[Decimal
     return Decimal(0), total / (order_years * HOURS_PER_YEAR)
 
 
-@dataclass(frozen=True, slots=True)
-class AzureReservations:
-    """The reservations of a subscription in one location."""
-
-    arm: Arm
-    follower: OperationPoller
+class AzureReservations(AzurePart):
+    """The reservations of a subscription in one location: the half of hcloud.control.ports.Cloud that buys."""
 
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
         """What a reservation costs now."""
         operation = "ReservationOrder_Calculate"
-        call = self.arm.call(operation)
+        call = self._arm.call(operation)
         self._check(order)
-        settings = self.arm.settings
+        settings = self._arm.settings
         body = body_of(order, settings.subscription, settings.location)
         try:
-            found = self.arm.read(operation, self.arm.reservations.reservation_order.calculate, body)
+            found = self._arm.read(operation, self._arm.reservations.reservation_order.calculate, body)
         except RefusedError as error:
             raise NotFoundError(f"{order.instance_type} is not sold like this: {error}", call) from error
         price = branch(found, "properties", "pricingCurrencyTotal") or branch(
@@ -103,31 +97,31 @@ class AzureReservations:
         """Buy what was quoted. The price is asked for once more, as a purchase cannot be given a limit; an order that
         is there already is the purchase."""
         number = order_id(quote.order.key)
-        orders = self.arm.reservations.reservation_order
+        orders = self._arm.reservations.reservation_order
         operation = "ReservationOrder_Purchase"
         try:
-            found = self.arm.read("ReservationOrder_Get", orders.get, number)
+            found = self._arm.read("ReservationOrder_Get", orders.get, number)
         except NotFoundError:
             self._check_price(quote)
-            body = body_of(quote.order, self.arm.settings.subscription, self.arm.settings.location)
-            accepted = self.arm.change(operation, orders.begin_purchase, number, body)
-            with self.arm.once_accepted(operation):
-                ending = self.follower.follow(accepted, lambda: self._state(number))
+            body = body_of(quote.order, self._arm.settings.subscription, self._arm.settings.location)
+            accepted = self._arm.change(operation, orders.begin_purchase, number, body)
+            with self._arm.once_accepted(operation):
+                ending = self._follower.follow(accepted, lambda: self._order_state(number))
             if not ending.over:
-                raise UnknownOutcomeError(f"order {number} is still being bought", self.arm.call(operation)) from None
+                raise UnknownOutcomeError(f"order {number} is still being bought", self._arm.call(operation)) from None
             if ending.error:
-                raise failure(self.arm.call(operation), ending.error) from None
+                raise failure(self._arm.call(operation), ending.error) from None
             return bought(quote, self._details(number, accepted.document))
         self._check_same(quote, found)
         return bought(quote, found)
 
-    def held(self) -> tuple[Commitment, ...]:
+    def commitments(self) -> tuple[Commitment, ...]:
         """All reservations of machines in this location; amounts are those of the order they belong to."""
-        all_of = self.arm.reservations.reservation.list_all
-        orders = self.arm.pages("ReservationOrder_List", self.arm.reservations.reservation_order.list)
+        all_of = self._arm.reservations.reservation.list_all
+        orders = self._arm.pages("ReservationOrder_List", self._arm.reservations.reservation_order.list)
         by_id = {text(order, "name").lower(): order for order in orders}
-        found = self.arm.pages("Reservation_ListAll", all_of)
-        here = [r for r in found if text(r, "location").lower() in ("", self.arm.settings.location)]
+        found = self._arm.pages("Reservation_ListAll", all_of)
+        here = [r for r in found if text(r, "location").lower() in ("", self._arm.settings.location)]
         machines = [r for r in here if text(r, "properties", "reservedResourceType") in ("", "VirtualMachines")]
         return tuple(sorted((commitment_from(r, by_id) for r in machines), key=lambda c: c.id))
 
@@ -135,10 +129,10 @@ class AzureReservations:
         """Refuse: what is given back, and for how much, depends on a yearly allowance that a person has to weigh."""
         said = f"reservation {commitment} must be returned by you: 'Return' in the portal, or az reservations return"
         hint = "Azure refunds up to 50,000 dollars of cancelled commitments in twelve months; look at the amount first"
-        raise RefusedError(said, self.arm.call("Return_Post"), hint=hint)
+        raise RefusedError(said, self._arm.call("Return_Post"), hint=hint)
 
     def _check(self, order: CommitmentOrder) -> None:
-        call = self.arm.call("ReservationOrder_Calculate")
+        call = self._arm.call("ReservationOrder_Calculate")
         if order.option is not PurchaseOption.RESERVATION:
             raise NotFoundError(f"{order.option.in_words}s are not sold through this; only reservations are", call)
         if order.payment not in PLANS or order.term_years not in TERMS:
@@ -152,7 +146,7 @@ class AzureReservations:
         dearer = now.upfront + now.hourly * hours - quote.upfront - quote.hourly * hours
         if now.currency != quote.currency or dearer > TOLERANCE:
             said = f"the reservation costs {dearer:.2f} {now.currency} more than was quoted; nothing was bought"
-            raise RefusedError(said, self.arm.call("ReservationOrder_Calculate"), hint="ask for a quote again")
+            raise RefusedError(said, self._arm.call("ReservationOrder_Calculate"), hint="ask for a quote again")
 
     def _check_same(self, quote: CommitmentQuote, found: Document) -> None:
         properties = branch(found, "properties")
@@ -160,11 +154,11 @@ class AzureReservations:
         wanted = (TERMS[quote.order.term_years], quote.order.count, PLANS[quote.order.payment])
         if there != wanted:
             said = f"order {order_id(quote.order.key)} is for {there}, not {wanted}"
-            raise MismatchError(said, self.arm.call("ReservationOrder_Get"))
+            raise MismatchError(said, self._arm.call("ReservationOrder_Get"))
 
-    def _state(self, number: str) -> str:
+    def _order_state(self, number: str) -> str:
         try:
-            found = self.arm.read("ReservationOrder_Get", self.arm.reservations.reservation_order.get, number)
+            found = self._arm.read("ReservationOrder_Get", self._arm.reservations.reservation_order.get, number)
         except NotFoundError:
             # Not shown yet is not gone: an order is never taken away
             return "creating"
@@ -173,7 +167,7 @@ class AzureReservations:
     def _details(self, number: str, known: Document) -> Document:
         """An order that is bought as Azure shows it, or as it did when it was accepted where it does not say more."""
         try:
-            return self.arm.read("ReservationOrder_Get", self.arm.reservations.reservation_order.get, number)
+            return self._arm.read("ReservationOrder_Get", self._arm.reservations.reservation_order.get, number)
         except CloudError:
             return known
 

@@ -9,14 +9,7 @@ from datetime import UTC, datetime
 
 from hcloud.errors import DeniedError
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.fetched import (
-    AskAgain,
-    BillingAnswer,
-    MeasuredMachine,
-    Retention,
-    SampleSeries,
-    SamplingWindow,
-)
+from hcloud.model.fetched import AskAgain, BillingAnswer, MeasuredMachine, Retention, SampleSeries, SamplingWindow
 from hcloud.providers.gcp.documents import Document, member, of_kind
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import last, machine

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -20,9 +21,6 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.model.holdings.live import (
-    Commitment,
-    CommitmentOrder,
-    CommitmentQuote,
     Launch,
     LaunchOutcome,
     LaunchTemplate,
@@ -35,21 +33,21 @@ from hcloud.model.holdings.live import (
 )
 from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.commitments import Prices, no_prices
-from hcloud.providers.gcp.ending import BatchEnding, Deleted
 from hcloud.providers.gcp.errors import EXISTS
 from hcloud.providers.gcp.outcome import beyond_quota, check_owned, identities, judge, names_were_taken
-from hcloud.providers.gcp.purchases import Purchases
+from hcloud.providers.gcp.purchases import GoogleCommitments
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import OperationEnd
 from hcloud.providers.gcp.wire import LONGEST_WAIT_SECONDS, Wire
 
 MOST_REPLAYS = 4  # ours: how many ended deletes of the same machine are stepped over
+DELETES_AT_ONCE = 8  # ours: below the ten connections that the SDK keeps
 ALL_REGIONS = "CPUS_ALL_REGIONS"
 _BULK_INSERT, _DELETE = "instances.bulkInsert", "instances.delete"
 _FROM_FAMILY = "images.getFromFamily"
 
 
-class GoogleCloud:
+class GoogleCloud(GoogleCommitments):
     """One project in one region of Google Cloud. ``prices`` says what a commitment costs, since Google does not."""
 
     launch_seconds = LONGEST_WAIT_SECONDS
@@ -60,10 +58,7 @@ class GoogleCloud:
         prices: Prices = no_prices,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._settings = settings
-        self._wire = Wire(settings, pause)
-        self._types = self._wire.types
-        self._purchases = Purchases(self._wire, settings, prices, self._machine_types)
+        super().__init__(Wire(settings, pause), settings, prices)
         self._scope: Scope | None = None
         self._accepted: set[str] = set()
         self._ended: dict[str, datetime] = {}
@@ -89,22 +84,6 @@ class GoogleCloud:
         found = {translate.last(t.zone) for t in self._machine_types(instance_type)}
         allowed = self._settings.zones
         return tuple(sorted(z for z in found if not allowed or z in allowed))
-
-    def _machine_types(self, instance_type: str) -> tuple[Any, ...]:
-        """A type in each zone of the region that has it; raises NotFoundError where none does."""
-        request = self._types.AggregatedListMachineTypesRequest(
-            project=self._settings.project, filter=f'name = "{instance_type}"', max_results=translate.PAGE
-        )
-        pages = self._wire.pages("MachineTypesClient", "aggregated_list", request, "machineTypes.aggregatedList")
-        found = [t for page in pages for scope in page.items.values() for t in scope.machine_types]
-        here = tuple(t for t in found if t.name == instance_type and self._is_here(translate.last(t.zone)))
-        if not here:
-            call = self._wire.call("machineTypes.aggregatedList")
-            raise NotFoundError(f"no zone offers {instance_type}", call)
-        return here
-
-    def _is_here(self, zone: str) -> bool:
-        return translate.region_of(zone) == self._settings.region
 
     def _is_elsewhere(self, place: str) -> bool:
         """Whether a place of a list is surely in another region: ``zones/asia-east1-a``, with or without a project."""
@@ -319,21 +298,44 @@ class GoogleCloud:
         )
         return str(self._wire.read("InstancesClient", "get_serial_port_output", request, operation).contents)
 
-    # commitments
 
-    def quote(self, order: CommitmentOrder) -> CommitmentQuote:
-        """What the price table says of a commitment."""
-        return self._purchases.quote(order)
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """Whether a delete was accepted now, rather than the machine not known any more; ``at`` is when the delete that
+    ended it came to Google, None where Google does not say."""
 
-    def buy(self, quote: CommitmentQuote) -> Commitment:
-        """Buy it, at no higher price."""
-        return self._purchases.buy(quote)
+    accepted: bool
+    at: datetime | None = None
 
-    def commitments(self) -> tuple[Commitment, ...]:
-        """Those of the region."""
-        return self._purchases.commitments()
 
-    def cancel(self, commitment: str) -> None:
-        """Google takes no commitment back."""
-        words = f"{commitment}: Google cancels no commitment; it runs until its term ends, and is not renewed by itself"
-        raise RefusedError(words, self._wire.call("regionCommitments.cancel"))
+class BatchEnding:
+    """Ends machines several at a time, and begins no more once one of them met an error."""
+
+    def __init__(self, end: Callable[[str], Deleted]) -> None:
+        self._end = end
+        self._lock = threading.Lock()
+        self.ending: set[str] = set()
+        self.ended: dict[str, datetime] = {}
+        self.errors: list[CloudError] = []
+
+    def run(self, identities: Sequence[str]) -> None:
+        in_parallel(self._one, identities, DELETES_AT_ONCE)
+
+    def worst(self) -> CloudError:
+        """The error that matters most: an outcome that is not known before one that is."""
+        return min(self.errors, key=lambda e: not isinstance(e, UnknownOutcomeError))
+
+    def _one(self, identity: str) -> None:
+        if self.errors:
+            return
+        try:
+            deleted = self._end(identity)
+        except CloudError as error:
+            with self._lock:
+                self.errors.append(error)
+            return
+        with self._lock:
+            if deleted.accepted:
+                self.ending.add(identity)
+            if deleted.at is not None:
+                self.ended[identity] = deleted.at

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from hcloud.errors import CloudError, MismatchError, NotFoundError, RefusedError, UnknownOutcomeError
@@ -18,21 +17,14 @@ from hcloud.providers.gcp.wire import Wire
 _BUY = "regionCommitments.insert"
 
 
-class Purchases:
-    """Commitments of one project in one region. ``machine_types`` looks a type up, or raises NotFoundError."""
+class GoogleCommitments:
+    """The commitments of one project in one region: the half of hcloud.control.ports.Cloud that buys."""
 
-    def __init__(
-        self,
-        wire: Wire,
-        settings: GoogleSettings,
-        prices: committed.Prices,
-        machine_types: Callable[[str], tuple[Any, ...]],
-    ) -> None:
+    def __init__(self, wire: Wire, settings: GoogleSettings, prices: committed.Prices) -> None:
         self._wire = wire
         self._types = wire.types
         self._settings = settings
         self._prices = prices
-        self._machine_types = machine_types
 
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
         """What the price table says, which is named in the offering together with what would be bought."""
@@ -77,7 +69,7 @@ class Purchases:
         except RefusedError as error:
             if error.call.code not in EXISTS:
                 raise
-        ended, found = self._outcome(quote, operation)
+        ended, found = self._bought(quote, operation)
         if found is None:
             raise operation_error(ended.errors if ended else (), self._wire.call(_BUY))
         return self._as_wanted(found, wanted)
@@ -88,7 +80,7 @@ class Purchases:
             words = f"it costs {hourly} {price.currency} an hour and {upfront} at once now, and was quoted at"
             raise RefusedError(f"{words} {quote.hourly} and {quote.upfront} {quote.currency}", self._wire.call(_BUY))
 
-    def _outcome(self, quote: CommitmentQuote, operation: Any) -> tuple[OperationEnd | None, Any]:
+    def _bought(self, quote: CommitmentQuote, operation: Any) -> tuple[OperationEnd | None, Any]:
         """How an insert that was taken ended, and the commitment where it did not fail. No operation means that the
         name is in use; whatever stands in the way, the outcome is not known then."""
         try:
@@ -121,3 +113,24 @@ class Purchases:
         )
         pages = self._wire.pages("RegionCommitmentsClient", "list", request, "regionCommitments.list")
         return tuple(committed.commitment(c) for page in pages for c in page.items)
+
+    def cancel(self, commitment: str) -> None:
+        """Google takes no commitment back."""
+        words = f"{commitment}: Google cancels no commitment; it runs until its term ends, and is not renewed by itself"
+        raise RefusedError(words, self._wire.call("regionCommitments.cancel"))
+
+    def _machine_types(self, instance_type: str) -> tuple[Any, ...]:
+        """A type in each zone of the region that has it; raises NotFoundError where none does."""
+        request = self._types.AggregatedListMachineTypesRequest(
+            project=self._settings.project, filter=f'name = "{instance_type}"', max_results=translate.PAGE
+        )
+        pages = self._wire.pages("MachineTypesClient", "aggregated_list", request, "machineTypes.aggregatedList")
+        found = [t for page in pages for scope in page.items.values() for t in scope.machine_types]
+        here = tuple(t for t in found if t.name == instance_type and self._is_here(translate.last(t.zone)))
+        if not here:
+            call = self._wire.call("machineTypes.aggregatedList")
+            raise NotFoundError(f"no zone offers {instance_type}", call)
+        return here
+
+    def _is_here(self, zone: str) -> bool:
+        return translate.region_of(zone) == self._settings.region

@@ -65,7 +65,6 @@ class Wire:
             return self._clients[name]
 
     def read(self, client: str, method: str, request: Any, operation: str) -> Any:
-        """Ask for something."""
         return self._ask((client, method), request, operation, READ_SECONDS)
 
     def change(self, client: str, method: str, request: Any, operation: str) -> Any:

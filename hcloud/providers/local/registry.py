@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from hcloud.model.json_text import parsed
-from hcloud.whole_files import whole_file
+from hcloud.whole_files import sync_directory, whole_file
 
 FORMAT_VERSION = "1.0"
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
@@ -60,7 +60,6 @@ class Registry:
         return tuple(note for path in names if (note := _read(path)) is not None)
 
     def get(self, identity: str) -> Note | None:
-        """One of them."""
         return _read(self._path(identity)) if _ID.fullmatch(identity) else None
 
     def add(self, note: Note) -> None:
@@ -73,11 +72,7 @@ class Registry:
 
     def sync(self) -> None:
         """Make the names of new notes last, too."""
-        handle = os.open(self._directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_directory(self._directory)
 
     def change(self, note: Note) -> None:
         """Put another in its place."""
@@ -90,7 +85,6 @@ class Registry:
             self.change(replace(note, ended=at))
 
     def forget(self, note: Note) -> None:
-        """Remove it."""
         self._path(note.id).unlink(missing_ok=True)
 
     def _path(self, identity: str) -> Path:

@@ -1,4 +1,4 @@
-"""The start-up script with which a machine joins Slurm under its node name."""
+"""The start-up script with which a machine joins Slurm under its node name, and leaves it before its cloud takes it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hcloud.errors import UsageError
+from hcloud.model.catalog import Provider
+from hcloud.providers.aws.on_machine import ON_MACHINE as AWS
+from hcloud.providers.azure.on_machine import ON_MACHINE as AZURE
+from hcloud.providers.gcp.on_machine import ON_MACHINE as GOOGLE
+from hcloud.providers.on_machine import OnMachine
 from hcloud.providers.slurm.client import SEARCHED
-from hcloud.providers.slurm.notices import ON_MACHINES, heeding, listening
 from hcloud.providers.slurm.site import SlurmSite
 
 REGISTER_AGAIN_SECONDS = 5
@@ -55,6 +59,12 @@ while sleep {every}; do
   fi
   join
 done
+"""
+ON_MACHINES: dict[str, OnMachine] = {Provider.AWS: AWS, Provider.GCP: GOOGLE, Provider.AZURE: AZURE}
+_HEED = """\
+  if [ -z "$heeded" ] && why="$(taken)" && [ -n "$why" ]; then
+    scontrol update nodename={node} state=drain reason="cloud: $why" && heeded=1
+  fi
 """
 MUNGE_KEY, CONTROLLER = "munge-key", "controller"
 """What machines of a cloud read with their own role: the key in base64, and HOST:PORT of slurmctld."""
@@ -103,3 +113,14 @@ def needs(store: str, version: str) -> tuple[str, ...]:
         f"{', curl' if listening(cloud) else ''}",
         "ports 6817 (slurmctld) and 6818 (slurmd), or those of slurm.conf, are open between slurmctld and machines",
     )
+
+
+def listening(cloud: str) -> str:
+    """A function of a shell, ``taken``, which prints why the cloud is going to take the machine away, or nothing; empty
+    where the cloud tells whoever asks it from elsewhere."""
+    return ON_MACHINES[cloud].taken if cloud in ON_MACHINES else ""
+
+
+def heeding(cloud: str, node: str) -> str:
+    """What a machine does again and again: it drains its node once its cloud tells that it takes the machine away."""
+    return _HEED.format(node=node) if listening(cloud) else ""

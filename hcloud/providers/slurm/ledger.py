@@ -7,7 +7,6 @@ step of the file system, so that no job takes it twice, whatever slurmctld forgo
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -17,7 +16,7 @@ from typing import TypeVar
 from hcloud.errors import InputError
 from hcloud.model.json_text import parsed
 from hcloud.providers.slurm.site import SlurmSite
-from hcloud.whole_files import whole_file
+from hcloud.whole_files import sync_directory, whole_file
 
 Kept = TypeVar("Kept", "NodeClaim", "Begin")
 
@@ -69,7 +68,6 @@ class NodeLedger:
             return tuple(self._claims.values())
 
     def claim(self, instance: int) -> NodeClaim | None:
-        """A machine's."""
         return self._claims.get(instance)
 
     def take(self, instance: int, type_name: str, names: tuple[str, ...]) -> NodeClaim | None:
@@ -90,7 +88,6 @@ class NodeLedger:
             return self.note(NodeClaim(free, instance, type_name))
 
     def note(self, claim: NodeClaim) -> NodeClaim:
-        """Change a claim."""
         with self._held:
             _write(self._site.claims / claim.node, claim)
             self._claims[claim.instance] = claim
@@ -162,8 +159,4 @@ def _read(path: Path, kind: type[Kept]) -> Kept:
 def _write(path: Path, value: NodeClaim | Begin) -> None:
     with whole_file(path) as file:
         file.write(json.dumps(asdict(value), sort_keys=True).encode())
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_directory(path.parent)

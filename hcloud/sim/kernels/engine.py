@@ -36,16 +36,7 @@ from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, perf
 from hcloud.sim.kernels.stages import is_kept
 from hcloud.sim.kernels.stragglers import compare_pieces
 from hcloud.sim.kernels.watches import size_by_row, stopped
-from hcloud.sim.kernels.world import (
-    CRASHED,
-    DECIDED,
-    QUALITY,
-    RANK,
-    RELEASED,
-    STRAGGLERS,
-    TAKEN_OVER,
-    SimulatedWorld,
-)
+from hcloud.sim.kernels.world import CRASHED, DECIDED, QUALITY, RANK, RELEASED, STRAGGLERS, TAKEN_OVER, SimulatedWorld
 
 
 def simulate(w: SimulatedWorld, until: int) -> bool:

@@ -11,9 +11,8 @@ from hcloud.control.state import OWN
 from hcloud.harvest.results import PlayedBatch
 from hcloud.policy.records import Reals
 from hcloud.sim.outcomes.admitted import AdmissionMeasures, admission_measures
-from hcloud.sim.outcomes.given import SizingMeasures, sizing_measures
 from hcloud.sim.outcomes.placed import PlacementMeasures, placement_measures
-from hcloud.sim.outcomes.watched import WatchMeasures, watch_measures
+from hcloud.sim.outcomes.watched import SizingMeasures, WatchMeasures, sizing_measures, watch_measures
 from hcloud.sim.outcomes.workflows import WorkflowMeasures, workflow_measures
 from hcloud.sim.run import CapacityCost, RunOutcome, charges, reserved_cost
 from hcloud.sim.setup.build import unplaceable

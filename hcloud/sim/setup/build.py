@@ -27,17 +27,25 @@ from hcloud.sim.kernels import world
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.setup.opening import open_reserve
 from hcloud.sim.setup.prepare import Tasks
-from hcloud.sim.setup.record import Capacity, new_record
 from hcloud.sim.setup.shop import Shop, SmallerReserve
-from hcloud.sim.setup.stages import stage_tables
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST
-from hcloud.sim.setup.watched import errors_anew, phase_table, watch_table, with_copies
+from hcloud.sim.setup.watched import errors_anew, phase_table, stage_tables, watch_table, with_copies
 
 _SPARE = 1024
 _MOST_DRAWS = 1 << 18
 _MOST_CHANCES = 4093
 """Numbers of chance for all agents, a prime; they come again after that."""
+
+
+class Capacity(NamedTuple):
+    """How much a run has room for: servers at a time, coming events, rentals, lines of journal, commands an event."""
+
+    servers: int
+    events: int
+    rentals: int
+    lines: int
+    commands: int
 
 
 class Lot(NamedTuple):
@@ -116,7 +124,12 @@ def build(setting: Setting, tasks: Tasks, capacity: Capacity) -> world.Simulated
         stream(setting.seed, "agents").random(_MOST_CHANCES),
         draws(setting, len(tasks)),
         task_table(rows, setting),
-        *new_record(capacity, len(kinds)),
+        table(world.ServerSlot, capacity.servers),
+        table(world.Event, capacity.events),
+        table(world.SimulatedRental, capacity.rentals),
+        table(world.JournalLine, capacity.lines),
+        table(world.Tally, 1)[0],
+        np.zeros((3, len(kinds)), np.int64),
         series,
         np.zeros((setting.samples, setting.servers)),
         phase_table(tasks),

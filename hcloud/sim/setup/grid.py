@@ -59,7 +59,6 @@ class SweepGrid:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The varied keys."""
         return tuple(axis[0].key for axis in self.axes)
 
     @property

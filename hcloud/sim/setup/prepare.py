@@ -129,7 +129,9 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     vector = estimated(truth, information, seed)
     informed = isinstance(information, Profiled)
     vector[_unprofiled(jobs.app[rows], brief)[order]] = UNKNOWN_SCORE
-    put_profiled((truth, vector), jobs, chosen, seed, informed=informed)
+    put_profiled(
+        (truth, vector), jobs, chosen, (jobs.vectors, stream(seed, "truth of applications")), informed=informed
+    )
     put_stated((truth, vector), jobs.causes, chosen, informed=informed)
     ask = _asked(plan, (need[order], given[order]), rank[chosen], largest.cores, seed)
     coin = stream(seed, "coin").random(len(chosen))

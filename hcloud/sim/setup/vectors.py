@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from hcloud.sim.setup.streams import stream
 if TYPE_CHECKING:
     from hcloud.model.workload import Kinds
 
+ByApp = Mapping[str, Sequence[float]]
 MOST = 99
 
 
@@ -63,18 +65,19 @@ def classification_errors(count: int, information: Information, chance: np.rando
     return error
 
 
-def put_profiled(vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, seed: int, *, informed: bool) -> None:
-    """The vectors of profiled applications in place of drawn ones: the profile is what is known, and the truth, one for
-    all jobs of an application, lies around it as far as the profile's own intervals say."""
-    truth, known = vectors
-    chance = stream(seed, "truth of applications")
+def put_profiled(
+    vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, told: tuple[ByApp, np.random.Generator], *, informed: bool
+) -> None:
+    """What is told of profiled applications in place of drawn vectors, true and known: the profile is what is known,
+    and the truth, one for all jobs of an application, lies around it as far as the profile's own intervals say."""
+    (truth, known), (by_app, chance) = vectors, told
     for code, name in enumerate(jobs.apps):
-        if name in jobs.vectors:
-            chosen, told = jobs.app[rows] == code, np.array(jobs.vectors[name], np.float64)
+        if name in by_app:
+            chosen, given = jobs.app[rows] == code, np.array(by_app[name], np.float64)
             errors = np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS))
-            truth[chosen] = _scores(told + errors * chance.standard_normal(DIGITS))
+            truth[chosen] = _scores(given + errors * chance.standard_normal(DIGITS))
             if informed:
-                known[chosen] = told.astype(np.int8)
+                known[chosen] = given.astype(np.int8)
 
 
 def put_stated(vectors: tuple[Bytes, Bytes], stated: Kinds | None, rows: Ints, *, informed: bool) -> None:
@@ -94,13 +97,7 @@ def borne(
     if not jobs.tolerates and jobs.bears is None:
         return None
     truth, known = MOST - vectors[0], MOST - vectors[1]
-    chance = stream(seed, "true tolerance of applications")
-    for code, name in enumerate(jobs.apps):
-        if name in jobs.tolerates:
-            chosen, told = jobs.app[rows] == code, np.array(jobs.tolerates[name], np.float64)
-            errors = np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS))
-            truth[chosen] = _scores(told + errors * chance.standard_normal(DIGITS))
-            if informed:
-                known[chosen] = told.astype(np.int8)
+    told = (jobs.tolerates, stream(seed, "true tolerance of applications"))
+    put_profiled((truth, known), jobs, rows, told, informed=informed)
     put_stated((truth, known), jobs.bears, rows, informed=informed)
     return known, truth

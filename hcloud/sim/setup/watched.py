@@ -1,4 +1,4 @@
-"""The tables of jobs that are watched or have phases, as the kernels of a run read them."""
+"""The tables of jobs that are watched, have phases or wait for others, as the kernels of a run read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hcloud.policy.records import Ints, Table, column, table
 from hcloud.policy.registry import rule_of
 from hcloud.policy.repair import EMPTY_SERVER, IN_PLACE
 from hcloud.policy.sizes.information import Information
-from hcloud.sim.kernels.world import Phase, TaskWatch
+from hcloud.sim.kernels.world import Phase, Stage, TaskWatch
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import MOST, classification_errors
@@ -86,3 +86,17 @@ def errors_anew(count: int, strategy: Strategy, seed: int) -> Ints:
     assert isinstance(information, Information)
     count = count if getattr(watching, "measured_on", IN_PLACE) == EMPTY_SERVER else 0
     return np.rint(classification_errors(count, information, stream(seed, "errors anew"))).astype(np.int64)
+
+
+def stage_tables(tasks: Tasks) -> tuple[Table[Stage], Ints]:
+    """A row for each task, and those that wait by whom they wait for; both empty where none waits."""
+    if tasks.after is None or not len(tasks.after):
+        return table(Stage, 0), np.zeros(0, np.int64)
+    waiting, before = tasks.after[np.lexsort((tasks.after[:, 0], tasks.after[:, 1]))].T
+    made, rows = table(Stage, len(tasks)), np.arange(len(tasks))
+    column(made, "waits")[:] = np.bincount(waiting, minlength=len(tasks))
+    column(made, "first")[:] = np.searchsorted(before, rows, "left")
+    column(made, "last")[:] = np.searchsorted(before, rows, "right")
+    column(made, "since")[:], column(made, "comes")[:] = tasks.submit, tasks.decide
+    column(made, "behind")[:] = -1
+    return made, np.ascontiguousarray(waiting)

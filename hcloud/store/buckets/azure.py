@@ -14,25 +14,30 @@ from azure.storage.blob import BlobPrefix, ContainerClient, ExponentialRetry
 
 from hcloud.errors import (
     Call,
-    CloudError,
     CredentialsError,
     DeniedError,
     HcloudError,
     InputError,
     RefusedError,
     ThrottledError,
-    UnavailableError,
-    UnknownOutcomeError,
     UsageError,
 )
 from hcloud.model.endpoint import AZURE_AUTHORITY, check_azure_authority, checked_endpoint
-from hcloud.store.buckets.objects import ABSENT, ConditionError, LostError, Marked, StoredObject, Writing, shown
+from hcloud.store.buckets.objects import (
+    ABSENT,
+    ConditionError,
+    LostError,
+    Marked,
+    StoredObject,
+    Writing,
+    shown,
+    unanswered,
+)
 from hcloud.store.files.private_directory import LARGEST
 
 VARIABLE = "AZURE_STORAGE_CONNECTION_STRING"
 MARK = "hcloud_write"  # Azure takes names as C# does: without a dash
 RETRIES, CONNECT_SECONDS, READ_SECONDS = 2, 5, 20  # ours
-AGAIN = "run the command again: it checks the stored state first"
 SIGN_IN = "az login, or set AZURE_STORAGE_CONNECTION_STRING; then run the command again"
 NEEDED = "the state needs the role Storage Blob Data Contributor on the container"
 _REFUSED = frozenset({"BlobAlreadyExists", "ConditionNotMet", "TargetConditionNotMet"})
@@ -97,20 +102,14 @@ class AzureObjects:
             if _code(error) != "BlobNotFound":
                 raise self._meant("Delete Blob", error) from None
 
-    def list(self, prefix: str) -> Iterator[str]:
-        """List Blobs, every page."""
+    def list(self, prefix: str, *, deep: bool = False) -> Iterator[str]:
+        """List Blobs, every page, with a delimiter where it is not ``deep``."""
         try:
-            for found in self._client.walk_blobs(name_starts_with=prefix, delimiter="/"):
+            asked = {"name_starts_with": prefix}
+            listed = self._client.list_blobs(**asked) if deep else self._client.walk_blobs(**asked, delimiter="/")
+            for found in listed:
                 if not isinstance(found, BlobPrefix):
                     yield str(found.name)
-        except AzureError as error:
-            raise self._meant("List Blobs", error) from None
-
-    def every(self, prefix: str) -> Iterator[str]:
-        """List Blobs without a delimiter, every page."""
-        try:
-            for found in self._client.list_blobs(name_starts_with=prefix):
-                yield str(found.name)
         except AzureError as error:
             raise self._meant("List Blobs", error) from None
 
@@ -144,8 +143,7 @@ class AzureObjects:
             return DeniedError(said, call, hint=NEEDED)
         if status and 400 <= status < 500 and status != 408:
             return RefusedError(said, call)
-        kind: type[CloudError] = UnknownOutcomeError if unknown else UnavailableError
-        return kind(said, call, hint=AGAIN)
+        return unanswered(said, call, unknown=unknown)
 
 
 def _code(error: AzureError) -> str:

@@ -69,7 +69,6 @@ class Bucket:
             self.exchange(name, seen.body[:whole] + line)
 
     def remove(self, name: str) -> None:
-        """Remove an object."""
         self.objects.delete(self.key(name))
         self._seen[name] = None
 

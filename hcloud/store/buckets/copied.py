@@ -42,7 +42,7 @@ def copy_objects(
     progress: Callable[[float], None] | None = None,
 ) -> None:
     """Copy the objects to a folder, each under what follows the prefix in its key."""
-    keys = [key for key in objects.every(address.prefix) if _is_under(key, address.prefix) and wanted(key)]
+    keys = [key for key in objects.list(address.prefix, deep=True) if _is_under(key, address.prefix) and wanted(key)]
     if not keys:
         raise InputError(f"{address}: nothing is there that could be read", hint="look at the prefix, and its region")
     for number, key in enumerate(keys):

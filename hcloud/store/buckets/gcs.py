@@ -44,6 +44,7 @@ from hcloud.store.buckets.objects import (
     StoredObject,
     Writing,
     shown,
+    unanswered,
 )
 from hcloud.store.files.private_directory import LARGEST
 
@@ -54,7 +55,6 @@ MARK = "hcloud-write"
 CONNECT_SECONDS, READ_SECONDS, METADATA_SECONDS = 5, 20, 1.0  # ours
 PAUSE_SECONDS = 1.0  # Google lets one object be written about once a second
 AGAIN_STATUS, RETRIES, BACKOFF = (408, 500, 502, 503, 504), 2, 0.5  # ours
-AGAIN = "run the command again: it checks the stored state first"
 NEEDED = "the state needs storage.objects.get, list, create and delete (roles/storage.objectUser)"
 _SLOWER = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
 
@@ -125,27 +125,9 @@ class GoogleObjects:
         if reply.status_code != 404:
             self._check("objects.delete", reply)
 
-    def list(self, prefix: str) -> Iterator[str]:
-        """objects.list with a delimiter, every page."""
-        return self._listed({"prefix": prefix, "delimiter": "/"})
-
-    def every(self, prefix: str) -> Iterator[str]:
-        """objects.list, every page."""
-        return self._listed({"prefix": prefix})
-
-    def copy(self, key: str, file: BinaryIO) -> None:
-        """objects.get with the content, in pieces."""
-        reply = self._asked("objects.get", "GET", f"/download{self._path(key)}", {"alt": "media"}, stream=True)
-        self._check("objects.get", reply)
-        try:
-            for piece in reply.iter_content(PIECE):
-                file.write(piece)
-        except requests.RequestException as error:
-            raise self._unanswered("objects.get", error) from None
-
-    def _listed(self, asked: dict[str, str]) -> Iterator[str]:
-        prefix = asked["prefix"]
-        asked["fields"] = "items(name),nextPageToken"
+    def list(self, prefix: str, *, deep: bool = False) -> Iterator[str]:
+        """objects.list, every page, with a delimiter where it is not ``deep``."""
+        asked = {"prefix": prefix, "fields": "items(name),nextPageToken"} | ({} if deep else {"delimiter": "/"})
         while True:
             reply = self._asked("objects.list", "GET", f"/storage/v1/b/{self._bucket}/o", asked)
             if reply.status_code == 404:
@@ -159,6 +141,16 @@ class GoogleObjects:
                 said = f"gs://{self._bucket}/{prefix}: the list repeats its continuation token"
                 raise UnavailableError(said, self._call("objects.list", ""))
             asked["pageToken"] = following
+
+    def copy(self, key: str, file: BinaryIO) -> None:
+        """objects.get with the content, in pieces."""
+        reply = self._asked("objects.get", "GET", f"/download{self._path(key)}", {"alt": "media"}, stream=True)
+        self._check("objects.get", reply)
+        try:
+            for piece in reply.iter_content(PIECE):
+                file.write(piece)
+        except requests.RequestException as error:
+            raise self._unanswered("objects.get", error) from None
 
     def _failed(self, writing: Writing, reply: requests.Response) -> HcloudError:
         """What became of a writing that was answered with no."""
@@ -176,13 +168,8 @@ class GoogleObjects:
         try:
             return str(parsed(reply.content)["generation"])
         except (ValueError, KeyError, TypeError):
-            raise LostError(
-                UnknownOutcomeError(
-                    f"gs://{self._bucket}: the answer cannot be understood",
-                    self._call("objects.insert", ""),
-                    hint=AGAIN,
-                )
-            ) from None
+            said = f"gs://{self._bucket}: the answer cannot be understood"
+            raise LostError(unanswered(said, self._call("objects.insert", ""), unknown=True)) from None
 
     def _asked(
         self, operation: str, method: str, path: str, asked: Mapping[str, str], *, stream: bool = False
@@ -213,7 +200,7 @@ class GoogleObjects:
             found = None
         if not isinstance(found, dict):
             said = f"gs://{self._bucket}: the answer cannot be understood"
-            raise UnavailableError(said, self._call(operation, str(reply.status_code)), hint=AGAIN)
+            raise unanswered(said, self._call(operation, str(reply.status_code)), unknown=False)
         return found
 
     def _check(self, operation: str, reply: requests.Response) -> None:
@@ -232,13 +219,11 @@ class GoogleObjects:
             return DeniedError(said, call, hint=NEEDED)
         if 400 <= status < 500 and status != 408:
             return RefusedError(said, call)
-        kind: type[CloudError] = UnknownOutcomeError if unknown else UnavailableError
-        return kind(said, call, hint=AGAIN)
+        return unanswered(said, call, unknown=unknown)
 
     def _unanswered(self, operation: str, error: Exception, *, unknown: bool = False) -> CloudError:
-        kind: type[CloudError] = UnknownOutcomeError if unknown else UnavailableError
         said = f"gs://{self._bucket}: no answer from {self._base} ({type(error).__name__})"
-        return kind(said, self._call(operation, ""), hint=AGAIN)
+        return unanswered(said, self._call(operation, ""), unknown=unknown)
 
     def _no_bucket(self) -> UsageError:
         return UsageError(
@@ -289,7 +274,7 @@ def _message(reply: requests.Response) -> str:
 def _no_credentials(error: Exception) -> CloudError:
     call, said = Call("gcs", "-", "credentials", type(error).__name__), shown(str(error).splitlines()[0])[:500]
     if isinstance(error, TransportError):
-        return UnavailableError(said, call, hint=AGAIN)
+        return unanswered(said, call, unknown=False)
     return CredentialsError(said, call, hint="gcloud auth application-default login, or GOOGLE_APPLICATION_CREDENTIALS")
 
 

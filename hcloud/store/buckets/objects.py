@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-from hcloud.errors import HcloudError, without_secrets
+from hcloud.errors import Call, CloudError, HcloudError, UnavailableError, UnknownOutcomeError, without_secrets
 
 ABSENT = ""
 """The condition that there is no object of the name."""
 
+AGAIN = "run the command again: it checks the stored state first"
 _QUERY = re.compile(r"(?<=[\w/])\?[^\s\"')]*")
 
 
@@ -95,14 +96,17 @@ class Objects(Protocol):
     def delete(self, key: str) -> None:
         """Remove an object; nothing where there is none."""
 
-    def list(self, prefix: str) -> Iterator[str]:
-        """The keys with a prefix that go on without a further ``/``, all of them."""
-
-    def every(self, prefix: str) -> Iterator[str]:
-        """The keys with a prefix, however they go on."""
+    def list(self, prefix: str, *, deep: bool = False) -> Iterator[str]:
+        """The keys with a prefix that go on without a further ``/``, or however they go on (``deep``)."""
 
     def copy(self, key: str, file: BinaryIO) -> None:
         """Write all of an object of any size to a file, piece by piece. NotFoundError where there is none."""
+
+
+def unanswered(said: str, call: Call, *, unknown: bool) -> CloudError:
+    """What it means that nobody said what was done; it is ``unknown`` where something may have been written."""
+    kind: type[CloudError] = UnknownOutcomeError if unknown else UnavailableError
+    return kind(said, call, hint=AGAIN)
 
 
 def shown(text: str) -> str:

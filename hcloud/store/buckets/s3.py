@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
 from hcloud.errors import (
     Call,
-    CloudError,
     CredentialsError,
     DeniedError,
     HcloudError,
@@ -17,7 +16,6 @@ from hcloud.errors import (
     MissingExtraError,
     ThrottledError,
     UnavailableError,
-    UnknownOutcomeError,
     UsageError,
 )
 from hcloud.model.endpoint import checked_endpoint, is_plain
@@ -31,13 +29,13 @@ from hcloud.store.buckets.objects import (
     StoredObject,
     Writing,
     shown,
+    unanswered,
 )
 from hcloud.store.files.private_directory import LARGEST
 
 MARK = "hcloud-write"
 ATTEMPTS, CONNECT_SECONDS, READ_SECONDS = 3, 5, 20  # ours
 PAUSE_SECONDS = 0.2  # ours: 409 says that another request was under way, which is soon over
-AGAIN = "run the command again: it checks the stored state first"
 _ABSENT = frozenset({"NoSuchKey", "404", "NotFound"})
 _PUT_OFF = frozenset({"ConditionalRequestConflict", "OperationAborted"})
 _REFUSED = frozenset({"PreconditionFailed", "412"})
@@ -107,23 +105,9 @@ class S3Objects:
         except (BotoCoreError, ClientError) as error:
             raise self._meant("DeleteObject", error) from None
 
-    def list(self, prefix: str) -> Iterator[str]:
-        """ListObjectsV2 with a delimiter, every page."""
-        return self._listed(prefix, {"Delimiter": "/"})
-
-    def every(self, prefix: str) -> Iterator[str]:
-        """ListObjectsV2, every page."""
-        return self._listed(prefix, {})
-
-    def copy(self, key: str, file: BinaryIO) -> None:
-        """GetObject, in pieces."""
-        try:
-            for piece in self._client.get_object(Bucket=self._bucket, Key=key)["Body"].iter_chunks(PIECE):
-                file.write(piece)
-        except (BotoCoreError, ClientError) as error:
-            raise self._meant("GetObject", error) from None
-
-    def _listed(self, prefix: str, asked: Mapping[str, str]) -> Iterator[str]:
+    def list(self, prefix: str, *, deep: bool = False) -> Iterator[str]:
+        """ListObjectsV2, every page, with a delimiter where it is not ``deep``."""
+        asked = {} if deep else {"Delimiter": "/"}
         more: dict[str, str] = {}
         while True:
             try:
@@ -138,6 +122,14 @@ class S3Objects:
                 said = f"s3://{self._bucket}/{prefix}: the list is incomplete: no continuation token"
                 raise UnavailableError(said, self._call("ListObjectsV2", ""))
             more = {"ContinuationToken": following}
+
+    def copy(self, key: str, file: BinaryIO) -> None:
+        """GetObject, in pieces."""
+        try:
+            for piece in self._client.get_object(Bucket=self._bucket, Key=key)["Body"].iter_chunks(PIECE):
+                file.write(piece)
+        except (BotoCoreError, ClientError) as error:
+            raise self._meant("GetObject", error) from None
 
     def _failed(self, writing: Writing, error: Exception) -> HcloudError:
         """What became of a writing."""
@@ -169,8 +161,7 @@ class S3Objects:
             return DeniedError(said, call, hint="the state needs s3:GetObject, PutObject, DeleteObject and ListBucket")
         if code in _THROTTLED:
             return ThrottledError(said, call)
-        kind: type[CloudError] = UnknownOutcomeError if unknown else UnavailableError
-        return kind(said, call, hint=AGAIN)
+        return unanswered(said, call, unknown=unknown)
 
     def _call(self, operation: str, code: str) -> Call:
         return Call("s3", str(self._client.meta.region_name or "-"), operation, code)

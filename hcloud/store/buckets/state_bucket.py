@@ -78,7 +78,6 @@ class ObjectLock:
             raise lost_error(str(self._bucket))
 
     def holder(self) -> LockInfo | None:
-        """Who holds it."""
         return _holder(self._bucket.read(LOCK))
 
     def force(self, lock: str) -> LockInfo:

@@ -21,7 +21,6 @@ class Disk:
         os.fsync(handle)
 
     def cut(self, handle: int, size: int) -> None:
-        """Shorten a file."""
         os.ftruncate(handle, size)
 
     def rename(self, old: str, new: str, directory: int) -> None:

@@ -7,16 +7,17 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from zlib import crc32
 
 from hcloud import __version__
 from hcloud.control.operating.records import FoldImage
 from hcloud.control.state import FULL_SPEED
 from hcloud.errors import InputError
+from hcloud.model.checked import form_of
 from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError
 from hcloud.model.running.note import Note, PassNoted, SnapshotTaken
@@ -29,9 +30,6 @@ from hcloud.store.journals.decisions import decision_document, parse_decision
 from hcloud.store.journals.events import event_document, from_line, parse_event, to_line
 from hcloud.store.journals.notes import note_document, parse_note
 from hcloud.units import counted
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 FORMAT_VERSION = "1.0"
 _TYPE = ("name", "cores", "memory", "spin_up", "prior")
@@ -82,12 +80,10 @@ class JournalContents:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What happened."""
         return tuple(e for e in self.entries if not isinstance(e, Decision))
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """What was decided."""
         return tuple(e for e in self.entries if isinstance(e, Decision))
 
 
@@ -121,9 +117,9 @@ def setup_of_line(line: str) -> Setup:
 
 def entry_line(entry: Entry | Note) -> str:
     """A line of an event, a decision or a note."""
-    if isinstance(entry, Note):
-        return to_line(note_document(entry))
-    return to_line(decision_document(entry) if isinstance(entry, Decision) else event_document(entry))
+    if isinstance(entry, Decision):
+        return to_line(decision_document(entry))
+    return to_line(event_document(entry) if isinstance(entry, Event) else note_document(entry))
 
 
 def check_target(path: Path) -> None:
@@ -282,19 +278,12 @@ def _before(path: Path, taken: SnapshotTaken) -> Before:
     if sha256(data).hexdigest() != taken.digest:
         raise InputError(f"{beside}: was changed: {path} continues from it", hint="restore a copy of this file")
     session, _, fold = data.partition(b"\n")
-    return Before(session, _image_form().validate_json(fold))
+    return Before(session, form_of(FoldImage).validate_json(fold))
 
 
 def snapshot_bytes(before: Before) -> bytes:
     """A snapshot as its file holds it: a line of the session and one of the fold."""
-    return before.session + b"\n" + _image_form().dump_json(before.fold) + b"\n"
-
-
-@cache
-def _image_form() -> TypeAdapter[FoldImage]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(FoldImage)
+    return before.session + b"\n" + form_of(FoldImage).dump_json(before.fold) + b"\n"
 
 
 def parse_line(document: dict[str, Any]) -> Entry | Note:

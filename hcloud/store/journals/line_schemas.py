@@ -6,121 +6,22 @@ from collections.abc import Mapping
 
 from hcloud.model.json_text import DIALECT
 from hcloud.model.running.decision import DecisionAction
-from hcloud.model.running.event import ENTRIES, During
 from hcloud.store.journals.decisions import UNBOUNDED
-from hcloud.store.journals.events import (
-    EVENT_KEYS,
-    LONGEST_NAME,
-    LONGEST_WHY,
-    MOST,
-    MOST_AGENTS,
-    MOST_PRIORITY,
-    MOST_REFUSED,
-    MOST_SERVERS,
-)
+from hcloud.store.journals.events import CORES, EVENT_KEYS, FORMS, INSTANCE, MEMORY, REFUSED, TIME, Schema
 
-Schema = dict[str, object]
-
-
-def _number(least: float, most: float, *others: str) -> Schema:
-    return {"type": ["number", *others] if others else "number", "minimum": least, "maximum": most}
-
-
-def _entries(*others: str) -> Schema:
-    items = {"type": "integer", "minimum": 0, "maximum": 99}
-    kind = ["array", *others] if others else "array"
-    return {"type": kind, "items": items, "minItems": ENTRIES, "maxItems": ENTRIES}
-
-
-_TIME = _number(0, MOST)
-_NAME: Schema = {"type": ["string", "integer"], "minLength": 1, "maxLength": LONGEST_NAME}
-_INSTANCE: Schema = {"type": "integer", "minimum": 0}
-_FLAG: Schema = {"type": "boolean"}
+_TIME = TIME.schema
+_INSTANCE = INSTANCE.schema
 _TEXT: Schema = {"type": "string"}
-_VALUES: Mapping[str, Schema] = {
-    "at": _TIME,
-    "job": _NAME,
-    "cores": _number(0, 1e6),
-    "memory_gib": _number(0, 1e6),
-    "vector": _entries(),
-    "restartable": _FLAG,
-    "coin": _number(0, 1),
-    "submitted": _number(0, MOST, "null"),
-    "true_vector": _entries("null"),
-    "tolerates": _entries("null"),
-    "true_tolerates": _entries("null"),
-    "expected": _number(0, MOST, "null"),
-    "slack": _number(-MOST, MOST, "null"),
-    "urgent": _FLAG,
-    "spare": _FLAG,
-    "copy_of": _NAME,
-    "priority": {"type": "integer", "minimum": -MOST_PRIORITY, "maximum": MOST_PRIORITY},
-    "movable": _FLAG,
-    "agent": {"type": "integer", "minimum": 0, "maximum": MOST_AGENTS},
-    "copy_age": _TIME,
-    "refused": {"type": "integer", "minimum": 0, "maximum": MOST_REFUSED},
-    "platform": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
-    "pieces": {"type": "integer", "minimum": 1, "maximum": MOST_SERVERS},
-    "after": _NAME,
-    "ranked": {"type": "array", "items": {"type": "integer", "minimum": 0, "exclusiveMaximum": MOST_SERVERS}},
-    "performance": _number(0, 1000),
-    "rate": _number(0, MOST, "null"),
-    "estimate": _entries(),
-    "tail": _number(0, MOST, "null"),
-    "code": {"type": "integer", "minimum": -255, "maximum": 255, "not": {"const": 0}},
-    "share": _number(0, 1),
-    "p99": _number(0, MOST),
-    "instance": _INSTANCE,
-    "spin_up": _number(0, MOST, "null"),
-    "why": {"type": "string", "minLength": 1, "maxLength": LONGEST_WHY},
-    "until": _TIME,
-    "unbegun": {"type": "array", "items": _NAME},
-    "score": _number(0, 1),
-    "size": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
-    "contention": _entries(),
-    "over": _FLAG,
-    "measures": _NAME,
-    "suffers": _NAME,
-    "during": {"enum": [during.value for during in During]},
-}
-_OPTIONAL = frozenset(
-    {
-        "memory_gib",
-        "vector",
-        "restartable",
-        "coin",
-        "submitted",
-        "true_vector",
-        "tolerates",
-        "true_tolerates",
-        "expected",
-        "slack",
-        "urgent",
-        "spare",
-        "copy_of",
-        "priority",
-        "movable",
-        "agent",
-        "copy_age",
-        "refused",
-        "pieces",
-        "after",
-        "platform",
-        "ranked",
-    }
-    | {"over", "measures", "suffers", "performance", "rate", "tail", "spin_up", "unbegun", "during"}
-)
-"""Keys that a line may leave out, whatever its event."""
 
 
 def event_schema() -> Schema:
     """A line that tells of an event."""
     lines = [
         _closed(
-            {key: {"const": name} if key == "event" else _VALUES[key] for key in keys},
-            [key for key in keys if key not in _OPTIONAL],
+            {key: {"const": name} if key == "event" else form.keys[key].schema for key in EVENT_KEYS[name]},
+            [key for key in EVENT_KEYS[name] if key == "event" or form.keys[key].usual is REFUSED],
         )
-        for name, keys in EVENT_KEYS.items()
+        for name, form in FORMS.items()
     ]
     return {"$schema": DIALECT, "title": "an event, a line of hcloud decide", "oneOf": lines}
 
@@ -147,7 +48,7 @@ def decision_schema() -> Schema:
 
 _ATTEMPT: Mapping[str, Schema] = {"job": _TEXT, "attempt": {"type": "integer", "minimum": 1}}
 _MACHINE: Mapping[str, Schema] = {"instance": _INSTANCE, "machine": _TEXT, "zone": _TEXT}
-_SIZE: Mapping[str, Schema] = {"cores": _number(0, 1e6), "memory_gib": _number(0, 1e6)}
+_SIZE: Mapping[str, Schema] = {"cores": CORES.schema, "memory_gib": MEMORY.schema}
 _ORDERS: Mapping[str, Mapping[str, Schema]] = {
     "hear": {"events": _TEXT},
     "begin": {**_ATTEMPT, **_MACHINE, **_SIZE},
@@ -175,9 +76,9 @@ def advice_schema() -> Schema:
         {
             "at": _TIME,
             "note": {"const": "advice"},
-            "seconds": _number(0, MOST),
+            "seconds": _TIME,
             "jobs": {"type": "integer", "minimum": 0},
-            "vcpus": _number(0, MOST),
+            "vcpus": _TIME,
             "purchases": texts,
             "added": dollars,
             "after": dollars,

@@ -26,6 +26,7 @@ from hcloud.store.journals.journal import (
     read_journal,
     snapshot_bytes,
 )
+from hcloud.whole_files import sync_directory
 
 LONG = 32 << 20
 """Ours: bytes of a journal after which it begins anew with a snapshot; replaying so many takes some seconds."""
@@ -108,7 +109,7 @@ class LiveJournalFile:
             _written(fresh, first)
             os.link(self._path, segment(self._path))
             fresh.replace(self._path)
-            _synced(self._path.parent)
+            sync_directory(self._path.parent)
         except OSError as error:
             name.unlink(missing_ok=True)
             fresh.unlink(missing_ok=True)
@@ -163,11 +164,3 @@ def _written(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _synced(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

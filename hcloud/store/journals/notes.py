@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hcloud.model.checked import form_of
 from hcloud.model.running.event import EventError
 from hcloud.model.running.harvest_note import (
     HarvestBeginning,
@@ -40,9 +40,6 @@ from hcloud.model.running.note import (
     Sized,
     SnapshotTaken,
 )
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 Document = dict[str, Any]
 
@@ -80,16 +77,9 @@ _KINDS = {name: kind for kind, name in _NAMES.items()}
 _KEYS = {kind: frozenset(field.name for field in fields(kind)) for kind in _NAMES}
 
 
-@cache
-def _forms() -> dict[type, TypeAdapter[Any]]:
-    from pydantic import TypeAdapter
-
-    return {kind: TypeAdapter(kind) for kind in _NAMES}
-
-
 def note_document(note: Note) -> Document:
     """A note as it stands in a line; what is not known is left out."""
-    told = _forms()[type(note)].dump_python(note, mode="json", exclude_none=True, exclude_defaults=True)
+    told = form_of(type(note)).dump_python(note, mode="json", exclude_none=True, exclude_defaults=True)
     return {"at": told.pop("at"), "note": _NAMES[type(note)], **told}
 
 
@@ -103,7 +93,7 @@ def parse_note(document: Document) -> Note:
     if unknown := sorted(given.keys() - _KEYS[kind]):
         raise EventError(f"not a note: {name} has no {unknown[0]!r}")
     try:
-        found: Note = _forms()[kind].validate_python(given)
+        found: Note = form_of(kind).validate_python(given)
     except ValueError as error:
         first = str(error).splitlines()
         raise EventError(f"not a note: {name}: {' '.join(line.strip() for line in first[1:3])}") from None

@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from hcloud.errors import InputError
+from hcloud.model.checked import first_of, form_of
 from hcloud.model.holdings.live import CommitmentQuote, Launch
 from hcloud.model.holdings.state import Conclusion, Deed, Intent
-from hcloud.store.files.checked import first_of
 from hcloud.store.records.sealed_lines import NO_SUM, sealed, sealed_lines
 
 FORMAT_VERSION = "1.0"
@@ -24,6 +23,7 @@ MOST_MACHINES = 100_000  # ours: of one order
 MOST = 999_999_999
 
 Entry = Intent | Conclusion
+_KINDS: Mapping[str, type[Any]] = {"intent": Intent, "conclusion": Conclusion}
 Stated = TypeVar("Stated")
 
 
@@ -155,7 +155,7 @@ def _head(name: str, content: object) -> Head:
 
 def _document(name: str, entry: Entry) -> object:
     """An entry as JSON; what was added later is left out where there is none of it, as in journals of before."""
-    document = _adapter(name).dump_python(entry, mode="json")
+    document = form_of(_KINDS[name]).dump_python(entry, mode="json")
     if isinstance(entry, Conclusion):
         for told in (document, *document["machines"]):
             if not told["ended"]:
@@ -165,17 +165,11 @@ def _document(name: str, entry: Entry) -> object:
     return document
 
 
-@cache
-def _adapter(name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(Intent) if name == "intent" else TypeAdapter(Conclusion)
-
-
 def _entry(name: str, content: object) -> Entry:
     """The entry that a line's content is; ValueError for what no hcloud wrote."""
-    if name not in ("intent", "conclusion"):
+    if name not in _KINDS:
         raise ValueError(f"{name[:40]!r} is neither an intent nor a conclusion")
-    adapter = _adapter(name)
-    entry: Entry = adapter.validate_json(json.dumps(content), strict=True)
+    entry: Entry = form_of(_KINDS[name]).validate_json(json.dumps(content), strict=True)
     if _document(name, entry) != content:
         raise ValueError(f"is not an {name} as hcloud writes it: unknown keys, or values in another form")
     _check(entry)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hcloud.control.ports import Crash
 from hcloud.errors import InputError
+from hcloud.model.checked import check_version, first_of, form_of
 from hcloud.model.holdings.purchase import FORMAT_VERSION, CancelIntent, Entry, PurchaseConclusion, PurchaseIntent
-from hcloud.store.files.checked import check_version, first_of
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
@@ -20,8 +19,6 @@ from hcloud.store.records.durable_lines import DurableLines
 from hcloud.store.records.sealed_lines import Content
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
     from hcloud.store.files.disk import Disk
 
 FILE_NAME = "purchases.jsonl"
@@ -86,7 +83,7 @@ class PurchaseLedger:
     def _append(self, entry: Entry) -> None:
         self._lock.check()
         kind = next(k for k, c in _KINDS.items() if isinstance(entry, c))
-        self._lines.append({kind: _adapter(kind).dump_python(entry, mode="json")})
+        self._lines.append({kind: form_of(_KINDS[kind]).dump_python(entry, mode="json")})
 
     def _head(self, content: Content) -> Content:
         head = content.get(_HEAD)
@@ -100,13 +97,6 @@ class PurchaseLedger:
         if name not in _KINDS:
             raise InputError(f"{self}: line {number}: {name!r} is an entry of a later version")
         try:
-            return _adapter(str(name)).validate_python(document)
+            return form_of(_KINDS[str(name)]).validate_python(document)
         except ValidationError as error:
             raise InputError(f"{self}: line {number}: {first_of(error)}") from None
-
-
-@cache
-def _adapter(kind: str) -> TypeAdapter[Entry]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_KINDS[kind])

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hcloud.errors import InputError
+from hcloud.model.checked import check_version, first_of, form_of
 from hcloud.model.holdings.state import OwnedMachine, State
 from hcloud.model.report import FORMAT_VERSION, MachineRental
 from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running, usages
-from hcloud.store.files.checked import check_version, first_of
 from hcloud.store.files.place import RENTALS, RENTALS_ASIDE, StorageLocation
 from hcloud.store.records.durable_lines import DurableLines
 from hcloud.store.records.sealed_lines import Content
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 WHAT = "log of rentals"
 HINT = (
@@ -66,7 +62,7 @@ class Rentals:
         self._known, self._followed = None, {}  # unless it succeeds: what stands there then has to be read
         rows = iter(news)
         while bundle := list(islice(rows, MOST_A_LINE)):
-            self._append({_ROWS: [_adapter().dump_python(rental, mode="json") for rental in bundle]})
+            self._append({_ROWS: [form_of(RentalRecord).dump_python(rental, mode="json") for rental in bundle]})
         self._known = folded(chain(known.values(), news)) if news else known
         self._followed = {id(r): r for r in state.records}
 
@@ -100,13 +96,6 @@ class Rentals:
         if len(content) != 1 or not isinstance(rows, list):
             raise InputError(f"{self}: line {number}: does not belong in a {WHAT}", hint=HINT)
         try:
-            return iter([_adapter().validate_python(row) for row in rows])
+            return iter([form_of(RentalRecord).validate_python(row) for row in rows])
         except ValidationError as error:
             raise InputError(f"{self}: line {number}: {first_of(error)}", hint=HINT) from None
-
-
-@cache
-def _adapter() -> TypeAdapter[RentalRecord]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(RentalRecord)

@@ -17,10 +17,10 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import PurchaseOption, ScopeName
+from hcloud.model.checked import problems_of
 from hcloud.model.holdings.live import Scope
 from hcloud.model.holdings.state import FORMAT_VERSION, Operating, OwnedMachine, State
 from hcloud.model.json_text import DIALECT, stamp
-from hcloud.store.files.checked import problems_of
 from hcloud.store.files.strict_json import HINT, load_strict
 from hcloud.store.states.migrations import MIGRATIONS
 from hcloud.units import plain

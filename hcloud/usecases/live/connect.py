@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hcloud.errors import InputError, MissingExtraError, Problem, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
 from hcloud.model.catalog import Offer
+from hcloud.model.checked import problems_of
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.fetched import AskAgain, MachineHistory
 from hcloud.model.holdings.live import CommitmentOrder, LaunchTemplate
@@ -197,10 +198,7 @@ def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:
     try:
         made = TypeAdapter(own).validate_python(dict(fields))
     except ValidationError as error:
-        problems += [
-            Problem("live.settings", ".".join(map(str, e["loc"])), repr(e.get("input"))[:60], e["msg"])
-            for e in error.errors()
-        ]
+        problems += problems_of(error, "live.settings")
     if problems:
         raise InputError("live.settings cannot be used", problems, hint="docs/guides/operate.md lists them")
     return made

@@ -14,6 +14,7 @@ from typing import Any
 from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.checks import checked
 from hcloud.catalog.intake import Intake, IntakeResult, PriceSource, restricted_to
+from hcloud.catalog.shapes import family_in
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
 from hcloud.model.catalog import InstanceType, OfferKey, Provider
 from hcloud.model.clouds.known import CLOUDS
@@ -24,7 +25,7 @@ from hcloud.readers.prices.recognise import format_named, own_day, recognise
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted
-from hcloud.usecases.prices.pricing import BUNDLED, USER, compare, family_in
+from hcloud.usecases.prices.pricing import BUNDLED, USER, compare
 
 _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCII)
 _PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)

@@ -14,7 +14,7 @@ from typing import TypeVar
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.checks import check_prices
 from hcloud.catalog.quote import break_even
-from hcloud.catalog.shapes import family_of
+from hcloud.catalog.shapes import family_in, family_of
 from hcloud.catalog.table import key_order
 from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError, UsageError
@@ -135,12 +135,6 @@ def verify(advance: Callable[[float], None]) -> Verification:
     quarantined += [f for f in findings if isinstance(f, QuarantinedPrice)]
     warnings = tuple(f for f in findings if isinstance(f, PriceWarning))
     return Verification(files, damaged, offers, tuple(quarantined), warnings)
-
-
-def family_in(book: PriceBook, key: OfferKey) -> str:
-    """The family of an offer's type, judged by its name where the book does not know the type."""
-    machine = book.types.get((key.provider, key.instance_type))
-    return machine.family if machine is not None else family_of(key.provider, key.instance_type)
 
 
 def parse_filter(words: Mapping[str, list[str]]) -> Filter:

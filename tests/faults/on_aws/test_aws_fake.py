@@ -11,7 +11,8 @@ import pytest
 from contract.rig import order
 from contract.rigs.aws import REGION, AwsRig
 
-from hcloud.model.catalog import BillingRule
+from hcloud.fake.bill import bill
+from hcloud.fake.tariffs import tariff_of
 
 
 def test_capacity_is_reserved_once_for_a_token(rig: AwsRig) -> None:
@@ -44,8 +45,8 @@ def test_machines_are_billed_by_the_second_with_a_minute_at_least(rig: AwsRig) -
     rig.cloud().terminate(made)
     rig.later(3600)
     fake = rig.fake
-    bill = fake.ledger.bill(fake.clock.now(), fake.hourly, BillingRule(1, 60))
-    assert bill == Decimal("0.096") * 90 / 3600
+    now = int(fake.clock.now())
+    assert bill(fake.ledger, tariff_of(fake), now - 7200, now).total == Decimal("0.096") * 90 / 3600
 
 
 @pytest.mark.parametrize(

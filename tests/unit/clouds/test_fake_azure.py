@@ -14,9 +14,10 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 
 from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.azure.shapes import shape, shapes
+from hcloud.fake.bill import bill
 from hcloud.fake.faults import FaultKind, FaultPlan, Faults, fault_plan
 from hcloud.fake.server import FakeServer
-from hcloud.model.catalog import BillingRule
+from hcloud.fake.tariffs import tariff_of
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.settings import AzureSettings
 
@@ -282,8 +283,8 @@ def test_machines_are_billed_by_the_second(world: World) -> None:
     world.fake.clock.advance(1800)
     found = shape(TYPE)
     assert found is not None
-    bill = world.fake.ledger.bill(begun + 1800, world.fake.hourly, BillingRule(1, 1))
-    assert abs(bill - found.hourly / 2) < Decimal("0.001")
+    billed = bill(world.fake.ledger, tariff_of(world.fake), int(begun) - 60, int(begun) + 1800)
+    assert abs(billed.total - found.hourly / 2) < Decimal("0.001")
 
 
 def test_a_person_can_end_retag_resize_and_launch(world: World) -> None:

@@ -12,8 +12,8 @@ from operating import World, closed_after, job
 from hcloud.errors import Call, DeniedError
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.world import MAINTENANCE_NOTICE_SECONDS
-from hcloud.live.operating.leaving import HEEDED_SECONDS
 from hcloud.live.operating.loop import OperatingLoop
+from hcloud.live.operating.losing import HEEDED_SECONDS
 from hcloud.model.holdings.live import Notice
 from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import Closing

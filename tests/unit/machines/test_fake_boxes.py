@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.fake.boxes import Box
-from hcloud.providers.slurm.joining import CONTROLLER, MUNGE_KEY, reading
-from hcloud.providers.slurm.notices import listening
+from hcloud.providers.slurm.joining import CONTROLLER, MUNGE_KEY, listening, reading
 
 KEPT = {"aws": "hcloud/slurm/{}", "gcp": "hcloud-slurm-{}", "azure": "vault/slurm-{}"}
 STORES = {"aws": "aws:hcloud/slurm", "gcp": "gcp:hcloud-slurm", "azure": "azure:vault"}

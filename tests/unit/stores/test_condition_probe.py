@@ -149,7 +149,7 @@ class LooksThenWrites(InMemory):
 
 
 class ListsLate(InMemory):
-    def list(self, prefix: str) -> Iterator[str]:
+    def list(self, prefix: str, *, deep: bool = False) -> Iterator[str]:
         return iter(())
 
 

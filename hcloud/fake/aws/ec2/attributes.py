@@ -64,8 +64,7 @@ def reboot_instances(ask: Ask) -> Wire:
 
 def _of(ask: Ask) -> list[Rented]:
     found = of_ids(ask, list(dict.fromkeys(str(i) for i in ask.wire.get("InstanceIds", []))))
-    if ask.wire.get("DryRun"):
-        raise DenialError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
+    ask.refuse_dry_run()
     return found
 
 

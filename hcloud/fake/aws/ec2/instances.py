@@ -98,8 +98,7 @@ def terminate_instances(ask: Ask) -> Wire:
     if not ids or len(ids) > MOST_IDS:
         raise DenialError("InvalidParameterValue", "Between 1 and 1000 instance IDs may be given")
     found = of_ids(ask, list(dict.fromkeys(ids)))
-    if ask.wire.get("DryRun"):
-        raise DenialError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
+    ask.refuse_dry_run()
     if any(m.detail.get("kept") for m in found):
         raise DenialError("OperationNotPermitted", "An instance may not be terminated: disableApiTermination is set.")
     told = []

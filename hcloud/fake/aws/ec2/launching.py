@@ -52,7 +52,7 @@ def run_instances(ask: Ask) -> Wire:
     order = _order(replace(ask, wire=with_template(ask, ask.wire)))
     told = _told_before(ask, order.token)
     if told is None:
-        _refuse_dry_run(ask)
+        ask.refuse_dry_run()
         if ask.struck(FaultKind.EMPTY):
             return {"Instances": [], "OwnerId": ask.world.account, "ReservationId": _new_id(ask, "r-")}
         told = launch(ask, order)
@@ -164,11 +164,6 @@ def checked_tags(given: list[dict[str, Any]]) -> dict[str, str]:
     return found
 
 
-def _refuse_dry_run(ask: Ask) -> None:
-    if ask.wire.get("DryRun"):
-        raise DenialError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
-
-
 # tokens
 
 
@@ -268,7 +263,7 @@ def create_fleet(ask: Ask) -> Wire:
     told = _told_before(ask, token)
     if told is not None:
         return {"FleetId": str(told[0].detail["fleet"]), "Errors": [], "Instances": _by_override(told)}
-    _refuse_dry_run(ask)
+    ask.refuse_dry_run()
     fleet = f"fleet-{ask.world.ledger.next_number():032x}"
     made, errors = _filled(ask, token, fleet)
     _remember(ask, token, [m.id for m in made])

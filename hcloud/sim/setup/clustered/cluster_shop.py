@@ -7,16 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.model.catalog import (
-    BillingRule,
-    InstanceType,
-    Offer,
-    OfferKey,
-    Origin,
-    Payment,
-    Provider,
-    PurchaseOption,
-)
+from hcloud.model.catalog import BillingRule, InstanceType, Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
 from hcloud.model.running.cluster import CapacityPrice, Cluster, ServerType
 from hcloud.sim.setup.shop import Rentable, Shop, SmallerReserve, commitment_of, in_order
 

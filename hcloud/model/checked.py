@@ -1,15 +1,27 @@
-"""Documents that are held against a type or a version: what is wrong with one, in one form."""
+"""Documents that are held against a type or a version: how a type stands in JSON, and what is wrong with one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hcloud.errors import HcloudError, InputError, Problem
 from hcloud.model.json_text import FORMAT_VERSION
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import TypeAdapter, ValidationError
+
+Kind = TypeVar("Kind")
+_FORMS: dict[type, Any] = {}
+
+
+def form_of(kind: type[Kind]) -> TypeAdapter[Kind]:
+    """How a type is written as JSON, read from it, and published as a schema; made when it is first asked for."""
+    if kind not in _FORMS:
+        from pydantic import TypeAdapter
+
+        _FORMS[kind] = TypeAdapter(kind)
+    return cast("TypeAdapter[Kind]", _FORMS[kind])
 
 
 def check_version(document: object, where: str, hint: str = "", wrong: type[HcloudError] = InputError) -> None:
@@ -20,10 +32,11 @@ def check_version(document: object, where: str, hint: str = "", wrong: type[Hclo
         raise wrong(f"{where}: {said}", hint=hint)
 
 
-def problems_of(error: ValidationError, where: str) -> list[Problem]:
-    """Everything that is wrong, each with its place."""
+def problems_of(error: ValidationError, where: str, within: tuple[str | int, ...] = ()) -> list[Problem]:
+    """Everything that is wrong, each with its place; ``within`` is that of what was held against the type."""
     found = error.errors(include_url=False)
-    return [Problem(where, ".".join(map(str, e["loc"])) or "top", repr(e.get("input"))[:60], e["msg"]) for e in found]
+    places = (".".join(map(str, (*within, *e["loc"]))) or "top" for e in found)
+    return [Problem(where, at, repr(e.get("input"))[:60], e["msg"]) for at, e in zip(places, found, strict=True)]
 
 
 def first_of(error: ValidationError) -> str:
