@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from hcloud.errors import FileError, InputError
+from hcloud.errors import FileError, InputError, Problem
 from hcloud.model.checked import problems_of
 from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file
 from hcloud.units import parse_duration
