@@ -53,4 +53,4 @@ def test_a_plan_buys_the_freest_of_equals_and_says_so(horizon: int) -> None:
     decision = decide(builders.book(made), builders.demand([16.0] * 48), settings)
     assert {h.offer.key.option for h in decision.fleet.holdings} == {PurchaseOption.INSTANCE_SAVINGS_PLAN}
     told = [line for line in reasons(decision) if "at one price" in line]
-    assert told == ["ec2-instance-savings-plan over reserved-instance at one price: it covers any size and system"]
+    assert told == ["EC2 instance savings plan over reserved instance at one price: it covers any size and system"]
