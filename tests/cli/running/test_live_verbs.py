@@ -296,7 +296,7 @@ def test_a_type_without_a_price_is_not_launched(capsys: pytest.CaptureFixture[st
         ({"count": 2.5}, "valid integer"),
         ({"count": "10 000"}, "valid integer"),
         ({"count": 1_000_000_000}, "less than or equal to"),
-        ({"address": "../../etc/x"}, "match pattern"),
+        ({"address": "../../etc/x"}, "1 to 41 lower-case letters"),
         ({"option": "reserved-instance"}, "hcloud commit"),
     ],
 )

@@ -148,5 +148,5 @@ def test_E1_a_fallback_beyond_the_budget_is_not_taken(cloud: str) -> None:
     r.heal(stock={r.types[0]: 0})
     outcome = r.carry_out(r.plan(slot), approval=ChangeApproval(hourly=Decimal("0.30")))
     assert outcome.exit_code == 6
-    assert any("go beyond $0.3000/h" in t for t in outcome.shortfalls[0].tried)
+    assert any("go beyond the budget of $0.3000/h" in t for t in outcome.shortfalls[0].tried)
     assert not r.cloud.ledger.machines

@@ -144,7 +144,7 @@ def test_L4_the_name_of_a_profiles_file_is_one_plain_word(name: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9._-]+\.profile\.yaml", file_name(name))
 
 
-@pytest.mark.parametrize("names", [("Web", "web"), ("a b", "a-b"), ("a/b", "a b")])
+@pytest.mark.parametrize("names", [("Web", "web"), ("a b", "a-b"), ("a+b", "a b")])
 def test_L4_two_applications_never_share_a_file(
     here: Path, names: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
