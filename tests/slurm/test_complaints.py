@@ -95,6 +95,7 @@ def test_a_resume_program_returns_at_once_though_slurmctld_hangs(slurm: Cluster)
 def test_reserved_nodes_that_idle_are_not_powered_down(slurm: Cluster) -> None:
     engine = engine_of(slurm)
     launch(slurm, engine, 0, reserved=True)
+    wait_for(lambda: _node(slurm, "hcr-small-0").flags == {"CLOUD"}, "slurmctld does not take it for up")
     time.sleep(3.0)
     assert _node(slurm, "hcr-small-0").flags == {"CLOUD"}
     assert phases(engine)[0] is NodePhase.READY
