@@ -25,7 +25,7 @@ def as_cheap_by_chance(comparison: StrategyComparison, best: ComparedStrategy) -
     more = [f"{len(alike) - _NAMED} others"] if len(alike) > _NAMED + 1 else []
     *first, last = [*alike[: _NAMED if more else len(alike)], *more]
     named = f"{', '.join(first)} and {last}" if first else last
-    return f"{counted(len(comparison.seeds), 'seed')} do not separate its dollars from those of {named}"
+    return f"{named} may cost as little: {counted(len(comparison.seeds), 'seed')} are too few to tell"
 
 
 def _dearer(one: ComparedStrategy, best: ComparedStrategy) -> Interval:
