@@ -17,6 +17,8 @@ from hcloud.model.workload import Window
 from hcloud.units import HOURS_PER_YEAR
 
 FORMAT_VERSION = "1.0"
+FIRST_WEEKS = 4
+"""Ours: the first weeks of a plan, whole weeks within the first month, in which demand has not grown yet."""
 OWNED = "owned/"
 """How the address of a line begins that is owned already."""
 
@@ -96,8 +98,8 @@ class MixLine:
     """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
     effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought.
     ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does.
-    ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in the plan's first four
-    weeks; None of what is committed to, and in plans of earlier versions."""
+    ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in the plan's first
+    weeks (``FIRST_WEEKS``); None of what is committed to, and in plans of earlier versions."""
 
     address: str
     provider: Provider

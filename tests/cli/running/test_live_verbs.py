@@ -549,7 +549,7 @@ def test_a_plan_says_how_many_machines_apply_keeps_and_who_starts_the_rest(
     started = sum(s["count"] for s in plan["changes"]["slots"])
     rented = sum(m["first_peak"] - m["first_least"] for m in plan["mix"] if m["option"] == "on-demand")
     assert started > 0 < rented
-    told = f"apply keeps {started} machines running; the plan rents up to {rented} more in its first four weeks, as"
+    told = f"apply keeps {started} machines running; the plan rents up to {rented} more as demand comes"
     assert told in shown
     assert run(["apply", "plan.json", "-y"]) == 0
     shown = " ".join(said(capsys)[0].split())

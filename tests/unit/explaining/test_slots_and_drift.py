@@ -66,7 +66,7 @@ def test_what_is_rented_beside_is_told_of_the_first_weeks_and_after_them() -> No
     assert [slot.count for slot in slots_of(plan, HERE)] == [2]
     (said,) = left_to_others(plan, HERE)
     assert said.startswith(
-        "apply keeps 2 machines running; the plan rents up to 9 more in its first four weeks, up to 140 after that,"
+        "apply keeps 2 machines running; the plan rents up to 9 more in its first 4 weeks and up to 140 more later"
     )
 
 
