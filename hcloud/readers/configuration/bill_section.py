@@ -33,7 +33,7 @@ class BillSection(Section):
     )
     old: Seconds = setting(
         parse_duration("60d"),
-        "a bill that ended longer ago is warned of: what was bought since is not in it [duration]",
+        "a bill that ended longer ago is warned of: what was bought since is not in it (ours) [duration]",
     )
     differs: Annotated[float, Field(gt=0, lt=1)] = setting(
         0.1,
