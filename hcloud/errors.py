@@ -31,12 +31,15 @@ from __future__ import annotations
 
 import errno
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import Self
 
+_COUNTS = re.compile(r"(?<!\w)\d+", re.ASCII)
 CLOSE = 0.6  # ours: how alike a name must be to be asked about
 
 
@@ -80,6 +83,19 @@ class Problem:
         said = f"{self.value} ({self.allowed})" if self.value else self.allowed
         return f"{self.file}: {self.where}: {said}"
 
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What those have in common that differ in their line and value alone."""
+        return (self.file, _COUNTS.sub("", self.where), _COUNTS.sub("", self.allowed))
+
+
+def _first_of_each_kind(problems: Iterable[Problem], most: int) -> Iterator[Problem]:
+    seen = Counter[tuple[str, str, str]]()
+    for problem in problems:
+        seen[problem.kind] += 1
+        if seen[problem.kind] <= most:
+            yield problem
+
 
 class HcloudError(Exception):
     """Base of all errors that are reported to the user without a stack trace."""
@@ -105,18 +121,21 @@ class InputError(HcloudError):
     """A file cannot be used; every problem found in it is carried along and shown together."""
 
     SHOWN = 20
+    ALIKE = 3
 
     def __init__(self, message: str, problems: Iterable[Problem] = (), *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.problems = tuple(problems)
 
     def lines(self) -> list[str]:
-        """What is wrong with the whole, then each problem."""
-        shown = [f"  {p}" for p in self.problems[: self.SHOWN]]
+        """What is wrong with the whole, then each problem; of many, the first few of each kind."""
+        shown = list(self.problems)
+        if len(shown) > self.SHOWN:
+            shown = list(islice(_first_of_each_kind(shown, self.ALIKE), self.SHOWN))
         more = len(self.problems) - len(shown)
-        if more > 0:
-            shown.append(f"  ... and {more} more")
-        return [super().__str__(), *shown]
+        kinds, told = ({p.kind for p in some} for some in (self.problems, shown))
+        alike = "" if kinds != told else " of this kind" if len(kinds) == 1 else " of these kinds"
+        return [super().__str__(), *(f"  {p}" for p in shown), *([f"  ... and {more:,} more{alike}"] if more else [])]
 
     @property
     def brief(self) -> str:

@@ -69,7 +69,7 @@ class IntakeResult:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """What a run took in, and where it was stored (None in a dry run)."""
+    """What a run took in, and where it was stored (None in a dry run, and where there was nothing to store)."""
 
     sources: tuple[IntakeResult, ...]
     stored: Path | None
@@ -78,6 +78,11 @@ class Intake:
     def refused(self) -> int:
         """Rows in quarantine, of all sources."""
         return sum(len(s.refused) for s in self.sources)
+
+    @property
+    def usable(self) -> int:
+        """Prices that can be used, of all sources."""
+        return sum(len(s.book.offers) for s in self.sources)
 
 
 def number(value: object) -> Decimal:

@@ -66,7 +66,8 @@ class IntakeMode:
 def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: IntakeMode) -> Intake:
     """Read, check and store price files; a later file wins over an earlier one, and over what was stored before.
 
-    Raises InputError for a file that is no price file or has no good row; nothing is stored then.
+    Raises InputError for a file that is no price file or has no row; nothing is stored then, nor where no row can be
+    used.
     """
     store = PriceStore.open()
     stored = None if mode.replace else store.load()
@@ -74,7 +75,7 @@ def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: In
     for index, path in enumerate(paths):
         taken.append(take_file(path, hints, stored))
         advance((index + 1) / (len(paths) + 1))
-    if mode.dry_run or (mode.strict and any(t.refused for t in taken)):
+    if mode.dry_run or (mode.strict and any(t.refused for t in taken)) or _says_nothing(taken, mode):
         return Intake(tuple(taken), None)
     book = stored if stored is not None else PriceBook({}, {})
     for source in taken:
@@ -82,6 +83,12 @@ def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: In
     store.save(book, {"imported": ", ".join(t.name for t in taken)})
     advance(1)
     return Intake(tuple(taken), store.directory)
+
+
+def _says_nothing(taken: Sequence[IntakeResult], mode: IntakeMode) -> bool:
+    """No price can be used, and no row says which offer it spoils; an empty book replaces none."""
+    spoilt = not mode.replace and any(row.key for source in taken for row in source.refused)
+    return not spoilt and not any(source.book.offers for source in taken)
 
 
 def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResult:

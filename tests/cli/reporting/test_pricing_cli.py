@@ -239,6 +239,22 @@ def test_import_keeps_good_rows_and_counts_the_others(capsys: Capture) -> None:
     assert (reserved["upfront"], reserved["effective_hourly"], reserved["discount"]) == ("525.6", "0.06", "0.4")
 
 
+@pytest.mark.parametrize("replace", [(), ("--replace",)])
+def test_a_file_without_a_usable_price_is_refused_and_replaces_nothing(
+    capsys: Capture, tmp_path: Path, replace: tuple[str, ...]
+) -> None:
+    pricing(capsys, "import", OWN)
+    euros = tmp_path / "prices.json"
+    item = {"currencyCode": "EUR", "retailPrice": 0.21, "armRegionName": "germanywestcentral", "type": "Consumption",
+            "armSkuName": "Standard_D4s_v5", "productName": "Virtual Machines Dsv5 Series", "skuName": "D4s v5",
+            "serviceName": "Virtual Machines", "unitOfMeasure": "1 Hour", "meterName": "D4s v5"}  # fmt: skip
+    euros.write_text(json.dumps({"BillingCurrency": "EUR", "Items": [item], "NextPageLink": None, "Count": 1}))
+    _, err = pricing(capsys, "import", str(euros), *replace, code=9)
+    assert "is in EUR, not in USD" in err
+    assert "nothing was stored" in err
+    assert rows(document(capsys, "list", "--family", "q7"), "offers")
+
+
 def test_import_says_which_prices_are_older_than_those_replaced(capsys: Capture, tmp_path: Path) -> None:
     path = tmp_path / "old_2001-01-01.csv"
     path.write_text("instance_type,usd_per_hour\nm6i.large,0.09\n", encoding="utf-8")

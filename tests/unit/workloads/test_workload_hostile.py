@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from hcloud.errors import InputError, UsageError
+from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.workload import Demand, JobKind, Jobs
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.entry import OPEN_END, read_workload
@@ -83,12 +83,20 @@ def test_K3_absurd_values_name_the_limit(tmp_path: Path, column: str, text: str,
     assert len(str(error)) < 1000
 
 
-def test_all_bad_rows_are_collected_and_twenty_shown(tmp_path: Path) -> None:
-    rows = "".join(f"j{i},{i},{'nan' if i % 2 else 5},1,2,batch,x,q,0\n" for i in range(200))
+def test_twenty_bad_rows_are_shown_and_of_more_a_few_of_each_kind(tmp_path: Path) -> None:
+    rows = "".join(f"j{i},{i},{'nan' if i % 2 else 5},{'x' if i == 150 else 1},2,batch,x,q,0\n" for i in range(200))
     error = refusal(write(tmp_path, HEADER + rows))
-    assert len(error.problems) == 100
-    assert str(error).count("column duration") == InputError.SHOWN
-    assert "... and 80 more" in str(error)
+    assert len(error.problems) == 101
+    assert str(error).count("column duration") == InputError.ALIKE
+    assert "line 152, column cores: 'x'" in str(error)
+    assert "... and 97 more of these kinds" in str(error)
+
+
+def test_no_more_than_twenty_kinds_of_problems_are_shown() -> None:
+    problems = [Problem("f", f"line {i}, column c{i % 30}", "x", "a number") for i in range(60)]
+    error = InputError("f: 60 problems", problems)
+    assert len(error.lines()) == 1 + InputError.SHOWN + 1
+    assert error.lines()[-1] == "  ... and 40 more"
 
 
 def test_millions_of_bad_rows_stay_bounded(tmp_path: Path) -> None:
