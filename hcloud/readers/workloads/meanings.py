@@ -14,10 +14,9 @@ _OF_JOBS = {
     "start": "start start_time started started_at start_ts begin begin_time started_on",
     "end": "end end_time ended ended_at end_ts finish finish_time finished finished_at completed completed_at "
     "completion_time stop stop_time stopped_at",
-    "duration": "duration duration_s duration_sec duration_seconds run_time runtime elapsed elapsed_s elapsed_seconds "
-    "walltime wall_time seconds runtime_s",
+    "duration": "duration run_time runtime elapsed walltime wall_time seconds minutes hours",
     "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores alloccpus reqcpus cpu_count",
-    "memory": "memory memory_gib memory_gb mem_gib mem_gb ram_gib ram_gb",  # one without a unit may be MB
+    "memory": "memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus ngpus gpu_count",
     "app": "app application app_name",
     "qos": "qos qos_class",
@@ -36,11 +35,34 @@ _OF_SERIES = {
 }
 
 
+UNITS: Mapping[str, Mapping[str, str]] = {
+    "duration": {
+        "ms": "ms msec millis milliseconds",
+        "s": "s sec secs second seconds",
+        "min": "min mins minute minutes",
+        "h": "h hr hrs hour hours",
+        "d": "day days",
+    },
+    "memory": {"B": "b byte bytes", "KiB": "kb kib", "MiB": "mb mib", "GiB": "gb gib"},
+}
+"""What a column's name ends with that says its unit, by our column and the unit."""
+_BEFORE_UNITS = {"duration": "duration run_time runtime elapsed walltime wall_time", "memory": "memory mem ram"}
+
+
 def _by_other(meanings: Mapping[str, str]) -> dict[str, str]:
     return {other: mine for mine, others in meanings.items() for other in others.split()}
 
 
-JOBS = _by_other(_OF_JOBS)
+def _with_units() -> dict[str, str]:
+    return {
+        f"{before}_{unit}": mine
+        for mine, units in UNITS.items()
+        for before in _BEFORE_UNITS[mine].split()
+        for unit in " ".join(units.values()).split()
+    }
+
+
+JOBS = _by_other(_OF_JOBS) | _with_units()
 SERIES = _by_other(_OF_SERIES)
 OF_SERIES_ONLY = ("timestamp", "value", "percent", "fraction", "requests")
 """Columns that no job has."""
@@ -52,6 +74,12 @@ _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|me
 def plain(name: str) -> str:
     """A column's name in small letters and underscores, without the unit behind it."""
     return re.sub(r"[^a-z0-9]+", "_", _UNITS.sub("", name).strip().lower()).strip("_")
+
+
+def unit_said(mine: str, name: str) -> str | None:
+    """The unit that the name of one of our columns in a file ends with: ``Memory (MB)``, ``durationMinutes``."""
+    last = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z]{2})(?=[A-Z])", " ", name).lower())[-1:]
+    return next((unit for unit, words in UNITS[mine].items() if last and last[0] in words.split()), None)
 
 
 def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:

@@ -18,7 +18,8 @@ ExtraColumns = Literal["refuse", "ignore"]
 GpuRows = Literal["leave-out", "demand"]
 SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
 Decimal = Literal[".", ","]
-MemoryUnit = Literal["auto", "KiB", "MiB", "GiB"]
+MemoryUnit = Literal["auto", "B", "KiB", "MiB", "GiB"]
+DurationUnit = Literal["auto", "ms", "s", "min", "h", "d"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
@@ -40,7 +41,8 @@ class WorkloadOptions:
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
-        ``decimal`` is what stands before the decimals of a number. ``memory_unit`` of jobs is GiB unless it is said.
+        ``decimal`` is what stands before the decimals of a number. ``memory_unit`` and ``duration_unit`` of jobs are
+        what the name of the column ends with (``mem_mb``, ``minutes``), else GiB and seconds.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
         ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the
@@ -100,6 +102,7 @@ class WorkloadOptions:
     azure_service_after: float = 86_400.0
     gpu: GpuRows = "leave-out"
     memory_unit: MemoryUnit = "auto"
+    duration_unit: DurationUnit = "auto"
     fetched_demand: FetchedDemand = "provisioned"
 
     def __post_init__(self) -> None:

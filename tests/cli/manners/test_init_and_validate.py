@@ -109,6 +109,14 @@ def test_a_workload_is_named_relative_to_the_file(home: Path, name: str, written
     assert loaded(home / "sub" / "hcloud.yaml").workload.path == home / name
 
 
+def test_a_path_that_fills_the_line_is_explained_beside_it(home: Path) -> None:
+    place = home / "folder of a long name" / "of another that is as long" / "and of a third one, longer still than they"
+    place.mkdir(parents=True)
+    (place / "trace.csv").write_text(TRACE, encoding="utf-8")
+    assert run(["init", "--workload", str(place / "trace.csv"), "--dir", str(home / "elsewhere")]) == 0
+    assert loaded(home / "elsewhere" / "hcloud.yaml").workload.path == place / "trace.csv"
+
+
 def test_a_scenario_or_a_missing_workload(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init", "--workload", "scenario:static"]) == 0
     assert loaded(home / "hcloud.yaml").workload.scenario == "static"

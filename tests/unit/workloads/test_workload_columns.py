@@ -117,6 +117,42 @@ def test_memory_of_jobs_in_another_unit(tmp_path: Path, form: str, unit: str, gi
     assert found.memory.tolist() == [gib]
 
 
+@pytest.mark.parametrize(
+    ("ran", "took", "seconds", "gib", "keys"),
+    [
+        ("minutes", "mem_mb", 600.0, 2.0, {}),
+        ("Run time [h]", "Memory (KiB)", 36_000.0, 2048 / 2**20, {}),
+        ("durationMs", "memoryBytes", 0.01, 2048 / 2**30, {}),
+        ("elapsed_days", "ram_gb", 864_000.0, 2048.0, {}),
+        ("min_elapsed", "mb_of_memory", 10.0, 2048.0, {}),
+        ("minutes", "mem_mb", 10.0, 2048.0, {"duration_unit": "s", "memory_unit": "GiB"}),
+        ("took", "mem", 600.0, 2.0, {"duration_unit": "min", "memory_unit": "MiB"}),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_what_a_column_is_called_says_its_unit(
+    tmp_path: Path, form: str, ran: str, took: str, seconds: float, gib: float, keys: dict[str, str]
+) -> None:
+    path = tmp_path / f"jobs.{form}"
+    if form == "csv":
+        path.write_text(f"submit,{ran},{took}\n0,10,2048\n")
+    else:
+        parquet.write_table(pa.table({"submit": [0.0], ran: [10.0], took: [2048.0]}), path)
+    found = read_workload(path, options=with_keys(WorkloadOptions(columns=f"duration={ran},memory={took}"), keys))
+    assert isinstance(found, Jobs)
+    assert (found.duration.tolist(), found.memory.tolist()) == ([pytest.approx(seconds)], [pytest.approx(gib)])
+    told = {one.key for one in found.provenance.modelled}
+    assert ("duration_unit" in told, "memory_unit" in told) == (seconds != 10, gib != 2048)
+
+
+def test_durations_of_parquet_know_their_unit(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(pa.table({"submit": [0.0], "took_min": pa.array([10], pa.duration("s"))}), path)
+    found = read_workload(path, options=WorkloadOptions(columns="duration=took_min"))
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [10.0]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_times_of_which_some_have_a_zone_and_others_none_are_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"jobs{suffix}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,8 @@ from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.meanings import UNITS, unit_said
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink, points_of
 from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
 from hcloud.units import counted
@@ -51,8 +52,11 @@ SCHEMA = (
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
-IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20}
+IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30}
 """Of each unit of memory; jobs have GiB unless it is said."""
+SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+"""Of each unit of time; jobs take seconds unless it is said."""
+_LONG = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days"}
 _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
@@ -60,11 +64,20 @@ NO_START = "without a start: counted from its submission"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
 
 
+def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> WorkloadOptions:
+    """The options with the units that the names of a file's columns say, where they say none themselves."""
+    told = {f"{mine}_unit": unit_said(mine, called.get(mine, "")) for mine in UNITS}
+    return with_keys(options, {key: unit for key, unit in told.items() if unit and getattr(options, key) == "auto"})
+
+
 def job_schema(stored: Collection[str], called: Collection[str], options: WorkloadOptions) -> tuple[Column, ...]:
     """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
     duration, a job runs from its start (else its submission) to its end."""
-    high = limits.MEMORY_GIB * IN_A_GIB[options.memory_unit]
-    schema = tuple(replace(column, high=high) if column.name == "memory" else column for column in SCHEMA)
+    high = {
+        "memory": limits.MEMORY_GIB * IN_A_GIB[options.memory_unit],
+        "duration": limits.DURATION_SECONDS / SECONDS[options.duration_unit],
+    }
+    schema = tuple(replace(column, high=high.get(column.name, column.high)) for column in SCHEMA)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
         until = replace(_UNTIL, sparse=options.open_ends == "run")
@@ -72,10 +85,10 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
     return schema
 
 
-def durations(sink: Sink) -> tuple[Floats, NDArray[np.intp]]:
+def durations(sink: Sink, options: WorkloadOptions) -> tuple[Floats, NDArray[np.intp]]:
     """Seconds that jobs ran, and the rows of those that cannot have."""
     if sink.has("duration"):
-        return sink.numbers("duration"), np.empty(0, np.intp)
+        return sink.numbers("duration") * SECONDS[options.duration_unit], np.empty(0, np.intp)
     begins = sink.numbers("submit")
     if sink.has("start"):
         begins = np.where(np.isnan(sink.numbers("start")), begins, sink.numbers("start"))
@@ -160,6 +173,8 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
+    if sink.has("duration") and options.duration_unit in _LONG:
+        draft.modelled.append(Modelled("duration", f"read as {_LONG[options.duration_unit]}", "duration_unit"))
     if draft.memory is not None and IN_A_GIB[options.memory_unit] > 1:
         draft.memory = draft.memory / IN_A_GIB[options.memory_unit]
         draft.modelled.append(Modelled("memory", f"read as {options.memory_unit}", "memory_unit"))

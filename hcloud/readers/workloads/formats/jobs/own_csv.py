@@ -10,6 +10,7 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import (
     Draft,
     durations,
     from_sink,
+    in_units_said,
     job_schema,
     open_ends,
 )
@@ -25,11 +26,12 @@ FORMAT = "jobs-csv"
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a comma, semicolon or tab separated file with a header."""
     called = called_columns(options.columns)
+    options = in_units_said(options, called)
     known = job_schema(header_names(source).names, called, options)
     extra = options.extra_columns == "ignore" or bool(called)
     layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
     table = read_table(source, layout, options.max_rows, progress)
-    duration, wrong = durations(table.sink)
+    duration, wrong = durations(table.sink, options)
     if len(wrong):
         findings = Findings(source.name)
         for line in lines_of(source, layout, wrong.tolist()):

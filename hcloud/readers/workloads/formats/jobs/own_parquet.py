@@ -21,6 +21,7 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import (
     Draft,
     durations,
     from_sink,
+    in_units_said,
     job_schema,
     open_ends,
 )
@@ -41,14 +42,17 @@ _WIDEST_GROUP = 1 << 30
 def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a Parquet file."""
     called = called_columns(options.columns)
+    options = in_units_said(options, called)
     with opened(source) as file:
         names = file.schema_arrow.names
+        if _is_timed(file, called.get("duration", "duration")):
+            options = replace(options, duration_unit="s")
         known = job_schema(names, called, options)
         ours = renamed(source.name, names, called, known) if called else names
         check_header(source, ours, known, ignore_extra=options.extra_columns == "ignore" or bool(called))
         columns = tuple(replace(c, stored=called.get(c.name, "")) for c in known if c.name in ours)
         sink = read_columns(source, file, columns, options, progress)
-    duration, wrong = durations(sink)
+    duration, wrong = durations(sink, options)
     if len(wrong):
         findings = Findings(source.name)
         for row in wrong.tolist():
@@ -60,6 +64,11 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     draft = Draft(source.name, FORMAT, source.digest(), sink.numbers("submit"), duration, rows=sink.rows)
     draft.repair(STILL_RUNS, open_ends(sink))
     return from_sink(sink, draft, options, lambda rows: [f"row {row + 1}" for row in rows])
+
+
+def _is_timed(file: parquet.ParquetFile, name: str) -> bool:
+    """Whether a column holds durations, which know their unit."""
+    return name in file.schema_arrow.names and pa.types.is_duration(file.schema_arrow.field(name).type)
 
 
 @contextmanager
