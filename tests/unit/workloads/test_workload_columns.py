@@ -103,7 +103,7 @@ def test_a_time_in_another_unit_than_the_first_is_refused(tmp_path: Path) -> Non
     assert caught.value.problems[0].where == "line 3, column submit"
 
 
-@pytest.mark.parametrize(("unit", "gib"), [("MiB", 2.0), ("GiB", 2048.0), ("KiB", 2048 / 2**20), ("auto", 2048.0)])
+@pytest.mark.parametrize(("unit", "gib"), [("MiB", 2.0), ("GiB", 2048.0), ("KiB", 2048 / 2**20)])
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_memory_of_jobs_in_another_unit(tmp_path: Path, form: str, unit: str, gib: float) -> None:
     path = tmp_path / f"jobs.{form}"
@@ -115,6 +115,25 @@ def test_memory_of_jobs_in_another_unit(tmp_path: Path, form: str, unit: str, gi
     found = read_workload(path, options=options)
     assert isinstance(found, Jobs)
     assert found.memory.tolist() == [gib]
+
+
+def test_memory_that_no_machine_has_needs_a_unit(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration,cores,memory\n0,10,2,8192\n0,10,,4096\n0,10,1,\n0,10,64,128\n")
+    with pytest.raises(InputError, match="half of the jobs have 4,096 GiB or more for each vCPU") as caught:
+        jobs(path)
+    assert "--set memory_unit=MiB" in caught.value.hint
+    path.write_text("submit,duration,cores,memory\n0,10,2,8192\n0,10,4,16\n0,10,4,16\n")
+    assert jobs(path).memory.max() == 8192
+
+
+@pytest.mark.parametrize("text", ["01:34:00", "0 days 01:34:00", "1-02:03"])
+def test_a_duration_as_on_a_clock_is_met_with_how_to_write_it(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"submit,duration\n0,{text}\n")
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert "total_seconds()" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -135,9 +154,9 @@ def test_what_a_column_is_called_says_its_unit(
 ) -> None:
     path = tmp_path / f"jobs.{form}"
     if form == "csv":
-        path.write_text(f"submit,{ran},{took}\n0,10,2048\n")
+        path.write_text(f"submit,{ran},{took},cores\n0,10,2048,64\n")
     else:
-        parquet.write_table(pa.table({"submit": [0.0], ran: [10.0], took: [2048.0]}), path)
+        parquet.write_table(pa.table({"submit": [0.0], ran: [10.0], took: [2048.0], "cores": [64]}), path)
     found = read_workload(path, options=with_keys(WorkloadOptions(columns=f"duration={ran},memory={took}"), keys))
     assert isinstance(found, Jobs)
     assert (found.duration.tolist(), found.memory.tolist()) == ([pytest.approx(seconds)], [pytest.approx(gib)])

@@ -26,6 +26,7 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
+_CLOCK = re.compile(r"\d:[0-5]\d\b", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _BLANKS = " \t"
 _CHUNK = 65_536
@@ -75,6 +76,8 @@ def with_command(source: TraceFile, findings: Findings) -> InputError:
             "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
             " pd.to_datetime(column, format='%m/%d/%Y %I:%M %p') of the US, format='%d.%m.%Y %H:%M' of Germany"
         )
+    elif any(_CLOCK.search(problem.value) and "duration" in problem.where for problem in findings.problems):
+        error.hint = "write durations as numbers; in pandas: pd.to_timedelta(column).dt.total_seconds()"
     elif all(OPEN in problem.allowed for problem in findings.problems):
         error.hint = f"count what has no end up to the newest time: {plan_command(source, open_ends='run')}"
     return error

@@ -58,6 +58,7 @@ SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_
 """Of each unit of time; jobs take seconds unless it is said."""
 _LONG = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days"}
 _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
+MOST_PER_CORE = 256.0  # ours: GiB for each vCPU; ten times what the machines with most memory have
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
 NO_START = "without a start: counted from its submission"
@@ -173,6 +174,8 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
+    if options.memory_unit == "auto":
+        _check_memory(draft)
     if sink.has("duration") and options.duration_unit in _LONG:
         draft.modelled.append(Modelled("duration", f"read as {_LONG[options.duration_unit]}", "duration_unit"))
     if draft.memory is not None and IN_A_GIB[options.memory_unit] > 1:
@@ -186,6 +189,19 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
     _more_stated(sink, draft)
     return finish(draft, options)
+
+
+def _check_memory(draft: Draft) -> None:
+    """Refuse memory without a unit that no machine has as GiB."""
+    if draft.memory is None:
+        return
+    cores = np.float64(1.0) if draft.cores is None else np.where(np.isnan(draft.cores), 1.0, draft.cores)
+    per_core = (draft.memory / cores)[~np.isnan(draft.memory)]
+    if len(per_core) and (usual := float(np.median(per_core))) > MOST_PER_CORE:
+        raise InputError(
+            f"{draft.name}: column memory: half of the jobs have {usual:,.0f} GiB or more for each vCPU: no machine has",
+            hint="say its unit: --set memory_unit=MiB (or B, KiB; GiB where it is so)",
+        )
 
 
 def _more_stated(sink: Sink, draft: Draft) -> None:
