@@ -199,7 +199,7 @@ def _check_memory(draft: Draft) -> None:
     per_core = (draft.memory / cores)[~np.isnan(draft.memory)]
     if len(per_core) and (usual := float(np.median(per_core))) > MOST_PER_CORE:
         raise InputError(
-            f"{draft.name}: column memory: half of the jobs have {usual:,.0f} GiB or more for each vCPU: no machine has",
+            f"{draft.name}: memory: half of the jobs have {usual:,.0f} GiB or more for each vCPU, as no machine has",
             hint="say its unit: --set memory_unit=MiB (or B, KiB; GiB where it is so)",
         )
 
