@@ -102,7 +102,7 @@ class KindUse:
         made = Provenance(f"{bill.name} {self.kind.name.replace('/', ' ')}", bill.format, digest, bill.hours - since)
         window = Window(first, last, start, last, WindowRule.ASKED if since else WindowRule.WHOLE)
         cores, memory = self.cores[since:], self.memory[since:]
-        return Demand(first, SECONDS_PER_HOUR, cores, memory, np.zeros(len(cores)), made, window)
+        return Demand(first, SECONDS_PER_HOUR, cores, memory, np.zeros(len(cores)), made, window, by_part=True)
 
 
 @dataclass(frozen=True, slots=True)

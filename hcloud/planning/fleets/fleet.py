@@ -90,9 +90,13 @@ class Fleet:
 
 def instances_needed(cores: Floats, memory: Floats, candidate: Candidate) -> Counts:
     """Whole instances of one type that cover vCPUs and GiB at every step."""
+    return np.ceil(_load(cores, memory, candidate) - SLACK).astype(np.int64)
+
+
+def _load(cores: Floats, memory: Floats, candidate: Candidate) -> Floats:
     vcpus, gib = map(float, candidate.capacity)
-    load = np.maximum(cores / vcpus, memory / gib)
-    return np.ceil(np.maximum(load, 0.0) - SLACK).astype(np.int64)
+    load: Floats = np.maximum(np.maximum(cores / vcpus, memory / gib), 0.0)
+    return load
 
 
 def cover(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> list[Counts]:
@@ -129,11 +133,11 @@ def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> 
 
 
 def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> PlannedRental:
-    """The on-demand use of ``counts`` instances step by step, less the parts of one that are owned."""
+    """The on-demand use of ``counts`` instances step by step, less the parts of one that are not rented."""
     hours = whole = _hours(int(counts.sum()), forecast)
     charged = hours if candidate.sustained is None else _sustained_hours(counts, forecast, candidate.sustained)
-    if forecast.covered and whole:
-        parts = float(parts_owned(candidate, forecast)[counts > 0].sum()) * forecast.step_hours
+    if forecast.has_parts and whole:
+        parts = float(parts_not_rented(candidate, forecast)[counts > 0].sum()) * forecast.step_hours
         hours = whole - Decimal(repr(round(parts, 6)))
         charged = charged * hours / whole
     first = counts[: max(FIRST_WEEKS * 7 * 24 * SECONDS_PER_HOUR // forecast.step_seconds, 1)]
@@ -141,23 +145,27 @@ def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> PlannedRen
     return PlannedRental(candidate.on_demand, hours, charged, *map(int, bounds))
 
 
-def parts_owned(candidate: Candidate, forecast: Forecast) -> Floats:
-    """What is owned of one more machine at each step, as a part of it from 0 to 1: machines run whole, and what flexes
-    covers parts of them, so that only the rest of one is rented."""
+def parts_not_rented(candidate: Candidate, forecast: Forecast) -> Floats:
+    """What of one more machine is not rented at each step, as a part of it from 0 to 1: what is rented by part runs no
+    longer than it is in use; other machines run whole, and what flexes covers parts of them."""
+    demand = forecast.cores, forecast.memory
+    if forecast.by_part:
+        unused = instances_needed(*demand, candidate) - _load(*demand, candidate)
+        return np.where(unused > SLACK, np.minimum(unused, 1.0), 0.0)
     vcpus = float(candidate.capacity[0])
     if not forecast.covered:
         return np.zeros(len(forecast))
     fitting = [p for p in forecast.covered if p.fits(candidate.on_demand.key, candidate.shape.family)]
     cores, memory = (np.sum([getattr(p, name) for p in fitting], axis=0) for name in ("vcpus", "memory"))
     run = instances_needed(forecast.cores + cores, forecast.memory + memory, candidate)
-    left = instances_needed(forecast.cores, forecast.memory, candidate)
+    left = instances_needed(*demand, candidate)
     parts: Floats = np.clip(left - (run - cores / vcpus), 0.0, 1.0) * (left > 0)
     return parts
 
 
 def steps_in_use(units: Counts, parts: Floats) -> Floats:
-    """The steps in which each concurrent instance is in use, the busiest first, less the parts of one that are owned at
-    each step."""
+    """The steps in which each concurrent instance is in use, the busiest first, less the parts of one that are not
+    rented at each step."""
     used: Floats = steps_at_or_above(units).astype(np.float64)
     if len(used):
         used -= np.bincount(np.maximum(units, 1) - 1, np.where(units > 0, parts, 0.0), len(used))
