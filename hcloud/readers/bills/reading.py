@@ -47,7 +47,7 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
         raise InputError(f"{path}: no rows; the bill has only a header")
     digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
     labels = dict.fromkeys(file.label for file in files)
-    origin = BillOrigin(path.name, " and ".join(labels), digest, len(files), rates, options.gap_days)
+    origin = BillOrigin(path.name, " and ".join(labels), digest, len(files), rates, options.gap_days, options.finished)
     return bill_of(read.sums, origin, {**_said(files, found), **read.said()})
 
 

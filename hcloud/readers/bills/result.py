@@ -31,7 +31,8 @@ _AMORTISED = Decimal("0.000000000001")
 
 @dataclass(frozen=True, slots=True)
 class BillOrigin:
-    """What a bill was read from; ``rates`` says what a unit of each currency is in US dollars."""
+    """What a bill was read from; ``rates`` says what a unit of each currency is in US dollars,
+    ``finished`` that all months are over."""
 
     name: str
     format: str
@@ -39,12 +40,13 @@ class BillOrigin:
     files: int
     rates: Mapping[str, Decimal]
     gap_days: int
+    finished: bool
 
 
 def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill:
     """The bill of all lines that were added up."""
     priced = PricedLines(origin.rates)
-    hours = BillHours(sums, origin.gap_days)
+    hours = BillHours(sums, origin.gap_days, finished=origin.finished)
     kinds = _by_kind(sums)
     fees = _fees(sums.totals, priced)
     usage = tuple(_usage(kind, kinds[kind], hours, priced, fees) for kind in sorted(kinds))
@@ -225,7 +227,13 @@ def _said_of_commitments(sums: BillSums, hours: BillHours) -> dict[str, int]:
     nameless = sum(t.rows for t in covered if t.line.holding is not None and not t.line.holding.id)
     if nameless:
         said["lines that a commitment covers which the bill does not name: held at what it covers"] = nameless
-    if unfinished := sum(t.rows for t in sums.totals if t.line.fee and hours.share(t) < 1):
-        told = "fees of commitments of a month that is not over: their part until the last hour of the bill counts"
-        said[told] = unfinished
+    return said | _said_of_months(sums, hours)
+
+
+def _said_of_months(sums: BillSums, hours: BillHours) -> dict[str, int]:
+    """What is taken as over and what is not, where fees are of more hours than the bill has."""
+    said: dict[str, int] = {}
+    for total in sums.totals:
+        if total.line.fee and (told := hours.said_of(total)):
+            said[told] = said.get(told, 0) + total.rows
     return said

@@ -19,6 +19,7 @@ from hcloud.model.bill import Service
 from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bills.formats.spelling import spelled
+from hcloud.readers.bills.options import bill_options
 from hcloud.readers.bills.reading import read_bill
 
 Row = Mapping[str, object]
@@ -292,6 +293,31 @@ def test_the_fee_of_a_month_that_is_not_over_counts_until_the_last_hour_of_the_b
     over = [{**row, "bill_invoice_id": "1"} for row in report]
     (held,) = figures_of(read_bill(written(over, tmp_path / "over.csv"))).commitments
     assert (held.paid, held.used, held.hours) == (Decimal(whole), Decimal("0.06"), 744)
+
+
+@pytest.mark.parametrize(
+    ("last", "keys", "paid", "told"),
+    [
+        ("2026-10-31 02:00:00", {}, "89.28", "reach its last day: taken as over"),
+        ("2026-10-20 02:00:00", {}, "55.08", "end days before it: taken as not over"),
+        ("2026-10-20 02:00:00", {"finished": "yes"}, "89.28", ""),
+    ],
+)
+def test_an_export_without_invoices_tells_by_its_days_whether_its_month_is_over(
+    last: str, keys: dict[str, str], paid: str, told: str, tmp_path: Path
+) -> None:
+    fee = of_report(
+        "RIFee", "HeavyUsage:m5.large", "89.28", **RESERVED, reservation_number_of_reservations=2,
+        pricing_purchase_option="No Upfront", line_item_usage_end_date="2026-10-31 23:59:59",
+    )  # fmt: skip
+    used = {"reservation_effective_cost": "0.06", "line_item_usage_start_date": last}
+    later = of_report("DiscountedUsage", **RESERVED, **used, line_item_usage_end_date=last.replace("02:", "03:"))
+    path = written([fee, *of_reserved()[1:], later], tmp_path / "report.csv")
+    bill = read_bill(path, bill_options(keys))
+    assert bill.commitments[0].paid == Decimal(paid)
+    assert [said.partition("whose lines ")[2].partition(", ")[0] for said in bill.said if "InvoiceId" in said] == (
+        [told] if told else []
+    )
 
 
 def of_savings_plan() -> list[Row]:
