@@ -141,6 +141,35 @@ def test_what_is_left_of_the_fee_of_a_flexible_commitment_was_not_used(tmp_path:
     assert figures.usage.cost == Decimal("0.193006")
 
 
+def with_credit(sku: str, cost: str, quantity: float, off: str) -> Row:
+    """A line of use that a commitment to vCPUs or memory takes something off."""
+    credit = {"type": "COMMITTED_USAGE_DISCOUNT", "amount": float(off)}
+    return {**of_google(sku, cost, quantity), "cost_at_list": float(cost), "credits": [credit]}
+
+
+def test_the_fee_of_a_commitment_of_google_is_borne_by_the_lines_that_it_is_taken_off(tmp_path: Path) -> None:
+    """8 vCPUs of N2 of which 4 are committed, 4 of C2 and 2 of N1 that all are; GPUs have a commitment of their own."""
+    names = ("N2 Cpu", "Compute optimized Cpu", "Cpu", "Nvidia Tesla T4 GPU running")
+    rows = [
+        of_google(f"Commitment v1: {name} in Americas for 1 Year", fee, 1.0)
+        for name, fee in zip(names, ("0.08", "0.10", "0.04", "0.90"), strict=True)
+    ]
+    for number, row in enumerate(rows):
+        row["subscription"] = {"instance_id": f"s{number}"}  # type: ignore[index]
+    rows += [
+        with_credit("N2 Instance Core running in Americas", "0.252888", 8.0, "-0.126444"),
+        with_credit("Compute optimized Core running in Americas", "0.1356", 4.0, "-0.1356"),
+        with_credit("N1 Predefined Instance Core running in Americas", "0.063222", 2.0, "-0.063222"),
+    ]
+    bill = read_bill(as_objects(rows, tmp_path / "google.jsonl"))
+    used = {one.kind.family: one for one in bill.usage}
+    cost = {family: one.cost for family, one in used.items()}
+    assert cost == {"n2": Decimal("0.126444") + Decimal("0.08"), "c2": Decimal("0.1"), "n1": Decimal("0.04")}
+    covered = {family: one.covered[PurchaseOption.COMMITTED_USE].tolist() for family, one in used.items()}
+    assert covered == {"n2": [4.0], "c2": [4.0], "n1": [2.0]}
+    assert [held.family for held in bill.commitments] == ["n2", "c2", "n1", "nvidia-tesla-t4-gpu"]
+
+
 def of_report(kind: str, usage_type: object = "BoxUsage:m5.large", cost: object = "0", **cells: object) -> Row:
     """A line of CUR 2.0: an hour of a machine, or what a commitment cost."""
     return {
