@@ -333,6 +333,13 @@ def _nothing(found: BillOfKinds) -> UsageError:
     if found.kinds:
         names = ", ".join(use.kind.name for use in found.kinds[:SHOWN_NAMES])
         return UsageError(f"{name}: no machine of it is in the markets that are asked for", hint=f"it has {names}")
+    if not found.unplanned:
+        return UsageError(
+            f"{name}: no machines that ran on demand or under commitments are in the bill",
+            hint="'hcloud workload show' lists what is in it",
+        )
     why = "; ".join(f"{one.name}: {one.why}" for one in found.unplanned[:SHOWN_NAMES])
-    hint = why or "'hcloud workload show' lists what is in it"
-    return UsageError(f"{name}: no machines that ran on demand or under commitments are in the bill", hint=hint)
+    return UsageError(
+        f"{name}: nothing in the bill can be planned: {why}",
+        hint="prices come with 'hcloud pricing refresh', 'hcloud pricing import' or an overlay",
+    )

@@ -323,6 +323,25 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
 
 
 @pytest.mark.slow
+def test_a_region_without_prices_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    def elsewhere(usage: BilledUsage, provider: Provider, region: str) -> BilledUsage:
+        return replace(usage, kind=replace(usage.kind, provider=provider, region=region))
+
+    far = elsewhere(used("m5.large", 50 * FLAT), Provider.AZURE, "germanywestcentral")
+    with pytest.raises(UsageError) as refused:
+        planned(bill(far))
+    assert "azure/germanywestcentral: the price book has no prices of this region" in str(refused.value)
+    assert "hcloud pricing refresh" in (refused.value.hint or "")
+    gone = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 0.0)
+    made = planned(bill(far, used("m5.large", gone), daily=True))
+    show_bill_plan(made, Terminal.open())
+    shown = capsys.readouterr().out
+    assert shown.startswith("no kind of machine in the bill can be planned; why is below")
+    assert "none ran in the last 7d" in shown
+    assert not any(word in shown for word in ("$0", "worth buying", "kind  "))
+
+
+@pytest.mark.slow
 def test_markets_that_are_asked_for_leave_out_the_others() -> None:
     loaded = load_config(None)
     made = bill(used("m5.large", 50 * FLAT), used("c5.large", 40 * FLAT))
