@@ -85,6 +85,19 @@ def test_a_reservation_of_azure_that_covered_nothing_was_not_used(tmp_path: Path
     assert (figures.unused, figures.utilisation) == (Decimal(9), Decimal("0.25"))
 
 
+@pytest.mark.parametrize(("rate", "listed"), [({"ExchangeRatePricingToBilling": "0.9"}, "21.6"), ({}, "24")])
+def test_prices_of_azure_are_in_the_currency_of_prices(rate: Row, listed: str, tmp_path: Path) -> None:
+    """24 hours at $1 are 21.60 euros where a dollar is 0.90; agreements without a rate have prices in euros."""
+    row = {
+        "Date": "10/01/2026", "MeterCategory": "Virtual Machines", "ChargeType": "Usage", "SubscriptionId": "1",
+        "ResourceLocation": "eastus", "UnitOfMeasure": "1 Hour", "Quantity": 24, "CostInBillingCurrency": "18",
+        "PricingModel": "OnDemand", "BillingCurrency": "EUR", "PayGPrice": "1", **rate,
+        "AdditionalInfo": '{"ServiceType":"Standard_D4s_v5"}',
+    }  # fmt: skip
+    (used,) = read_bill(written([row], tmp_path / "azure.csv"), bill_options({"rate_EUR": "1.1"})).usage
+    assert (used.cost, used.list_cost) == (Decimal("19.8"), Decimal(listed) * Decimal("1.1"))
+
+
 def of_google(sku: str, cost: str, quantity: float, model: str = "Default", off: str = "") -> Row:
     """A line of the second form of flexible commitments, of the amounts in Google's own example of it."""
     fee = "Commitment" in sku
