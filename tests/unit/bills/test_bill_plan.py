@@ -260,6 +260,8 @@ def test_parts_of_hours_cost_their_part(part: float, planning: dict[str, float],
     def monthly(count: int) -> float:
         return 730 * (fee + cheapest_hour("m5.large") * count + rate * float(np.maximum(load - count, 0).mean()))
 
+    assert kind.plan is not None
+    assert any("rented for that part" in assumption.why for assumption in kind.plan.assumptions)
     assert float(kind.now) == pytest.approx(monthly(0), abs=0.02)
     assert float(kind.after) == pytest.approx(min(map(monthly, range(9))), abs=0.02)
 
