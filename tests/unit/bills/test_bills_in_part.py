@@ -161,11 +161,11 @@ def with_credit(sku: str, cost: str, quantity: float, off: str) -> Row:
 
 
 def test_the_fee_of_a_commitment_of_google_is_borne_by_the_lines_that_it_is_taken_off(tmp_path: Path) -> None:
-    """8 vCPUs of N2 of which 4 are committed, 4 of C2 and 2 of N1 that all are; GPUs have a commitment of their own."""
-    names = ("N2 Cpu", "Compute optimized Cpu", "Cpu", "Nvidia Tesla T4 GPU running")
+    """8 vCPUs of N2 of which 4 are committed, 4 of C2 and 2 of N1 that all are; GPUs and disks have their own."""
+    names = ("N2 Cpu", "Compute optimized Cpu", "Cpu", "Nvidia Tesla T4 GPU running", "Local SSD")
     rows = [
-        of_google(f"Commitment v1: {name} in Americas for 1 Year", fee, 1.0)
-        for name, fee in zip(names, ("0.08", "0.10", "0.04", "0.90"), strict=True)
+        of_google(f"Commitment v1: {name} In Americas for 1 Year", fee, 1.0)
+        for name, fee in zip(names, ("0.08", "0.10", "0.04", "0.90", "0.5"), strict=True)
     ]
     for number, row in enumerate(rows):
         row["subscription"] = {"instance_id": f"s{number}"}  # type: ignore[index]
@@ -180,7 +180,7 @@ def test_the_fee_of_a_commitment_of_google_is_borne_by_the_lines_that_it_is_take
     assert cost == {"n2": Decimal("0.126444") + Decimal("0.08"), "c2": Decimal("0.1"), "n1": Decimal("0.04")}
     covered = {family: one.covered[PurchaseOption.COMMITTED_USE].tolist() for family, one in used.items()}
     assert covered == {"n2": [4.0], "c2": [4.0], "n1": [2.0]}
-    assert [held.family for held in bill.commitments] == ["n2", "c2", "n1", "nvidia-tesla-t4-gpu"]
+    assert [held.family for held in bill.commitments] == ["n2", "c2", "n1", "nvidia-tesla-t4-gpu", "local-ssd"]
 
 
 def of_report(kind: str, usage_type: object = "BoxUsage:m5.large", cost: object = "0", **cells: object) -> Row:
