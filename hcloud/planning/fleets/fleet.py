@@ -135,11 +135,11 @@ def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> 
 def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> PlannedRental:
     """The on-demand use of ``counts`` instances step by step, less the parts of one that are not rented."""
     hours = whole = _hours(int(counts.sum()), forecast)
-    charged = hours if candidate.sustained is None else _sustained_hours(counts, forecast, candidate.sustained)
+    parts = np.zeros(len(counts))
     if forecast.has_parts and whole:
-        parts = float(parts_not_rented(candidate, forecast)[counts > 0].sum()) * forecast.step_hours
-        hours = whole - Decimal(repr(round(parts, 6)))
-        charged = charged * hours / whole
+        parts = np.where(counts > 0, parts_not_rented(candidate, forecast), 0.0)
+        hours = whole - _part_hours(float(parts.sum()), forecast)
+    charged = hours if candidate.sustained is None else _sustained_hours(counts, parts, forecast, candidate.sustained)
     first = counts[: max(FIRST_WEEKS * 7 * 24 * SECONDS_PER_HOUR // forecast.step_seconds, 1)]
     bounds = (counts.max(initial=0), first.min(), first.max())
     return PlannedRental(candidate.on_demand, hours, charged, *map(int, bounds))
@@ -176,15 +176,31 @@ def _hours(instance_steps: int, forecast: Forecast) -> Decimal:
     return Decimal(instance_steps) * forecast.step_seconds / SECONDS_PER_HOUR
 
 
-def _sustained_hours(counts: Counts, forecast: Forecast, rule: SustainedUse) -> Decimal:
-    """List-price hours under sustained use, month by month; types of one series are not pooled, which Google would."""
-    charged = Decimal(0)
+def _part_hours(steps: float, forecast: Forecast) -> Decimal:
+    return Decimal(repr(round(steps * forecast.step_hours, 6)))
+
+
+def _sustained_hours(counts: Counts, parts: Floats, forecast: Forecast, rule: SustainedUse) -> Decimal:
+    """List-price hours under sustained use, month by month; types of one series are not pooled, which Google would. A
+    machine that is rented by part runs for so much of a step; one of which a part is owned runs for all of it."""
+    charged, whole, owned = Decimal(0), _hours(int(counts.sum()), forecast), _part_hours(float(parts.sum()), forecast)
     months = forecast.months
     for month in range(int(months[-1]) + 1):
-        values, steps = np.unique(counts[months == month], return_counts=True)
-        levels = {Decimal(int(v)): _hours(int(n), forecast) for v, n in zip(values, steps, strict=True)}
-        charged += charged_unit_hours(levels, rule)
-    return charged
+        at = months == month
+        charged += charged_unit_hours(_levels(counts[at], parts[at] * forecast.by_part, forecast), rule)
+    return charged if forecast.by_part or not owned else charged * (whole - owned) / whole
+
+
+def _levels(counts: Counts, parts: Floats, forecast: Forecast) -> dict[Decimal, Decimal]:
+    """For how many hours how many instances ran together, one fewer for the parts of steps in which one rests."""
+    values, which, steps = np.unique(counts, return_inverse=True, return_counts=True)
+    levels = dict[Decimal, Decimal]()
+    for value, number, part in zip(values, steps, np.bincount(which, parts, len(values)), strict=True):
+        rests = _part_hours(float(part), forecast)
+        for level, hours in ((int(value), _hours(int(number), forecast) - rests), (int(value) - 1, rests)):
+            if hours:
+                levels[Decimal(level)] = levels.get(Decimal(level), Decimal(0)) + hours
+    return levels
 
 
 def steps_at_or_above(counts: Counts) -> Counts:
