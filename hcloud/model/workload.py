@@ -288,7 +288,8 @@ class Demand:
 
     ``batch_cores`` is the part of ``cores`` that batch jobs take (what spot capacity may serve); ``start`` is the
     time of the first step in seconds (Unix time where the input has dates, else the trace's own origin). ``window`` is
-    the part of the trace it is of, where it is a part.
+    the part of the trace it is of, where it is a part. ``by_part`` says that it is what machines were billed for: who
+    ran one for a part of a step paid that part.
     """
 
     start: float
@@ -298,6 +299,7 @@ class Demand:
     batch_cores: Floats
     provenance: Provenance
     window: Window | None = None
+    by_part: bool = False
 
     def __len__(self) -> int:
         return len(self.cores)

@@ -8,7 +8,6 @@ from decimal import Decimal
 
 from hcloud.model.bill import Bill
 from hcloud.model.plans.bill_plan import KindPlan
-from hcloud.planning.billed.parts import NOTHING_BOUGHT
 from hcloud.planning.billed.spread import HOURS_PER_DAY
 from hcloud.units import counted, format_money
 
@@ -45,32 +44,15 @@ def told_apart(plans: Sequence[KindPlan], differs: Decimal) -> Iterator[str]:
             )
 
 
-def uncommitted(plans: Sequence[KindPlan], hours: int, differs: Decimal) -> Iterator[str]:
-    """Where machines without any commitment cost less than the plan takes for granted: by price, or as they ran for
-    parts of hours, while a plan runs whole machines for whole hours."""
+def uncommitted(plans: Sequence[KindPlan], differs: Decimal) -> Iterator[str]:
+    """Where machines without any commitment cost less than the price book says."""
     for one in plans:
         if one.covered_share or not one.at_book or one.plan is None:
             continue
-        paid, listed = format_money(one.paid), format_money(one.at_book)
         if one.paid < one.at_book * (1 - differs):
             yield (
-                f"{one.name}: without commitments the bill has {paid}/month, the price book {listed}: where your "
-                f"prices are negotiated, up to {format_money(one.at_book - one.paid)} of what the plan saves is none; "
-                "bring them with 'hcloud pricing import' or an overlay"
-            )
-        elif one.purchases and one.history_hours == hours and one.plan.now.monthly > one.at_book * (1 + differs):
-            more = one.plan.now.monthly - one.at_book
-            yield (
-                f"{one.name}: machines ran for parts of hours, {listed}/month on demand; the plan counts whole "
-                f"machines, {format_money(one.plan.now.monthly)}: up to {format_money(more)} of what it saves is none"
-            )
-
-
-def nothing_bought(plans: Sequence[KindPlan]) -> Iterator[str]:
-    """Where nothing is bought as machines ran for parts of hours."""
-    for one in plans:
-        if one.plan is not None and one.at_book is not None and NOTHING_BOUGHT in one.plan.warnings:
-            yield (
-                f"{one.name}: {NOTHING_BOUGHT} ({format_money(one.at_book)}/month on demand; the plan counts whole "
-                f"machines, {format_money(one.plan.now.monthly)})"
+                f"{one.name}: without commitments the bill has {format_money(one.paid)}/month, the price book "
+                f"{format_money(one.at_book)}: where your prices are negotiated, up to "
+                f"{format_money(one.at_book - one.paid)} of what the plan saves is none; bring them with "
+                "'hcloud pricing import' or an overlay"
             )

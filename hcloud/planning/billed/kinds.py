@@ -102,7 +102,7 @@ class KindUse:
         made = Provenance(f"{bill.name} {self.kind.name.replace('/', ' ')}", bill.format, digest, bill.hours - since)
         window = Window(first, last, start, last, WindowRule.ASKED if since else WindowRule.WHOLE)
         cores, memory = self.cores[since:], self.memory[since:]
-        return Demand(first, SECONDS_PER_HOUR, cores, memory, np.zeros(len(cores)), made, window)
+        return Demand(first, SECONDS_PER_HOUR, cores, memory, np.zeros(len(cores)), made, window, by_part=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def kinds_of(bill: Bill, types: Types) -> tuple[tuple[KindUse, ...], tuple[Unpla
             continue  # spot alone: nothing is committed to for it
         shape = types.get((used.kind.provider, used.kind.instance_type or _any_of(used, types)))
         if shape is None or used.kind.service is not Service.INSTANCES:
-            left.append(_unplanned(used))
+            left.append(_unplanned(used, types))
         else:
             groups[_kind_of(used, shape), _ratio(shape.units, shape), _ratio(shape.memory_gib, shape)].append(
                 (used, shape)
@@ -198,10 +198,12 @@ def _any_of(used: BilledUsage, types: Types) -> str:
     return min(sizes, key=lambda t: (abs(float(t.memory_gib / t.vcpus) - gib / hours), t.vcpus, t.name)).name
 
 
-def _unplanned(used: BilledUsage) -> Unplanned:
+def _unplanned(used: BilledUsage, types: Types) -> Unplanned:
     kind = used.kind
     if kind.service is not Service.INSTANCES:
         return Unplanned(f"{kind.provider}/{kind.region}/{kind.service}", used.cost, "only machines are planned for")
+    if not any(provider == kind.provider for provider, _ in types):
+        return Unplanned(f"{kind.provider}/{kind.region}", used.cost, "the price book has no prices of this region")
     what = kind.instance_type or kind.family or "machines without a type"
     why = f"the price book knows no type {what}" if kind.instance_type or kind.family else "the bill names no type"
     return Unplanned(f"{kind.provider}/{kind.region}/{what}", used.cost, why)

@@ -17,7 +17,7 @@ from hcloud.planning.decide import FleetDecision
 from hcloud.planning.explanations.flips import falls_by, latest_flip, offer_flip, pool_of, saved_by, type_flip
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, pays_throughout
-from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, parts_owned, steps_in_use
+from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, parts_not_rented, steps_in_use
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _what_whole_jobs_cost(decision: FleetDecision) -> Iterator[str]:
 def _use_of_levels(decision: FleetDecision, candidate: Candidate) -> list[float]:
     """The share of the horizon each concurrent instance is in use, busiest first."""
     units = instances_needed(decision.forecast.cores, decision.forecast.memory, candidate)
-    parts = parts_owned(candidate, decision.forecast)
+    parts = parts_not_rented(candidate, decision.forecast)
     return [float(n) / len(units) for n in steps_in_use(units, parts)]
 
 

@@ -13,7 +13,7 @@ from hcloud.catalog.flexibility import preference
 from hcloud.catalog.quote import sustained_factor
 from hcloud.model.catalog import Offer
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import Holding, instances_needed, parts_owned, steps_in_use
+from hcloud.planning.fleets.fleet import Holding, instances_needed, parts_not_rented, steps_in_use
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
 
@@ -113,7 +113,7 @@ def level_costs(candidate: Candidate, units: Counts, forecast: Forecast, steps: 
     """On-demand dollars over some steps of the horizon of each concurrent level k = 1 .. peak, sustained use
     included."""
     price, units = float(candidate.on_demand.hourly), units[steps]
-    parts = parts_owned(candidate, forecast)[steps]
+    parts = parts_not_rented(candidate, forecast)[steps]
     if candidate.sustained is None:
         return np.multiply(steps_in_use(units, parts), price * forecast.step_hours, dtype=np.float64)
     rule, months = candidate.sustained, forecast.months[steps]

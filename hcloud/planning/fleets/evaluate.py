@@ -26,7 +26,7 @@ from hcloud.planning.fleets.fleet import (
     Holding,
     PlannedRental,
     instances_needed,
-    parts_owned,
+    parts_not_rented,
     rent,
 )
 from hcloud.planning.forecasting.forecast import Forecast
@@ -70,7 +70,7 @@ def evaluate(
     usable = candidate.commitments if offers is None else tuple(offers)
     if forecast.idle is not None:
         return _with_idle_hours(candidate, forecast, usable)
-    if parts_owned(candidate, forecast).any():
+    if parts_not_rented(candidate, forecast).any():
         return _with_parts(candidate, forecast, usable, spread_min_saving)
     return _in_whole_machines(candidate, forecast, usable, spread_min_saving)
 
@@ -118,8 +118,8 @@ def _at_any_date(
 
 
 def _with_parts(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer], least: float) -> Evaluation:
-    """Where parts of machines are owned: by level, which is exact where no term ends inside the horizon; else no more
-    than pays off is kept of what whole machines alone would be worth."""
+    """Where parts of machines are not rented: by level, which is exact where no term ends inside the horizon; else the
+    cheapest of that, of what is bought anew at expiry, and of what whole machines alone would be worth."""
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     by_level = _with_holdings(
         candidate, forecast, _by_level(level_costs(candidate, units, forecast), offers, forecast.hours)
@@ -127,10 +127,11 @@ def _with_parts(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer
     if all(o.term_hours >= forecast.hours for o in offers):
         return Evaluation(candidate, by_level, by_level.cost, by_level.cost, BY_LEVEL)
     whole = _in_whole_machines(candidate, forecast.in_whole_machines, offers, least)
-    spread = _with_holdings(candidate, forecast, whole.fleet.holdings)
-    owned = float(parts_owned(candidate, forecast).sum()) * forecast.step_hours * float(candidate.on_demand.hourly)
-    best = min((by_level, spread), key=lambda fleet: fleet.cost)
-    bound = min(max(whole.bound - Decimal(repr(owned)), Decimal(0)), best.cost)
+    others = (whole.fleet.holdings, bought_at_expiry(candidate, forecast, offers))
+    best = min((by_level, *(_with_holdings(candidate, forecast, h) for h in others)), key=lambda fleet: fleet.cost)
+    parts = float(parts_not_rented(candidate, forecast).sum()) * forecast.step_hours
+    saved = Decimal(repr(parts * float(candidate.on_demand.hourly)))
+    bound = min(max(whole.bound - saved, Decimal(0)), best.cost)
     return Evaluation(candidate, best, best.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
 
 
@@ -320,7 +321,7 @@ def cheapest_on_demand(choices: Sequence[tuple[Candidate, Forecast]]) -> Fleet:
         rule = candidate.sustained
         factor = 1.0 if rule is None else float(rule.full_month_factor)
         needed = forecast.beside(0.0)
-        steps = instances_needed(needed.cores, needed.memory, candidate) - parts_owned(candidate, forecast)
+        steps = instances_needed(needed.cores, needed.memory, candidate) - parts_not_rented(candidate, forecast)
         hours = float(steps.sum()) * forecast.step_hours
         return hours * float(candidate.on_demand.hourly) * factor
 

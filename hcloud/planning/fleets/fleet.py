@@ -90,9 +90,13 @@ class Fleet:
 
 def instances_needed(cores: Floats, memory: Floats, candidate: Candidate) -> Counts:
     """Whole instances of one type that cover vCPUs and GiB at every step."""
+    return np.ceil(_load(cores, memory, candidate) - SLACK).astype(np.int64)
+
+
+def _load(cores: Floats, memory: Floats, candidate: Candidate) -> Floats:
     vcpus, gib = map(float, candidate.capacity)
-    load = np.maximum(cores / vcpus, memory / gib)
-    return np.ceil(np.maximum(load, 0.0) - SLACK).astype(np.int64)
+    load: Floats = np.maximum(np.maximum(cores / vcpus, memory / gib), 0.0)
+    return load
 
 
 def cover(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> list[Counts]:
@@ -129,35 +133,39 @@ def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> 
 
 
 def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> PlannedRental:
-    """The on-demand use of ``counts`` instances step by step, less the parts of one that are owned."""
+    """The on-demand use of ``counts`` instances step by step, less the parts of one that are not rented."""
     hours = whole = _hours(int(counts.sum()), forecast)
-    charged = hours if candidate.sustained is None else _sustained_hours(counts, forecast, candidate.sustained)
-    if forecast.covered and whole:
-        parts = float(parts_owned(candidate, forecast)[counts > 0].sum()) * forecast.step_hours
-        hours = whole - Decimal(repr(round(parts, 6)))
-        charged = charged * hours / whole
+    parts = np.zeros(len(counts))
+    if forecast.has_parts and whole:
+        parts = np.where(counts > 0, parts_not_rented(candidate, forecast), 0.0)
+        hours = whole - _part_hours(float(parts.sum()), forecast)
+    charged = hours if candidate.sustained is None else _sustained_hours(counts, parts, forecast, candidate.sustained)
     first = counts[: max(FIRST_WEEKS * 7 * 24 * SECONDS_PER_HOUR // forecast.step_seconds, 1)]
     bounds = (counts.max(initial=0), first.min(), first.max())
     return PlannedRental(candidate.on_demand, hours, charged, *map(int, bounds))
 
 
-def parts_owned(candidate: Candidate, forecast: Forecast) -> Floats:
-    """What is owned of one more machine at each step, as a part of it from 0 to 1: machines run whole, and what flexes
-    covers parts of them, so that only the rest of one is rented."""
+def parts_not_rented(candidate: Candidate, forecast: Forecast) -> Floats:
+    """What of one more machine is not rented at each step, as a part of it from 0 to 1: what is rented by part runs no
+    longer than it is in use; other machines run whole, and what flexes covers parts of them."""
+    demand = forecast.cores, forecast.memory
+    if forecast.by_part:
+        unused = instances_needed(*demand, candidate) - _load(*demand, candidate)
+        return np.where(unused > SLACK, np.minimum(unused, 1.0), 0.0)
     vcpus = float(candidate.capacity[0])
     if not forecast.covered:
         return np.zeros(len(forecast))
     fitting = [p for p in forecast.covered if p.fits(candidate.on_demand.key, candidate.shape.family)]
     cores, memory = (np.sum([getattr(p, name) for p in fitting], axis=0) for name in ("vcpus", "memory"))
     run = instances_needed(forecast.cores + cores, forecast.memory + memory, candidate)
-    left = instances_needed(forecast.cores, forecast.memory, candidate)
+    left = instances_needed(*demand, candidate)
     parts: Floats = np.clip(left - (run - cores / vcpus), 0.0, 1.0) * (left > 0)
     return parts
 
 
 def steps_in_use(units: Counts, parts: Floats) -> Floats:
-    """The steps in which each concurrent instance is in use, the busiest first, less the parts of one that are owned at
-    each step."""
+    """The steps in which each concurrent instance is in use, the busiest first, less the parts of one that are not
+    rented at each step."""
     used: Floats = steps_at_or_above(units).astype(np.float64)
     if len(used):
         used -= np.bincount(np.maximum(units, 1) - 1, np.where(units > 0, parts, 0.0), len(used))
@@ -168,15 +176,31 @@ def _hours(instance_steps: int, forecast: Forecast) -> Decimal:
     return Decimal(instance_steps) * forecast.step_seconds / SECONDS_PER_HOUR
 
 
-def _sustained_hours(counts: Counts, forecast: Forecast, rule: SustainedUse) -> Decimal:
-    """List-price hours under sustained use, month by month; types of one series are not pooled, which Google would."""
-    charged = Decimal(0)
+def _part_hours(steps: float, forecast: Forecast) -> Decimal:
+    return Decimal(repr(round(steps * forecast.step_hours, 6)))
+
+
+def _sustained_hours(counts: Counts, parts: Floats, forecast: Forecast, rule: SustainedUse) -> Decimal:
+    """List-price hours under sustained use, month by month; types of one series are not pooled, which Google would. A
+    machine that is rented by part runs for so much of a step; one of which a part is owned runs for all of it."""
+    charged, whole, owned = Decimal(0), _hours(int(counts.sum()), forecast), _part_hours(float(parts.sum()), forecast)
     months = forecast.months
     for month in range(int(months[-1]) + 1):
-        values, steps = np.unique(counts[months == month], return_counts=True)
-        levels = {Decimal(int(v)): _hours(int(n), forecast) for v, n in zip(values, steps, strict=True)}
-        charged += charged_unit_hours(levels, rule)
-    return charged
+        at = months == month
+        charged += charged_unit_hours(_levels(counts[at], parts[at] * forecast.by_part, forecast), rule)
+    return charged if forecast.by_part or not owned else charged * (whole - owned) / whole
+
+
+def _levels(counts: Counts, parts: Floats, forecast: Forecast) -> dict[Decimal, Decimal]:
+    """For how many hours how many instances ran together, one fewer for the parts of steps in which one rests."""
+    values, which, steps = np.unique(counts, return_inverse=True, return_counts=True)
+    levels = dict[Decimal, Decimal]()
+    for value, number, part in zip(values, steps, np.bincount(which, parts, len(values)), strict=True):
+        rests = _part_hours(float(part), forecast)
+        for level, hours in ((int(value), _hours(int(number), forecast) - rests), (int(value) - 1, rests)):
+            if hours:
+                levels[Decimal(level)] = levels.get(Decimal(level), Decimal(0)) + hours
+    return levels
 
 
 def steps_at_or_above(counts: Counts) -> Counts:

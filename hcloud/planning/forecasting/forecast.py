@@ -31,6 +31,7 @@ class Forecast:
 
     ``pattern`` is the number of steps of the trace that repeats. ``idle`` is what of it may run in the idle hours of
     what is reserved, where that is asked for; ``covered`` are the parts of machines that are owned beside it.
+    ``by_part`` says that machines are rented for parts of steps, as demand is what ran, not what jobs ask for.
     """
 
     step_seconds: int
@@ -40,6 +41,7 @@ class Forecast:
     pattern: int
     idle: IdleHours | None = None
     covered: tuple[CoveredParts, ...] = ()
+    by_part: bool = False
 
     def __len__(self) -> int:
         return len(self.cores)
@@ -77,8 +79,13 @@ class Forecast:
 
     @property
     def in_whole_machines(self) -> Forecast:
-        """The same as if nothing covered parts of machines."""
-        return replace(self, covered=()) if self.covered else self
+        """The same as if machines were rented whole alone."""
+        return replace(self, covered=(), by_part=False) if self.has_parts else self
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether a part of a machine may be rented, and not all of it."""
+        return self.by_part or bool(self.covered)
 
     @property
     def step_hours(self) -> float:
@@ -138,6 +145,7 @@ def stretch(demand: Demand, outlook: Outlook, idle: IdleHours | None = None) -> 
         repeated(demand.batch_cores),
         pattern,
         None if idle is None else idle.each(lambda column: column[..., rows]).times(scale),
+        by_part=demand.by_part,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import Fleet, Holding, cover, instances_needed, parts_owned
+from hcloud.planning.fleets.fleet import Fleet, Holding, cover, instances_needed, parts_not_rented
 from hcloud.planning.forecasting.covered import end_to_end
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.forecasting.idle import joined
@@ -101,8 +101,13 @@ def _end_to_end(patterns: Sequence[Forecast], steps: int) -> Forecast:
     some = [p.first(steps) for p in patterns]
     idle = [p.idle for p in some if p.idle is not None]
     covered = tuple(map(end_to_end, zip(*(p.covered for p in some), strict=True)))
-    return Forecast(
-        patterns[0].step_seconds, cores, memory, batch, patterns[0].pattern, joined(idle) if idle else None, covered
+    return replace(
+        patterns[0],
+        cores=cores,
+        memory=memory,
+        batch_cores=batch,
+        idle=joined(idle) if idle else None,
+        covered=covered,
     )
 
 
@@ -133,7 +138,7 @@ def step_costs(
     cores, memory = left.cores - vcpus, left.memory - gib
     if len(candidates) == 1:
         needed = instances_needed(cores, memory, candidates[0])
-        return (needed - parts_owned(candidates[0], pattern) * (needed > 0)) * (rates[0] * pattern.step_hours)
+        return (needed - parts_not_rented(candidates[0], pattern) * (needed > 0)) * (rates[0] * pattern.step_hours)
     dollars = np.zeros(len(cores))
     counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
     for needed, rate in zip(counts, rates, strict=True):

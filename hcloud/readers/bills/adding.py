@@ -44,7 +44,7 @@ class LineTotal:
     """What its rows used under a commitment, in hours."""
     money: dict[str, int] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
-    """The columns of money that a file of it has none of, by role."""
+    """The columns of texts and of money that a file of it has none of, by role."""
 
 
 class HourTable:

@@ -34,7 +34,7 @@ class Cells:
     """A batch: ``codes`` says for each row which of ``sorts`` it is, the texts that rows have in common; ``start`` is
     the hour since 1970, -1 for none, ``span`` how many hours the row is of. ``counted`` is false for rows that only
     complete another, ``listed`` true for those with a list cost, be it nothing. ``absent`` names the
-    columns of money that the file has none of, by role."""
+    columns of texts and of money that the file has none of, by role."""
 
     codes: Whole
     sorts: list[tuple[str, ...]]
@@ -63,7 +63,8 @@ def cells_of(form: BillFormat, batch: pa.RecordBatch) -> Cells:
     quantity, money = _quantity(batch, rows), _money(form, batch)
     single = _single(batch) if (span >= _DAY).any() else None
     listed = _said(batch.column("list")) if "list" in money else None
-    absent = {role: called[0] for role, called in form.money.items() if called and role not in there}
+    wanted = {**form.texts, **form.money}
+    absent = {role: called[0] for role, called in wanted.items() if called and role not in there}
     sorts = _sorts(form, texts, first)
     return Cells(codes, sorts, first, start, span, quantity, money, counted, single, listed, absent)
 

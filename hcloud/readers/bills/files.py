@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -13,10 +13,11 @@ from hcloud.model.json_text import parsed
 from hcloud.readers.bills.formats import FORMATS
 from hcloud.readers.bills.lines import BillFormat, plain
 from hcloud.readers.bills.tables import schema_names
-from hcloud.readers.workloads.source import HEAD_BYTES, TraceFile, open_source
+from hcloud.readers.workloads.source import HEAD_BYTES, ZIP, TraceFile, open_members, open_source
 
 HINT = "name a file or a folder of a Cost and Usage Report, FOCUS, Azure cost details or a Google billing export"
-_SUFFIXES = (".csv", ".gz", ".zst", ".parquet", ".json", ".jsonl", ".ndjson")
+_SUFFIXES = (".csv", ".gz", ".zst", ".zip", ".parquet", ".json", ".jsonl", ".ndjson")
+_IN_ARCHIVES = (".csv", ".jsonl", ".ndjson")
 _MOST = 100_000
 _LOOKED_AT = 50
 """Files of a folder that are looked at to tell whether it is a bill."""
@@ -28,7 +29,7 @@ _MANIFEST_BYTES = 64 << 20
 class Delivery:
     """The files to read, and what a user should know of how they were chosen."""
 
-    files: list[Path]
+    files: list[TraceFile]
     said: dict[str, int] = field(default_factory=dict)
 
 
@@ -43,6 +44,14 @@ class _Manifest:
 def may_be_of_bill(name: str) -> bool:
     """Whether a file may be part of a bill by its name: such are looked at."""
     return name.lower().endswith(_SUFFIXES)
+
+
+def sources_of(path: Path) -> list[TraceFile]:
+    """The file, or those in a zip archive that may be of a bill."""
+    source = open_source(path)
+    if not source.head.startswith(ZIP):
+        return [source]
+    return open_members(path, lambda name: name.lower().endswith(_IN_ARCHIVES) and "__MACOSX/" not in name)
 
 
 def format_of(source: TraceFile) -> tuple[BillFormat, str] | None:
@@ -67,10 +76,10 @@ def is_bill(path: Path) -> str | None:
 
 def _named(path: Path) -> str | None:
     try:
-        source = open_source(path)
-        if (found := format_of(source)) is not None:
+        sources = sources_of(path)
+        if (found := next(filter(None, map(format_of, sources)), None)) is not None:
             return found[1]
-        if (manifest := _manifest(path, source.head)) is not None:
+        if sources and (manifest := _manifest(sources[0])) is not None:
             return next((name for key in manifest.keys if (name := _named_beside(path, key))), None)
     except InputError:
         return None
@@ -85,12 +94,15 @@ def _named_beside(path: Path, key: str) -> str | None:
 def delivery(path: Path) -> Delivery:
     """The files of a bill; InputError where there is none."""
     if path.is_dir():
-        return _folder(path)
+        return _of_several(path, _sources_in(path), HINT)
     if not path.exists():
         there = [p.name for p in islice(path.parent.iterdir(), 1000)] if path.parent.is_dir() else []
         raise no_such_file(str(path), "a bill", ("", there), HINT)
-    manifest = _manifest(path, open_source(path).head)
-    return Delivery([path]) if manifest is None else Delivery(_of_manifest(manifest))
+    sources = sources_of(path)
+    if [source.member for source in sources] != [""]:
+        return _of_several(path, sources or [None], "unpack it: CSV and JSON lines are read from an archive")
+    manifest = _manifest(sources[0])
+    return Delivery(sources) if manifest is None else Delivery(_of_manifest(manifest))
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
@@ -103,30 +115,29 @@ def _candidates(folder: Path) -> Iterator[Path]:
     return iter(files)
 
 
-def _folder(folder: Path) -> Delivery:
-    files, manifests, others = list[Path](), list[_Manifest](), 0
-    for path in _candidates(folder):
-        if path.stat().st_size == 0:
-            others += 1
-            continue
-        source = open_source(path)
-        if format_of(source) is not None:
-            files.append(path)
-        elif (manifest := _manifest(path, source.head)) is not None:
+def _of_several(path: Path, sources: Iterable[TraceFile | None], hint: str) -> Delivery:
+    files, manifests, others = list[TraceFile](), list[_Manifest](), 0
+    for source in sources:
+        if source is not None and format_of(source) is not None:
+            files.append(source)
+        elif source is not None and (manifest := _manifest(source)) is not None:
             manifests.append(manifest)
         else:
             others += 1
-    packed = sum(1 for path in folder.rglob("*.[zZ][iI][pP]") if path.is_file())
     if not files:
-        hint = "unpack its zip archives" if packed else HINT
-        raise InputError(f"{folder}: holds no file of a bill", hint=hint)
+        raise InputError(f"{path}: holds no file of a bill", hint=hint)
     found = Delivery(files)
-    if packed:
-        found.said["zip archives in the folder (not read: unpack them)"] = packed
     if others:
         found.said["files that are no bill (not read)"] = others
     _leave_out_replaced(found, manifests)
     return found
+
+
+def _sources_in(folder: Path) -> Iterator[TraceFile | None]:
+    """The files of a folder and of the archives in it; None for one with nothing that could be of a bill."""
+    for path in _candidates(folder):
+        found = sources_of(path) if path.stat().st_size else []
+        yield from found or (None,)
 
 
 def _leave_out_replaced(found: Delivery, manifests: list[_Manifest]) -> None:
@@ -141,10 +152,10 @@ def _leave_out_replaced(found: Delivery, manifests: list[_Manifest]) -> None:
     for manifest in current.values():
         if manifest.assembly:
             named = {Path(key).parent.name for key in manifest.keys}
-            replaced |= {p.parent.name for p in found.files if _is_of(p, manifest)} - named
-    old = [path for path in found.files if replaced & set(path.parts)]
+            replaced |= {f.path.parent.name for f in found.files if _is_of(f.path, manifest)} - named
+    old = [file for file in found.files if replaced & set(file.path.parts)]
     if old and len(old) < len(found.files):
-        found.files = [path for path in found.files if path not in set(old)]
+        found.files = [file for file in found.files if not replaced & set(file.path.parts)]
         found.said["files of a month that was delivered again (the manifest's own are read)"] = len(old)
 
 
@@ -155,8 +166,13 @@ def _is_of(path: Path, manifest: _Manifest) -> bool:
     )
 
 
-def _manifest(path: Path, head: bytes) -> _Manifest | None:
-    if not head.lstrip().startswith(b"{") or not any(f'"{key}"'.encode() in head for key in _MANIFEST_KEYS):
+def _manifest(source: TraceFile) -> _Manifest | None:
+    path, head = source.path, source.head
+    if (
+        source.member
+        or not head.lstrip().startswith(b"{")
+        or not any(f'"{key}"'.encode() in head for key in _MANIFEST_KEYS)
+    ):
         return None
     if len(head) >= HEAD_BYTES and path.stat().st_size > _MANIFEST_BYTES:
         return None
@@ -174,14 +190,15 @@ def _manifest(path: Path, head: bytes) -> _Manifest | None:
     )
 
 
-def _of_manifest(manifest: _Manifest) -> list[Path]:
+def _of_manifest(manifest: _Manifest) -> list[TraceFile]:
     missing = [key for key in manifest.keys if _beside(manifest.path, key) is None]
     if missing or not manifest.keys:
         raise InputError(
             f"{manifest.path}: names {missing[0] if missing else 'no file'}, which does not exist",
             hint="copy the whole folder of the report",
         )
-    return [path for key in manifest.keys if (path := _beside(manifest.path, key)) is not None]
+    paths = [path for key in manifest.keys if (path := _beside(manifest.path, key)) is not None]
+    return [source for path in paths for source in sources_of(path)]
 
 
 def _beside(path: Path, key: str) -> Path | None:

@@ -14,12 +14,14 @@ from hcloud.readers.bills.adding import NEVER, BillSums, HourTable, LineTotal
 Floats = NDArray[np.float64]
 _DAY = 24
 _NEARLY = 1e-9
+INVOICE = "invoice"
+"""The text of a line that tells that its month is over."""
 
 
 class BillHours:
     """The hours of every target, those of longer lines spread evenly over them."""
 
-    def __init__(self, sums: BillSums, gap_days: int) -> None:
+    def __init__(self, sums: BillSums, gap_days: int, *, finished: bool = False) -> None:
         there = {length: table for length, table in sums.tables.items() if table.values.size}
         lows = [table.low for table in there.values()]
         highs = [table.high + length for length, table in there.items()]
@@ -39,14 +41,34 @@ class BillHours:
         self.spread = any(length > 1 for length in there)
         self.end = max(sums.high, self.first + self.count)
         self.missing = missing_hours(self.values.sum(axis=0), gap_days)
+        self.finished = finished
 
     def share(self, fee: LineTotal) -> Fraction:
         """The part of a fee that is of hours until the last one of the bill. The fees of a month stand whole in a
-        report of AWS from its first day on; one with an invoice is of a month that is over."""
-        if fee.last <= self.end or fee.texts.get("invoice") or fee.hours <= _DAY * fee.rows:
+        report of AWS from its first day on; one with an invoice is of a month that is over, and so is one of which
+        there are lines until its last day, in an export that leaves out invoices."""
+        if self._has_its_hours(fee) or self.finished or fee.texts.get(INVOICE) or self._is_over_by_days(fee):
             return Fraction(1)
         whole = min(fee.hours, fee.last - fee.first)
         return Fraction(max(whole - (fee.last - self.end), 0), whole)
+
+    def said_of(self, fee: LineTotal) -> str:
+        """How it was decided whether the month of a fee is over; empty where the bill says it, or has all its hours."""
+        if self._has_its_hours(fee) or self.finished or fee.texts.get(INVOICE):
+            return ""
+        counts = "their part until the last hour of the bill counts"
+        if INVOICE not in fee.absent:
+            return f"fees of commitments of a month that is not over: {counts}"
+        of = "fees of commitments of a month, from an export without InvoiceId, whose lines"
+        if self._is_over_by_days(fee):
+            return f"{of} reach its last day: taken as over"
+        return f"{of} end days before it: taken as not over, {counts} (--set finished=yes if it is over)"
+
+    def _has_its_hours(self, fee: LineTotal) -> bool:
+        return fee.last <= self.end or fee.hours <= _DAY * fee.rows
+
+    def _is_over_by_days(self, fee: LineTotal) -> bool:
+        return INVOICE in fee.absent and fee.last - self.end < _DAY
 
     def paid_for(self, fees: list[LineTotal], start: datetime | None, end: datetime | None) -> int:
         """How many hours a commitment that holds from when to when was paid for: as its fees say where they follow each

@@ -23,7 +23,6 @@ from hcloud.readers.bills.priced import PricedLines
 from hcloud.readers.bills.result import BillOrigin, bill_of
 from hcloud.readers.bills.tables import BillFile, batches, opened
 from hcloud.readers.bills.twice import SeenLines, SharedLines
-from hcloud.readers.workloads.source import open_source
 from hcloud.units import cents
 
 __all__ = ["is_bill", "read_bill"]
@@ -47,18 +46,17 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
         raise InputError(f"{path}: no rows; the bill has only a header")
     digest = hashlib.sha256("".join(sorted(file.digest for file in files)).encode()).hexdigest()
     labels = dict.fromkeys(file.label for file in files)
-    origin = BillOrigin(path.name, " and ".join(labels), digest, len(files), rates, options.gap_days)
+    origin = BillOrigin(path.name, " and ".join(labels), digest, len(files), rates, options.gap_days, options.finished)
     return bill_of(read.sums, origin, {**_said(files, found), **read.said()})
 
 
 def _opened(found: Delivery) -> list[BillFile]:
     """The files, each once; of several exports that which says most first."""
     files = list[BillFile]()
-    for one in found.files:
-        source = open_source(one)
+    for source in found.files:
         known = format_of(source)
         if known is None:
-            raise InputError(f"{one}: is no bill that is known", hint=HINT)
+            raise InputError(f"{source.name}: is no bill that is known", hint=HINT)
         file = opened(source, *known, told_apart=len(found.files) > 1)
         if not _is_twice(file, files, found):
             files.append(file)

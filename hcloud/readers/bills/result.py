@@ -31,7 +31,8 @@ _AMORTISED = Decimal("0.000000000001")
 
 @dataclass(frozen=True, slots=True)
 class BillOrigin:
-    """What a bill was read from; ``rates`` says what a unit of each currency is in US dollars."""
+    """What a bill was read from; ``rates`` says what a unit of each currency is in US dollars,
+    ``finished`` that all months are over."""
 
     name: str
     format: str
@@ -39,12 +40,13 @@ class BillOrigin:
     files: int
     rates: Mapping[str, Decimal]
     gap_days: int
+    finished: bool
 
 
 def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill:
     """The bill of all lines that were added up."""
     priced = PricedLines(origin.rates)
-    hours = BillHours(sums, origin.gap_days)
+    hours = BillHours(sums, origin.gap_days, finished=origin.finished)
     kinds = _by_kind(sums)
     fees = _fees(sums.totals, priced)
     usage = tuple(_usage(kind, kinds[kind], hours, priced, fees) for kind in sorted(kinds))
@@ -90,7 +92,9 @@ def _by_kind(sums: BillSums) -> dict[UsageKind, _OfKind]:
     return kinds
 
 
-_Fees = Mapping[PurchaseOption | None, tuple[Decimal, Decimal]]
+_Reach = tuple[PurchaseOption, str, str]
+"""An option, and the region and family that its commitments hold in: empty for one that holds in all."""
+_Fees = Mapping[_Reach, tuple[Decimal, Decimal]]
 
 
 def _usage(kind: UsageKind, there: _OfKind, hours: BillHours, priced: PricedLines, fees: _Fees) -> BilledUsage:
@@ -118,25 +122,38 @@ def _usage(kind: UsageKind, there: _OfKind, hours: BillHours, priced: PricedLine
 
 
 def _fees(totals: list[LineTotal], priced: PricedLines) -> _Fees:
-    """The fees of commitments that the bill spreads over no usage (Google), and what was taken off for them."""
-    off = [t for t in totals if t.line.stream is Stream.COVERED]
+    """The fees of commitments that the bill spreads over no usage (Google), by what they reach, and what was taken off
+    there for them."""
     offset = {t.line.holding.id for t in totals if t.line.holding is not None and t.line.use and not t.line.fee}
-    fees = [t for t in totals if t.line.holding is not None and t.line.fee and t.line.holding.id not in offset]
-    return {
-        option: (
-            priced.of((t for t in fees if t.line.holding and t.line.holding.option is option), "cost"),
-            priced.of((t for t in off if t.line.option is option), "cost"),
-        )
-        for option in {t.line.option for t in off}
-    }
+    fees: dict[_Reach, list[LineTotal]] = {}
+    for total in totals:
+        held = total.line.holding
+        if held is not None and total.line.fee and held.id not in offset:
+            place = ("", "") if held.option.floats else (held.region, held.family)
+            fees.setdefault((held.option, *place), []).append(total)
+    off = [t for t in totals if t.line.stream is Stream.COVERED]
+    return {reach: (priced.of(of, "cost"), _taken_off(off, reach, priced)) for reach, of in fees.items() if off}
+
+
+def _taken_off(of: list[LineTotal], reach: _Reach, priced: PricedLines) -> Decimal:
+    """The credits of lines that commitments reach: each line has its own."""
+    return priced.of((t for t in of if t.line.stream is Stream.COVERED and _is_reached(t, reach)), "cost")
+
+
+def _is_reached(total: LineTotal, reach: _Reach) -> bool:
+    option, region, family = reach
+    used = total.line.usage
+    if used is None or total.line.option is not option:
+        return False
+    return region in ("", used.region) and family in ("", used.family)
 
 
 def _share(of: list[LineTotal], priced: PricedLines, fees: _Fees) -> Decimal:
-    """The share of those fees that a kind bears: in proportion to what was taken off its lines."""
+    """The share of those fees that lines of a kind bear: in proportion to what was taken off them."""
     shares = Decimal(0)
-    for option, (paid, off) in fees.items():
-        mine = priced.of((t for t in of if t.line.stream is Stream.COVERED and t.line.option is option), "cost")
-        shares += (paid * mine / off).quantize(_AMORTISED) if off else Decimal(0)
+    for reach, (paid, off) in fees.items():
+        if off:
+            shares += (paid * _taken_off(of, reach, priced) / off).quantize(_AMORTISED)
     return shares
 
 
@@ -225,7 +242,13 @@ def _said_of_commitments(sums: BillSums, hours: BillHours) -> dict[str, int]:
     nameless = sum(t.rows for t in covered if t.line.holding is not None and not t.line.holding.id)
     if nameless:
         said["lines that a commitment covers which the bill does not name: held at what it covers"] = nameless
-    if unfinished := sum(t.rows for t in sums.totals if t.line.fee and hours.share(t) < 1):
-        told = "fees of commitments of a month that is not over: their part until the last hour of the bill counts"
-        said[told] = unfinished
+    return said | _said_of_months(sums, hours)
+
+
+def _said_of_months(sums: BillSums, hours: BillHours) -> dict[str, int]:
+    """What is taken as over and what is not, where fees are of more hours than the bill has."""
+    said: dict[str, int] = {}
+    for total in sums.totals:
+        if total.line.fee and (told := hours.said_of(total)):
+            said[told] = said.get(told, 0) + total.rows
     return said

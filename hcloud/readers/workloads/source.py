@@ -8,8 +8,9 @@ import io
 import stat
 import sys
 import tempfile
+import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,12 +22,14 @@ from hcloud.errors import FileError, InputError
 from hcloud.model.files import no_such_file
 from hcloud.readers.workloads import limits
 
-Packing = Literal["", "gzip", "zstd"]
+Packing = Literal["", "gzip", "zstd", "zip"]
 BLOCK = 1 << 20
 HEAD_BYTES = 65_536
 """How much of a file is looked at to tell its format and its columns."""
 NAMES = 1000  # ours: of so many names beside a missing one a likely one is looked for
 WORKLOAD_HINT = "name a trace or a history; 'hcloud workload --help' lists the formats, scenario:static is one to try"
+ZIP = b"PK\x03\x04"
+MEMBERS = 10_000  # ours: so many files of a zip archive are looked at
 STDIN = Path("-")
 STDIN_NAME = "standard input"
 _MARKS: tuple[tuple[bytes, Packing], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
@@ -39,7 +42,8 @@ _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF
 @dataclass(frozen=True, slots=True)
 class TraceFile:
     """One regular file: its path, size, how it is packed, whether a byte order mark was skipped, its name for messages,
-    the command that plans it (of a file in a folder: the folder), and whether its last line has no end."""
+    the command that plans it (of a file in a folder: the folder), whether its last line has no end, and which
+    ``member`` of a zip archive it is."""
 
     path: Path
     size: int
@@ -49,6 +53,7 @@ class TraceFile:
     name: str
     command: tuple[str, ...]
     open_end: bool = False
+    member: str = ""
 
     def open(self) -> CheckedReader:
         """A reader of the decompressed bytes behind any byte order mark."""
@@ -70,7 +75,9 @@ class TraceFile:
             yield number + 1, rest.removesuffix(b"\r")
 
     def digest(self) -> str:
-        """SHA-256 of the file as stored."""
+        """SHA-256 of the file as stored; of a member of an archive that of its content."""
+        if self.member:
+            return self.content_digest()
         with _file_errors(self.path, self.name), self.path.open("rb") as raw:
             return hashlib.file_digest(raw, "sha256").hexdigest()
 
@@ -78,7 +85,7 @@ class TraceFile:
         """SHA-256 of what is packed in the file."""
         sha = hashlib.sha256()
         with _file_errors(self.path, self.name), self.path.open("rb") as raw:
-            unpacked = _unpacked(cast("io.RawIOBase", raw), self.packing)
+            unpacked = _unpacked(cast("io.RawIOBase", raw), self.packing, self.member)
             while block := unpacked.read(BLOCK):
                 sha.update(block)
         return sha.hexdigest()
@@ -97,8 +104,8 @@ class CheckedReader(io.RawIOBase):
         self.odd = False
         self.open_return = False
         self.failure: InputError | None = None
-        self.raw = _Digesting(source.path)
-        self.stream = _unpacked(self.raw, source.packing)
+        self.raw = (_DigestingAnywhere if source.member else _Digesting)(source.path)
+        self.stream = _unpacked(self.raw, source.packing, source.member)
         self.produced = 0
         if source.marked:
             self.stream.read(len(_BOM))
@@ -150,8 +157,10 @@ class CheckedReader(io.RawIOBase):
             )
 
 
-def _unpacked(raw: io.RawIOBase, packing: Packing) -> BinaryIO:
+def _unpacked(raw: io.RawIOBase, packing: Packing, member: str = "") -> BinaryIO:
     """The stream of what is packed in a file."""
+    if packing == "zip":
+        return cast("BinaryIO", zipfile.ZipFile(cast("BinaryIO", raw)).open(member))
     if packing == "gzip":
         return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
     if packing == "zstd":
@@ -184,6 +193,19 @@ class _Digesting(io.RawIOBase):
         self.hashing.shutdown(cancel_futures=True)
         self.file.close()
         super().close()
+
+
+class _DigestingAnywhere(_Digesting):
+    """The same of an archive, whose list of files is at its end."""
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self.file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self.file.tell()
 
 
 @contextmanager
@@ -226,10 +248,41 @@ def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
             raw.seek(0)
             head = raw.read(HEAD_BYTES)
             packing = _packing(head)
-            if packing:
-                raw.seek(0)
-                with _unpacked(cast("io.RawIOBase", raw), packing) as unpacked:
-                    head = unpacked.read(HEAD_BYTES)
+    head = _head(path, name, packing) if packing else head
+    marked, head = _as_text(head, name)
+    lines = not packing and not head.lstrip().startswith(_WHOLES)
+    command = ("hcloud", "plan", operand)
+    return TraceFile(path, status.st_size, packing, marked, head, name, command, lines and last != b"\n")
+
+
+def open_members(path: Path, wanted: Callable[[str], bool]) -> list[TraceFile]:
+    """The files of a zip archive whose names are wanted, each as a source; InputError for one that cannot be read."""
+    with _file_errors(path, str(path)), zipfile.ZipFile(path) as archive:
+        found = [m for m in archive.infolist() if m.file_size and wanted(m.filename)]
+    if len(found) > MEMBERS or sum(m.compress_size for m in found) > path.stat().st_size:
+        raise InputError(f"{path}: is no plain zip archive: its files overlap or are more than {MEMBERS:,}")
+    return [_open_member(path, member) for member in found]
+
+
+def _open_member(path: Path, member: zipfile.ZipInfo) -> TraceFile:
+    name = f"{path}/{member.filename}"
+    marked, head = _as_text(_head(path, name, "zip", member.filename), name)
+    size, command = max(member.compress_size, 1), ("hcloud", "plan", str(path))
+    return TraceFile(path, size, "zip", marked, head, name, command, member=member.filename)
+
+
+def _head(path: Path, name: str, packing: Packing, member: str = "") -> bytes:
+    """The first bytes of what is packed in a file."""
+    with (
+        _file_errors(path, name),
+        path.open("rb") as raw,
+        _unpacked(cast("io.RawIOBase", raw), packing, member) as unpacked,
+    ):
+        return unpacked.read(HEAD_BYTES)
+
+
+def _as_text(head: bytes, name: str) -> tuple[bool, bytes]:
+    """Whether a byte order mark stands before the first bytes of a file, and these without it."""
     for mark, encoding in _WIDE.items():
         if head.startswith(mark):
             raise InputError(f"{name} is {encoding} text", hint="save it as UTF-8 (iconv -t UTF-8, or 'CSV UTF-8')")
@@ -237,9 +290,7 @@ def open_source(path: Path, name: str = "", operand: str = "") -> TraceFile:
     head = head.removeprefix(_BOM)
     if not head.strip():
         raise InputError(f"{name} holds no text")
-    lines = not packing and not head.lstrip().startswith(_WHOLES)
-    command = ("hcloud", "plan", operand)
-    return TraceFile(path, status.st_size, packing, marked, head, name, command, lines and last != b"\n")
+    return marked, head
 
 
 def _sort_of_file(mode: int) -> str:
@@ -252,8 +303,11 @@ def _file_errors(path: Path, name: str) -> Iterator[None]:
     """Operating-system and packing errors as InputErrors that name the file."""
     try:
         yield
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{name}: damaged or truncated gzip: {error}") from error
+    except (gzip.BadGzipFile, zipfile.BadZipFile, EOFError, zlib.error) as error:
+        sort = "zip archive" if path.suffix.lower() == ".zip" else "gzip"
+        raise InputError(f"{name}: damaged or truncated {sort}: {error}") from error
+    except RuntimeError as error:  # encrypted, or packed in a way that Python does not know
+        raise InputError(f"{name}: {error}", hint="unpack the archive, and name the folder") from error
     except FileNotFoundError:
         there = [p.name for p in islice(path.parent.iterdir(), NAMES)] if path.parent.is_dir() else []
         raise no_such_file(name, "a workload", ("", there), WORKLOAD_HINT) from None

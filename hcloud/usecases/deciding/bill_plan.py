@@ -16,11 +16,9 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.bill import Bill
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.plans.bill_plan import BillPlan, KindPlan
-from hcloud.model.plans.plan import Plan
-from hcloud.planning.billed.cautions import nothing_bought, of_prices, old, told_apart, uncommitted
+from hcloud.planning.billed.cautions import of_prices, old, told_apart, uncommitted
 from hcloud.planning.billed.held import FLOATING, HeldRule, HeldShares, held_of
 from hcloud.planning.billed.kinds import KindUse, MachineKind
-from hcloud.planning.billed.parts import NOTHING_BOUGHT, pays
 from hcloud.planning.billed.worst import at_worst
 from hcloud.planning.fleets.owned import Owned
 from hcloud.readers.bills.options import is_of_bill
@@ -146,30 +144,10 @@ def _described(kind: MachineKind) -> str:
 def _planned(basis: BillBasis, use: KindUse, now: datetime) -> DecidedPlan:
     market = _market(basis.loaded, use.kind)
     assert market is not None, "kinds outside the markets were left out"
-    made = _within_market(basis, use, market, now)
-    if _pays_by_parts(basis, use, made.plan):
-        return made
-    alone = _within_market(basis, use, market.model_copy(update={"options": (PurchaseOption.ON_DEMAND,)}), now)
-    return replace(alone, plan=replace(alone.plan, warnings=(NOTHING_BOUGHT, *alone.plan.warnings)))
-
-
-def _within_market(basis: BillBasis, use: KindUse, market: MarketSection, now: datetime) -> DecidedPlan:
     config = basis.loaded.config.model_copy(update={"markets": (market,), "owned": _bought_since(basis, use)})
     demand = basis.found.demand(use)
     held: tuple[Owned, ...] = basis.held.by_kind.get(use.kind, ())
     return plan_for(demand, replace(basis.loaded, config=config), now, beside=Beside(held))
-
-
-def _pays_by_parts(basis: BillBasis, use: KindUse, plan: Plan) -> bool:
-    """Whether the plan's purchases pay for what ran. Not asked where more is planned for than ran, or beside what is
-    held, which may end."""
-    outlook, at_book = basis.loaded.config.settings().outlook, _at_book(basis, use)
-    if not plan.purchases or not at_book or outlook.growth_per_year or outlook.headroom:
-        return True
-    if any(line.is_owned for line in plan.mix):
-        return True
-    rate = at_book / HOURS_PER_MONTH / Decimal(float(use.cores.mean()))
-    return pays(plan, use.cores[basis.found.since(use) :], rate)
 
 
 def _market(loaded: Loaded, kind: MachineKind) -> MarketSection | None:
@@ -297,8 +275,7 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
     yield from of_prices(plans)
     differs = Decimal(str(rule.differs))
     yield from told_apart(plans, differs)
-    yield from uncommitted(plans, basis.bill.hours, differs)
-    yield from nothing_bought(plans)
+    yield from uncommitted(plans, differs)
 
 
 def _endless(basis: BillBasis) -> Iterator[str]:
@@ -356,6 +333,13 @@ def _nothing(found: BillOfKinds) -> UsageError:
     if found.kinds:
         names = ", ".join(use.kind.name for use in found.kinds[:SHOWN_NAMES])
         return UsageError(f"{name}: no machine of it is in the markets that are asked for", hint=f"it has {names}")
+    if not found.unplanned:
+        return UsageError(
+            f"{name}: no machines that ran on demand or under commitments are in the bill",
+            hint="'hcloud workload show' lists what is in it",
+        )
     why = "; ".join(f"{one.name}: {one.why}" for one in found.unplanned[:SHOWN_NAMES])
-    hint = why or "'hcloud workload show' lists what is in it"
-    return UsageError(f"{name}: no machines that ran on demand or under commitments are in the bill", hint=hint)
+    return UsageError(
+        f"{name}: nothing in the bill can be planned: {why}",
+        hint="prices come with 'hcloud pricing refresh', 'hcloud pricing import' or an overlay",
+    )

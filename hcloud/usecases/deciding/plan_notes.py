@@ -47,10 +47,11 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
     )
     yield Assumption("planning.growth_per_year", f"{outlook.growth_per_year:g}", "compounded monthly")
     yield from _of_futures(decision, settings)
+    parts = "; machines that ran for a part of one are rented for that part" if demand.by_part else ""
     yield Assumption(
         "planning.step",
         format_duration(demand.step_seconds),
-        "commitments cover the mean demand of a step; unused capacity in it is lost",
+        f"commitments cover the mean demand of a step; unused capacity in it is lost{parts}",
     )
     yield from _of_sizes(settings, decision)
     if settings.speeds:

@@ -35,7 +35,8 @@ def show_bill_plan(made: BillPlan, terminal: Terminal) -> None:
     for warning in made.warnings[:first]:
         terminal.warn(warning)
     terminal.show(headline(made), "", *_about(made), "")
-    terminal.show(_kinds(made, SHOWN_KINDS), "")
+    if made.planned:
+        terminal.show(_kinds(made, SHOWN_KINDS), "")
     if made.purchases:
         terminal.show(_purchases(made), "")
     terminal.show(*map(point, (*_notes(made), *(f"the whole plan of one kind: {c}" for c in _of_one_kind(made)))))
@@ -44,7 +45,9 @@ def show_bill_plan(made: BillPlan, terminal: Terminal) -> None:
 
 
 def headline(made: BillPlan) -> str:
-    """Dollars a month as things are, and with what the plans buy."""
+    """Dollars a month as things are, and with what the plans buy; no dollars where nothing is planned."""
+    if not made.planned:
+        return "no kind of machine in the bill can be planned; why is below"
     saved = made.now - made.after
     share = f" ({float(saved / made.now):.1%})" if made.now else ""
     verb = f"saves {format_money(saved)}/month{share}" if saved > 0 else "nothing is worth buying"
@@ -62,10 +65,11 @@ def _about(made: BillPlan) -> Iterator[str]:
         f"{made.name} ({made.format}): {counted(made.rows, 'row')}{files}, from {made.start:%Y-%m-%d} on "
         f"{format_span(made.hours * 3600)}, {step} · {format_money(made.total, 2)} in all"
     )
-    yield (
-        f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}"
-        "/month by the bill; below: dollars a month at today's prices, upfront due now"
-    )
+    if made.planned:
+        yield (
+            f"planned: {counted(len(made.planned), 'kind of machine', 'kinds of machines')}, {format_money(made.paid)}"
+            "/month by the bill; below: dollars a month at today's prices, upfront due now"
+        )
 
 
 def _kinds(made: BillPlan, most: int) -> Figures:
@@ -141,7 +145,7 @@ def _notes(made: BillPlan) -> Iterator[str]:
         rest = sum((monthly for _, monthly in left[SHOWN_REASONS:]), Decimal(0))
         yield f"not planned, {format_money(rest)}/month: {counted(len(left) - SHOWN_REASONS, 'more kind')}"
     worst = sum((kind.at_worst for kind in made.kinds), Decimal(0))
-    if made.daily:
+    if made.daily and made.planned:
         yield (
             "the bill has daily rows, spread evenly over their hours: had each day's use fallen into one hour, the "
             f"plan would cost up to {format_money(worst)}/month more"

@@ -96,15 +96,11 @@ def test_the_reserve_is_the_one_that_trying_every_number_finds() -> None:
     kind = only(planned(bill(used("m5.large", hours))))
     assert kind.plan is not None
     on_demand = BOOK.offers[OfferKey(AWS, "us-east-1", "m5.large", PurchaseOption.ON_DEMAND)].hourly
-    cheapest = min(
-        o.effective_hourly
-        for k, o in BOOK.offers.items()
-        if (k.provider, k.region, k.instance_type, k.os, k.tenancy) == (AWS, "us-east-1", "m5.large", "linux", "shared")
-        and k.term_years == 1
-    )
 
     def monthly(count: int) -> float:
-        return 730 * float(cheapest * count + on_demand * Decimal(float(np.maximum(hours - count, 0).mean())))
+        return 730 * float(
+            Decimal(cheapest_hour("m5.large")) * count + on_demand * Decimal(float(np.maximum(hours - count, 0).mean()))
+        )
 
     best = min(range(100), key=monthly)
     assert int(kind.bought_vcpus) == 2 * best
@@ -231,31 +227,51 @@ def test_negotiated_prices_are_told_where_nothing_is_committed(paid: str, told: 
     assert any("without commitments the bill has" in warning for warning in made.warnings) == told
 
 
+def cheapest_hour(name: str) -> float:
+    """The least that an hour of a type costs under a commitment of a year."""
+    return min(
+        float(offer.effective_hourly)
+        for k, offer in BOOK.offers.items()
+        if (k.provider, k.region, k.instance_type, k.os, k.tenancy) == (AWS, "us-east-1", name, "linux", "shared")
+        and k.term_years == 1
+    )
+
+
 @pytest.mark.slow
-def test_machines_of_parts_of_hours_are_told() -> None:
-    """Twenty minutes of each hour cost a third of what a plan of whole machines says."""
+@pytest.mark.parametrize("held", [0, 1])
+@pytest.mark.parametrize("planning", [{}, {"headroom": 0.5}, {"growth_per_year": 1.0}])
+@pytest.mark.parametrize("part", [0.2, 1 / 3, 0.8, 1.6, 2.5])
+def test_parts_of_hours_cost_their_part(part: float, planning: dict[str, float], held: int) -> None:
+    """So much of a machine in each hour is billed so much of its hour, whatever is held, and the number to hold is the
+    best of all."""
+    usage = used("m5.large", part * FLAT, covered={PurchaseOption.RESERVED: min(part, held) * FLAT} if held else {})
+    reserved = BilledCommitment(
+        "ri-1", AWS, PurchaseOption.RESERVED, "1", "us-east-1", "m5", "m5.large", Decimal(1), Decimal("0.06") * HOURS,
+        None, end=datetime(2030, 1, 1, tzinfo=UTC),
+    )  # fmt: skip
+    loaded = load_config(None)
+    section = loaded.config.planning.model_copy(update=planning)
+    loaded = replace(loaded, config=loaded.config.model_copy(update={"planning": section}))
+    kind = only(planned(bill(usage, commitments=(reserved,) * held), loaded))
+    grown = (1 + planning.get("growth_per_year", 0)) ** (np.arange(8760) // 730 / 12)
+    load = np.maximum(part * grown * (1 + planning.get("headroom", 0)) - held, 0)
+    fee, rate = held * 0.06, float(BOOK.offers[OfferKey(AWS, "us-east-1", "m5.large", PurchaseOption.ON_DEMAND)].hourly)
 
-    def said(part: float) -> str:
-        made = planned(bill(used("m5.large", part * FLAT)))
-        [warning] = [one for one in made.warnings if "parts of hours" in one]
-        return warning
+    def monthly(count: int) -> float:
+        return 730 * (fee + cheapest_hour("m5.large") * count + rate * float(np.maximum(load - count, 0).mean()))
 
-    assert "so nothing is bought ($23/month on demand; the plan counts whole machines, $70)" in said(1 / 3)
-    assert "$56/month on demand; the plan counts whole machines, $70: up to $14 of" in said(0.8)
+    assert kind.plan is not None
+    assert any("rented for that part" in assumption.why for assumption in kind.plan.assumptions)
+    assert float(kind.now) == pytest.approx(monthly(0), abs=0.02)
+    assert float(kind.after) == pytest.approx(min(map(monthly, range(9))), abs=0.02)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", [0.2, 1 / 3, 0.5, 0.65, 0.8, 0.95])
 def test_nothing_is_bought_for_parts_of_hours_that_cost_less_on_demand(part: float) -> None:
     key = OfferKey(AWS, "us-east-1", "m5.large", PurchaseOption.ON_DEMAND)
-    cheapest = min(
-        float(offer.effective_hourly)
-        for k, offer in BOOK.offers.items()
-        if (k.provider, k.region, k.instance_type, k.os, k.tenancy) == (AWS, "us-east-1", "m5.large", "linux", "shared")
-        and k.term_years == 1
-    )
     kind = only(planned(bill(used("m5.large", part * FLAT))))
-    assert bool(kind.purchases) == (cheapest < part * float(BOOK.offers[key].hourly))
+    assert bool(kind.purchases) == (cheapest_hour("m5.large") < part * float(BOOK.offers[key].hourly))
 
 
 @pytest.mark.slow
@@ -306,6 +322,25 @@ def test_what_cannot_be_planned_is_told_with_its_dollars() -> None:
         "aws/us-east-1/zz9.large: the price book knows no type zz9.large": Decimal(730),
         "aws/us-east-1/Lambda: only machines are planned for": Decimal(610) / HOURS * 730,
     }
+
+
+@pytest.mark.slow
+def test_a_region_without_prices_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    def elsewhere(usage: BilledUsage, provider: Provider, region: str) -> BilledUsage:
+        return replace(usage, kind=replace(usage.kind, provider=provider, region=region))
+
+    far = elsewhere(used("m5.large", 50 * FLAT), Provider.AZURE, "germanywestcentral")
+    with pytest.raises(UsageError) as refused:
+        planned(bill(far))
+    assert "azure/germanywestcentral: the price book has no prices of this region" in str(refused.value)
+    assert "hcloud pricing refresh" in (refused.value.hint or "")
+    gone = np.where(np.arange(HOURS) < HOURS - 200, 40.0, 0.0)
+    made = planned(bill(far, used("m5.large", gone), daily=True))
+    show_bill_plan(made, Terminal.open())
+    shown = capsys.readouterr().out
+    assert shown.startswith("no kind of machine in the bill can be planned; why is below")
+    assert "none ran in the last 7d" in shown
+    assert not any(word in shown for word in ("$0", "worth buying", "kind  "))
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import csv
 import gzip
 import json
 import re
-import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -133,15 +132,49 @@ def test_actual_costs_of_azure_say_that_no_commitment_is_amortised() -> None:
     assert figures_of(amortised).effective_savings_rate is not None
 
 
-def test_zip_archives_in_a_folder_are_told(tmp_path: Path) -> None:
-    (tmp_path / "month").mkdir()
-    with zipfile.ZipFile(tmp_path / "month" / "october.ZIP", "w") as packed:
-        packed.write(CASES / "cur_2.csv")
-    with pytest.raises(InputError) as refused:
-        read_bill(tmp_path)
-    assert refused.value.hint == "unpack its zip archives"
-    shutil.copy(CASES / "cur_2.csv", tmp_path)
-    assert read_bill(tmp_path).said == {"zip archives in the folder (not read: unpack them)": 1}
+def zipped(path: Path, **members: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.csv", content)
+    return path
+
+
+def test_a_zip_archive_is_read_as_the_file_or_the_folder_in_it(tmp_path: Path) -> None:
+    content = (CASES / "cur_2.csv").read_bytes()
+    header, *lines = content.splitlines(keepends=True)
+    half = len(lines) // 2
+    whole = read_bill(CASES / "cur_2.csv")
+    one = zipped(tmp_path / "october.ZIP", october=content)
+    parts = {"part_1": header + b"".join(lines[:half]), "part_2": header + b"".join(lines[half:])}
+    two = zipped(tmp_path / "parts.zip", **parts, readme=b"name,colour\na,red\n")
+    assert is_bill(one) == "AWS CUR 2.0"
+    assert (read_bill(one).lines, read_bill(one).usage[0].cost) == (whole.lines, whole.usage[0].cost)
+    assert read_bill(two).lines == whole.lines
+    assert read_bill(two).said == {**whole.said, "files that are no bill (not read)": 1}
+    two.unlink()
+    assert read_bill(tmp_path).lines == whole.lines
+
+
+def test_a_zip_archive_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    content = (CASES / "cur_2.csv").read_bytes()
+
+    def refused(path: Path) -> str:
+        with pytest.raises(InputError) as error:
+            read_bill(path)
+        return f"{error.value} {error.value.hint}"
+
+    header = content.splitlines(keepends=True)[0]
+    bomb = zipped(tmp_path / "bomb.zip", bill=header + b"\n" * (80 << 20))
+    assert "expands to more than 200 times its size; refused as a zip bomb" in refused(bomb)
+    damaged = zipped(tmp_path / "damaged.zip", bill=content)
+    raw = damaged.read_bytes()
+    damaged.write_bytes(raw[:400] + bytes(len(raw[400:-200])) + raw[-200:])
+    assert "damaged.zip/bill.csv: damaged or truncated zip archive" in refused(damaged)
+    damaged.write_bytes(raw[:500])
+    assert "damaged.zip: damaged or truncated zip archive" in refused(damaged)
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("bill.parquet", b"PAR1")
+    assert "holds no file of a bill unpack it" in refused(tmp_path / "other.zip")
 
 
 @pytest.mark.parametrize("name", ["google_detailed.csv", "google_detailed.jsonl"])

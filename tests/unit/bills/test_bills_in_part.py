@@ -19,6 +19,7 @@ from hcloud.model.bill import Service
 from hcloud.model.bill_figures import figures_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bills.formats.spelling import spelled
+from hcloud.readers.bills.options import bill_options
 from hcloud.readers.bills.reading import read_bill
 
 Row = Mapping[str, object]
@@ -84,6 +85,19 @@ def test_a_reservation_of_azure_that_covered_nothing_was_not_used(tmp_path: Path
     assert (figures.unused, figures.utilisation) == (Decimal(9), Decimal("0.25"))
 
 
+@pytest.mark.parametrize(("rate", "listed"), [({"ExchangeRatePricingToBilling": "0.9"}, "21.6"), ({}, "24")])
+def test_prices_of_azure_are_in_the_currency_of_prices(rate: Row, listed: str, tmp_path: Path) -> None:
+    """24 hours at $1 are 21.60 euros where a dollar is 0.90; agreements without a rate have prices in euros."""
+    row = {
+        "Date": "10/01/2026", "MeterCategory": "Virtual Machines", "ChargeType": "Usage", "SubscriptionId": "1",
+        "ResourceLocation": "eastus", "UnitOfMeasure": "1 Hour", "Quantity": 24, "CostInBillingCurrency": "18",
+        "PricingModel": "OnDemand", "BillingCurrency": "EUR", "PayGPrice": "1", **rate,
+        "AdditionalInfo": '{"ServiceType":"Standard_D4s_v5"}',
+    }  # fmt: skip
+    (used,) = read_bill(written([row], tmp_path / "azure.csv"), bill_options({"rate_EUR": "1.1"})).usage
+    assert (used.cost, used.list_cost) == (Decimal("19.8"), Decimal(listed) * Decimal("1.1"))
+
+
 def of_google(sku: str, cost: str, quantity: float, model: str = "Default", off: str = "") -> Row:
     """A line of the second form of flexible commitments, of the amounts in Google's own example of it."""
     fee = "Commitment" in sku
@@ -138,6 +152,35 @@ def test_what_is_left_of_the_fee_of_a_flexible_commitment_was_not_used(tmp_path:
     assert figures.unused == Decimal("0.216") - Decimal("0.192993")
     assert figures.usage.coverage == 1
     assert figures.usage.cost == Decimal("0.193006")
+
+
+def with_credit(sku: str, cost: str, quantity: float, off: str) -> Row:
+    """A line of use that a commitment to vCPUs or memory takes something off."""
+    credit = {"type": "COMMITTED_USAGE_DISCOUNT", "amount": float(off)}
+    return {**of_google(sku, cost, quantity), "cost_at_list": float(cost), "credits": [credit]}
+
+
+def test_the_fee_of_a_commitment_of_google_is_borne_by_the_lines_that_it_is_taken_off(tmp_path: Path) -> None:
+    """8 vCPUs of N2 of which 4 are committed, 4 of C2 and 2 of N1 that all are; GPUs and disks have their own."""
+    names = ("N2 Cpu", "Compute optimized Cpu", "Cpu", "Nvidia Tesla T4 GPU running", "Local SSD")
+    rows = [
+        of_google(f"Commitment v1: {name} In Americas for 1 Year", fee, 1.0)
+        for name, fee in zip(names, ("0.08", "0.10", "0.04", "0.90", "0.5"), strict=True)
+    ]
+    for number, row in enumerate(rows):
+        row["subscription"] = {"instance_id": f"s{number}"}  # type: ignore[index]
+    rows += [
+        with_credit("N2 Instance Core running in Americas", "0.252888", 8.0, "-0.126444"),
+        with_credit("Compute optimized Core running in Americas", "0.1356", 4.0, "-0.1356"),
+        with_credit("N1 Predefined Instance Core running in Americas", "0.063222", 2.0, "-0.063222"),
+    ]
+    bill = read_bill(as_objects(rows, tmp_path / "google.jsonl"))
+    used = {one.kind.family: one for one in bill.usage}
+    cost = {family: one.cost for family, one in used.items()}
+    assert cost == {"n2": Decimal("0.126444") + Decimal("0.08"), "c2": Decimal("0.1"), "n1": Decimal("0.04")}
+    covered = {family: one.covered[PurchaseOption.COMMITTED_USE].tolist() for family, one in used.items()}
+    assert covered == {"n2": [4.0], "c2": [4.0], "n1": [2.0]}
+    assert [held.family for held in bill.commitments] == ["n2", "c2", "n1", "nvidia-tesla-t4-gpu", "local-ssd"]
 
 
 def of_report(kind: str, usage_type: object = "BoxUsage:m5.large", cost: object = "0", **cells: object) -> Row:
@@ -292,6 +335,31 @@ def test_the_fee_of_a_month_that_is_not_over_counts_until_the_last_hour_of_the_b
     over = [{**row, "bill_invoice_id": "1"} for row in report]
     (held,) = figures_of(read_bill(written(over, tmp_path / "over.csv"))).commitments
     assert (held.paid, held.used, held.hours) == (Decimal(whole), Decimal("0.06"), 744)
+
+
+@pytest.mark.parametrize(
+    ("last", "keys", "paid", "told"),
+    [
+        ("2026-10-31 02:00:00", {}, "89.28", "reach its last day: taken as over"),
+        ("2026-10-20 02:00:00", {}, "55.08", "end days before it: taken as not over"),
+        ("2026-10-20 02:00:00", {"finished": "yes"}, "89.28", ""),
+    ],
+)
+def test_an_export_without_invoices_tells_by_its_days_whether_its_month_is_over(
+    last: str, keys: dict[str, str], paid: str, told: str, tmp_path: Path
+) -> None:
+    fee = of_report(
+        "RIFee", "HeavyUsage:m5.large", "89.28", **RESERVED, reservation_number_of_reservations=2,
+        pricing_purchase_option="No Upfront", line_item_usage_end_date="2026-10-31 23:59:59",
+    )  # fmt: skip
+    used = {"reservation_effective_cost": "0.06", "line_item_usage_start_date": last}
+    later = of_report("DiscountedUsage", **RESERVED, **used, line_item_usage_end_date=last.replace("02:", "03:"))
+    path = written([fee, *of_reserved()[1:], later], tmp_path / "report.csv")
+    bill = read_bill(path, bill_options(keys))
+    assert bill.commitments[0].paid == Decimal(paid)
+    assert [said.partition("whose lines ")[2].partition(", ")[0] for said in bill.said if "InvoiceId" in said] == (
+        [told] if told else []
+    )
 
 
 def of_savings_plan() -> list[Row]:

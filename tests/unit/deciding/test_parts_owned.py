@@ -98,6 +98,16 @@ def test_under_a_sustained_use_discount_the_rest_of_a_machine_is_discounted_alik
     assert decision.machines.cost == Decimal("0.5") * Decimal("0.7") * PRICE * HOURS
 
 
+@pytest.mark.parametrize("part", [0.5, 1.25])
+def test_a_machine_that_is_rented_by_part_earns_the_discount_of_its_part_of_the_month(part: float) -> None:
+    """Half of each hour is half of a month: a quarter of it at the whole price and a quarter at 0.8."""
+    rule = SustainedUse("m9", tuple(map(Decimal, ("1", "0.8", "0.6", "0.4"))))
+    market = replace(book(candidate("m9.4xlarge", "1.00", [])), sustained={(Provider.AWS, "m9"): rule})
+    decision = decide(market, replace(demand([16.0 * part] * 24), by_part=True), SETTINGS)
+    charged = {0.5: Decimal("0.45"), 1.25: Decimal("0.7") + Decimal("0.25")}[part]
+    assert decision.machines.cost == charged * PRICE * HOURS
+
+
 def test_futures_count_the_parts_too() -> None:
     """Three machines, one and a half owned and one held: half of one is rented in every hour, of twice the demand
     three and a half."""

@@ -36,6 +36,8 @@ _METER_REGIONS = {
 _METER_SIZE = re.compile(r"[A-Z]+\d+(?:-\d+)?[a-z]*(?: v\d+)?")
 _MONTHS = {"12": 1, "36": 3}
 _COST = ("cost",)
+_EXCHANGE = "exchange"
+"""What a unit of the currency of prices is in that of the bill."""
 
 
 def _meaning(texts: Texts) -> BillLine:
@@ -123,11 +125,13 @@ def _holding(texts: Texts) -> NamedCommitment | None:
 
 
 def _with_list_cost(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The lines with what they cost at list prices, where the file says the price alone."""
+    """The lines with what they cost at list prices, where the file says the price alone: in the currency of prices,
+    which that of the bill may differ from (MCA)."""
     names = batch.schema.names
     if "list" in names or "list_price" not in names:
         return batch
-    return batch.append_column("list", product(batch.column("list_price"), batch.column("quantity")))
+    cost = product(batch.column("list_price"), batch.column("quantity"))
+    return batch.append_column("list", product(cost, batch.column(_EXCHANGE)) if _EXCHANGE in names else cost)
 
 
 def _label(names: frozenset[str]) -> str:
@@ -160,6 +164,7 @@ AZURE = BillFormat(
         "list": ("paygcostinbillingcurrency",),
         "list_price": ("paygprice",),
     },
+    numbers={_EXCHANGE: ("exchangeratepricingtobilling",)},
     quantity=("quantity", "usagequantity"),
     start=("date", "usagedatetime", "usagedate"),
     end=(),

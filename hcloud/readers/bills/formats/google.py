@@ -34,6 +34,8 @@ _SKU = re.compile(
 )
 _NAMED = {"compute-optimized": "c2", "memory-optimized": "m1", "custom": "n1", "": "n1"}
 _COMMITMENT = re.compile(r"(?P<flexible>Commitment - dollar based)?.*for (?P<years>\d) years?", re.IGNORECASE)
+_COMMITTED = re.compile(r"Commitment v\d: (?P<what>.*?)(?: running)? in .*", re.IGNORECASE)
+_COMMITTED_PART = re.compile(r"(?P<series>.*?) ?(?:AMD |Arm )?(?:Cpu|Ram)")
 _PER = {"hour": 1.0, "hours": 1.0, "h": 1.0, "second": 1 / 3600, "seconds": 1 / 3600}
 _PER_MEMORY = {"gibibyte hour": 1.0, "byte-seconds": 1 / 3600 / 2**30, "gibibyte second": 1 / 3600}
 _OFFSET = "FEE_UTILIZATION_OFFSET"
@@ -123,18 +125,26 @@ def _fee(texts: Texts) -> BillLine:
     found = _COMMITMENT.fullmatch(texts["sku"])
     flexible = found is not None and found["flexible"] is not None
     option = PurchaseOption.FLEXIBLE_COMMITTED_USE if flexible else PurchaseOption.COMMITTED_USE
-    series = re.search(r"Commitment v\d: (\w+)", texts["sku"])
-    family = series[1].lower() if series and not flexible else ""
     held = NamedCommitment(
         texts["subscription"] or f"{texts['sku']} ({texts['account']})",
         Provider.GCP,
         option,
         account=texts["account"],
         region=texts["region"],
-        family=family if re.fullmatch(r"[a-z]\d[a-z]{0,2}", family) else "",
+        family="" if flexible else _committed_family(texts["sku"]),
         term_years=int(found["years"]) if found else None,
     )
     return BillLine(LineKind.RECURRING, holding=held, fee=("cost",))
+
+
+def _committed_family(sku: str) -> str:
+    """The family of a commitment; of one to GPUs or disks what it is to, so that no machine is taken for it."""
+    found = _COMMITTED.fullmatch(sku)
+    if found is None:
+        return ""
+    part = _COMMITTED_PART.fullmatch(found["what"])
+    family = (found["what"] if part is None else part["series"]).lower().replace(" ", "-")
+    return family if part is None else _NAMED.get(family, family)
 
 
 def _with_credits(batch: pa.RecordBatch) -> pa.RecordBatch:
