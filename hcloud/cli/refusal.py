@@ -21,6 +21,8 @@ USAGE_EXIT = 64
 NO_THREAD = "can't start new thread"
 MEMORY_HINT = "free some, or raise the limit (ulimit -v); what was asked of a cloud is noted: run the command again"
 
+MADE_OF_CTRL_C = (typer.Abort, RuntimeError, SystemError)
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorScreen:
@@ -52,8 +54,9 @@ def report_error(error: Exception, words: Sequence[str], *, debug: bool = False)
 
 
 def was_interrupted(error: Exception) -> bool:
-    """Whether Ctrl-C was the answer to a question: a prompt makes the same exception of it as of a no."""
-    return isinstance(error, typer.Abort) and isinstance(error.__context__, KeyboardInterrupt)
+    """Whether it was Ctrl-C: a prompt makes the same exception of it as of a no, and Python one of its own where
+    classes are made."""
+    return isinstance(error, MADE_OF_CTRL_C) and isinstance(error.__context__, KeyboardInterrupt)
 
 
 def refusal_of(error: Exception) -> ErrorScreen:
