@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import os
 import signal
@@ -12,6 +13,8 @@ COLLECTED_EVERY = (50_000, 10, 10)
 """Ours: objects between two searches for rings of them. By default the list of 10,000 machines is searched a hundred
 times while it is read, which takes as long as reading it, and finds nothing."""
 
+SOON = 0.01
+
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
@@ -20,21 +23,50 @@ def main() -> None:
 
         sys.stdout.write(f"hcloud {__version__}\n")
         return
+    _hear_ctrl_c()
     gc.set_threshold(*COLLECTED_EVERY)
-    try:
-        from hcloud.address_space import fit_into_bounds
+    from hcloud.address_space import fit_into_bounds
 
-        fit_into_bounds()
-        from hcloud.cli.main import INTERRUPTED_EXIT, run
-    except KeyboardInterrupt:  # Ctrl-C in the first moments, before anything has begun
-        sys.stderr.write("interrupted\n")
-        _leave_at_once(128 + signal.SIGINT)
-        return
+    fit_into_bounds()
+    from hcloud.cli.main import INTERRUPTED_EXIT, run
 
-    code = run(sys.argv[1:])
+    code = run(sys.argv[1:], begun=_hear_it_where_work_is)
     if code == INTERRUPTED_EXIT or not _is_anything_under_way():
         _leave_at_once(code)  # after Ctrl-C a solver may still run in its thread: it is not waited for
     sys.exit(code)
+
+
+def _hear_ctrl_c() -> None:
+    """End at once on Ctrl-C as long as nothing has begun, and lose none later.
+
+    Python swallows an exception in some places (what is called when an object is freed, also by its import system),
+    and the run went on. A process that was told to ignore Ctrl-C still does.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end_at_once)
+    sys.unraisablehook = _interrupt_again
+
+
+def _end_at_once(number: int, _: object) -> None:
+    os.write(2, b"interrupted\n")
+    os._exit(128 + number)
+
+
+def _hear_it_where_work_is() -> None:
+    """From here on whoever works is told of Ctrl-C, by an exception, and may have something to put in order."""
+    if signal.getsignal(signal.SIGINT) is _end_at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
+    """Interrupt again where an interruption was swallowed, once this is over, since what is raised in here is lost,
+    too; tell of anything else as Python does."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    again = threading.Timer(SOON, _thread.interrupt_main)
+    again.daemon = True
+    again.start()
 
 
 def _is_anything_under_way() -> bool:

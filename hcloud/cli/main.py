@@ -6,7 +6,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import PurePath
@@ -77,9 +77,11 @@ SET_BELOW = {"no_color": "NO_COLOR", "unsafe_store": "HYC_UNSAFE_STORE"}
 
 @dataclass(frozen=True)
 class CliSession:
-    """What every verb gets: the terminal and the flags that may stand anywhere on the command line."""
+    """What every verb gets: the terminal and the flags that may stand anywhere on the command line; ``begun`` hears
+    that the verb is there and its work begins."""
 
     flags: frozenset[str]
+    begun: Callable[[], None] = lambda: None
 
     @cached_property
     def terminal(self) -> Terminal:
@@ -139,6 +141,8 @@ def command_of(verb: str) -> Any:
 
 
 def root(
+    ctx: typer.Context,
+    *,
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Only results, warnings and errors."),
     verbose: bool = typer.Option(False, "--verbose", "-v", help="Show a plan's assumptions."),
     no_color: bool = typer.Option(False, "--no-color", help="No colour (as NO_COLOR=1)."),
@@ -152,6 +156,7 @@ def root(
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     """Decide how much cloud capacity to reserve and how much to rent on demand, with a proof."""
+    session(ctx).begun()
 
 
 def build() -> Any:
@@ -161,8 +166,9 @@ def build() -> Any:
     return typer.main.get_command(app)
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command line and return its exit code; nothing but the result reaches stdout."""
+def run(arguments: Sequence[str], begun: Callable[[], None] = lambda: None) -> int:
+    """Run the command line and return its exit code; nothing but the result reaches stdout. ``begun`` is called when
+    the verb is there, before its work."""
     words, flags = split_flags(arguments)
     forgive_glyphs()
     if "--version" in words[:1]:
@@ -172,7 +178,7 @@ def run(arguments: Sequence[str]) -> int:
     if words[:1] in (["--show-completion"], ["--install-completion"]) and len(words) == 2:
         return completion(words[0], words[1])
     try:
-        code = build().main(words, prog_name=called_as(), standalone_mode=False, obj=CliSession(flags))
+        code = build().main(words, prog_name=called_as(), standalone_mode=False, obj=CliSession(flags, begun))
         sys.stdout.flush()
     except BrokenPipeError:
         return reader_left()

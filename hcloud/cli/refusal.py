@@ -8,18 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from hcloud.errors import FileError, HcloudError, Problem, UsageError
 from hcloud.model.json_text import written
+from hcloud.model.must_be import must_be
 from hcloud.units import harmless
 from hcloud.views.refusal import refusal_document, refusal_text
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 USAGE_EXIT = 64
 NO_THREAD = "can't start new thread"
 MEMORY_HINT = "free some, or raise the limit (ulimit -v); what was asked of a cloud is noted: run the command again"
+
+MADE_OF_CTRL_C = (typer.Abort, RuntimeError, SystemError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +58,9 @@ def report_error(error: Exception, words: Sequence[str], *, debug: bool = False)
 
 
 def was_interrupted(error: Exception) -> bool:
-    """Whether Ctrl-C was the answer to a question: a prompt makes the same exception of it as of a no."""
-    return isinstance(error, typer.Abort) and isinstance(error.__context__, KeyboardInterrupt)
+    """Whether it was Ctrl-C: a prompt makes the same exception of it as of a no, and Python one of its own where
+    classes are made."""
+    return isinstance(error, MADE_OF_CTRL_C) and isinstance(error.__context__, KeyboardInterrupt)
 
 
 def refusal_of(error: Exception) -> ErrorScreen:
@@ -79,9 +86,17 @@ def refusal_of(error: Exception) -> ErrorScreen:
 def _of_typer(error: Any) -> ErrorScreen:
     if close := getattr(error, "possibilities", None):
         vars(error).update(message=f"{error}. Did you mean {' or '.join(close)}?", possibilities=None)
+    if checked := getattr(error.__cause__, "errors", None):
+        vars(error).update(message=_of_value(checked()[0]))
     context = getattr(error, "ctx", None)
     hint = f"{context.command_path} --help" if context is not None else ""
     return ErrorScreen([error.format_message()], hint, USAGE_EXIT, shown=error)
+
+
+def _of_value(detail: ErrorDetails) -> str:
+    """What the value of a flag has to be, in our words."""
+    said = must_be(detail)
+    return harmless(f"{str(detail['input'])[:80]!r} {said}" if said.startswith("must ") else said)
 
 
 def _leave_stdout(error: OSError) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hcloud.errors import HcloudError, InputError, Problem
 from hcloud.model.json_text import FORMAT_VERSION
+from hcloud.model.must_be import must_be
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -36,10 +37,10 @@ def problems_of(error: ValidationError, where: str, within: tuple[str | int, ...
     """Everything that is wrong, each with its place; ``within`` is that of what was held against the type."""
     found = error.errors(include_url=False)
     places = (".".join(map(str, (*within, *e["loc"]))) or "top" for e in found)
-    return [Problem(where, at, repr(e.get("input"))[:60], e["msg"]) for at, e in zip(places, found, strict=True)]
+    return [Problem(where, at, repr(e.get("input"))[:60], must_be(e)) for at, e in zip(places, found, strict=True)]
 
 
 def first_of(error: ValidationError) -> str:
     """The first that is wrong, in a line."""
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'top'}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc'])) or 'top'}: {must_be(first)}"

@@ -6,17 +6,21 @@ import difflib
 import re
 from collections.abc import Iterable
 from decimal import Decimal
+from itertools import groupby
 from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails
 
 from hcloud.errors import InputError, Problem, did_you_mean
+from hcloud.model.must_be import FINITE, WHOLE, any_of, must_be, place_of_value
 from hcloud.units import counted, parse_duration
 
 DURATION = "[duration]"
 """How the text of a key ends whose value is a time span."""
+A_SPAN = "must be a time span such as 90s, 2h or 30d"
 POSITIVE: JsonSchemaValue = {
     "anyOf": [
         {"type": "number", "exclusiveMinimum": 0},
@@ -72,16 +76,27 @@ def validated(model: type[S], content: object, name: str, what: str) -> S:
         return model.model_validate(content)
     except ValidationError as error:
         told = [detail for detail in error.errors() if not _follows(detail)]
-        problems = [_problem(name, detail, keys_at(model, detail["loc"][:-1])) for detail in told]
+        of_values = groupby(told, key=place_of_value)
+        problems = [_problem(name, list(details), model) for _, details in of_values]
         raise InputError(f"{name}: {counted(len(problems), 'problem')} in the {what}", problems) from None
 
 
 def keys_at(model: type[Section], place: Iterable[int | str]) -> list[str]:
     """The keys that may stand at a place of a file."""
+    return sorted(_model_at(model, place).model_fields)
+
+
+def _model_at(model: type[Section], place: Iterable[int | str]) -> type[Section]:
     for part in place:
         field = model.model_fields.get(str(part))
         model = (_section_in(field.annotation) if field else None) or model
-    return sorted(model.model_fields)
+    return model
+
+
+def _field_at(model: type[Section], place: tuple[int | str, ...]) -> FieldInfo | None:
+    """The field of a value, also of one in a list."""
+    names = [part for part in place if isinstance(part, str)]
+    return _model_at(model, names[:-1]).model_fields.get(names[-1]) if names else None
 
 
 def _section_in(annotation: object) -> type[Section] | None:
@@ -95,35 +110,34 @@ def _follows(detail: ErrorDetails) -> bool:
     return detail["type"] == "too_short" and bool(detail.get("input"))
 
 
-_LIST = frozenset({"tuple_type", "list_type"})
-
-
-def _plainly(detail: ErrorDetails) -> str:
-    """What a value has to be, without the words of the library that checks it."""
-    if detail["type"] == "too_short":
-        least = detail["ctx"]["min_length"]
-        return f"must have at least {'one entry' if least == 1 else counted(least, 'entry', 'entries')}"
-    if detail["type"] in _LIST:
-        return "must be a list, for example [first, second]"
-    if detail["type"] == "decimal_type":
-        return "must be a number"
-    return detail["msg"].removeprefix("Value error, ")
-
-
-def _problem(file: str, detail: ErrorDetails, known: list[str]) -> Problem:
-    where = ".".join(str(part) for part in detail["loc"])
+def _problem(file: str, details: list[ErrorDetails], model: type[Section]) -> Problem:
+    """What is wrong with one value, held against each of the kinds that it may have."""
+    detail, place = details[0], place_of_value(details[0])
+    where, known = ".".join(map(str, place)) or "top", keys_at(model, place[:-1])
     if detail["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)
+        close = difflib.get_close_matches(str(place[-1]), known, n=1)
         allowed = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
         return Problem(file, where, "unknown key", allowed)
     if detail["type"] == "missing":
         return Problem(file, where, "missing", "has to be stated")
-    value, allowed = detail.get("input"), _plainly(detail)
+    value, allowed = detail.get("input"), _allowed(details, model)
     if isinstance(value, str):
-        allowed += did_you_mean(value, re.findall(r"'([^']+)'", str(detail.get("ctx", {}).get("expected", ""))))
-    return Problem(
-        file,
-        where,
-        "" if isinstance(value, dict) else (str if isinstance(value, Decimal) else repr)(value)[:80],
-        allowed,
-    )
+        allowed += did_you_mean(value, [name for one in details for name in _names(one)])
+    return Problem(file, where, "" if isinstance(value, dict) else _shown(value), allowed)
+
+
+def _allowed(details: list[ErrorDetails], model: type[Section]) -> str:
+    field = _field_at(model, place_of_value(details[0]))
+    spans = field is not None and str(field.description).endswith(DURATION)
+    return any_of([A_SPAN if spans and must_be(one) in (WHOLE, FINITE) else must_be(one) for one in details])
+
+
+def _names(detail: ErrorDetails) -> list[str]:
+    return re.findall(r"'([^']+)'", str(detail.get("ctx", {}).get("expected", "")))
+
+
+def _shown(value: object) -> str:
+    """A value as YAML writes it."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return (str if isinstance(value, Decimal) else repr)(value)[:80]

@@ -24,6 +24,7 @@ from hcloud.catalog.intake import number
 from hcloud.catalog.overlay import Match, OverlayRule
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.must_be import DAY
 from hcloud.readers.prices.payload import decode, read_bytes
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, validated
@@ -31,7 +32,17 @@ from hcloud.readers.section import Section, validated
 _LARGEST = 1 << 22
 
 Amount = Annotated[Decimal, BeforeValidator(lambda value: None if value is None else number(value))]
-Day = Annotated[date, BeforeValidator(lambda value: date.fromisoformat(value) if isinstance(value, str) else value)]
+
+
+def _day(value: object) -> object:
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError as error:
+        why = "" if str(error).startswith("Invalid") else f" ({error})"
+        raise ValueError(f"{DAY}{why}") from None
+
+
+Day = Annotated[date, BeforeValidator(_day)]
 Pattern = Annotated[str, Field(min_length=1, max_length=100)]
 
 

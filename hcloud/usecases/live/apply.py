@@ -17,7 +17,14 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.store.plan_file import load_changes
 from hcloud.usecases.live.connect import FAKE, IN_MEMORY
 from hcloud.usecases.live.ground import LiveGround, place_of
-from hcloud.usecases.live.named_fleet import check_fleet
+from hcloud.usecases.live.named_fleet import fleet_differences
+
+BEFORE = ("nothing was applied", "plan again, or undo the change in hcloud.yaml or HYC_LIVE__...")
+MEANWHILE = (
+    "what was launched for it stands, and nothing more was done",
+    "undo the change and resume again; or 'hcloud apply' without the plan, which settles its open requests and goes on "
+    "to what hcloud.yaml says now; or 'hcloud destroy', which ends all of it",
+)
 
 
 def changes_of(path: Path) -> ChangeSet:
@@ -42,8 +49,13 @@ def check_applicable(ground: LiveGround, planned: ChangeSet) -> None:
     the configuration says now of a fleet or of what machines are launched with."""
     ground.check_place(planned)
     check_true(planned)
-    check_fleet(ground.loaded.config, planned)
-    ground.check_template(planned)
+    _check_unchanged(ground, planned, *BEFORE)
+
+
+def _check_unchanged(ground: LiveGround, planned: ChangeSet, done: str, hint: str) -> None:
+    config = ground.loaded.config
+    if differs := "; ".join([*fleet_differences(config, planned), *ground.launch_differences(planned)]):
+        raise StaleError(f"the configuration changed since the plan was made: {differs}; {done}", hint=hint)
 
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
@@ -66,6 +78,7 @@ def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     begun = ground.site(lineage=planned.base.lineage).remembered().plan
     if begun not in ("", wanted_digest(planned.slots)):
         raise StaleError("another plan was started since: this one can no longer be resumed", hint="plan again")
+    _check_unchanged(ground, found, *(MEANWHILE if begun else BEFORE))
     return found
 
 

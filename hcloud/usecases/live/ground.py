@@ -37,8 +37,8 @@ from hcloud.store.files.crash import crash_from
 from hcloud.usecases.live.connect import LOCAL, CloudSettings, connect
 from hcloud.usecases.live.launch_template import (
     check_project,
-    check_template,
     configured,
+    launch_differences,
     looked_up,
     ordered_otherwise,
     types_coming,
@@ -172,9 +172,9 @@ class LiveGround:
         template = begun.template
         return template and with_types(self.loaded, self.cloud, template, types_coming(found))
 
-    def check_template(self, planned: ChangeSet) -> None:
-        """Refuse a plan that launches machines with other than what the configuration says now."""
-        check_template(self.loaded, self.cloud, planned)
+    def launch_differences(self, planned: ChangeSet) -> Iterator[str]:
+        """How what a plan launches machines with differs from what the configuration says now."""
+        return launch_differences(self.loaded, self.cloud, planned)
 
     def check_place(self, planned: ChangeSet) -> None:
         """Refuse a plan that would begin a state, where it was made for another place: one lineage in two places would

@@ -104,8 +104,9 @@ def check_project(loaded: Loaded, state: State | None) -> None:
         )
 
 
-def check_template(loaded: Loaded, cloud: Compute, found: ChangeSet) -> None:
-    """Refuse to apply a plan that launches machines with other than what the configuration says now."""
+def launch_differences(loaded: Loaded, cloud: Compute, found: ChangeSet) -> Iterator[str]:
+    """How what a plan launches machines with differs from what the configuration says now; StaleError where the plan
+    does not say what it launches with."""
     if not found.coming:
         return
     planned = found.template
@@ -116,9 +117,4 @@ def check_template(loaded: Loaded, cloud: Compute, found: ChangeSet) -> None:
         )
     types = {t for image in planned.images for t in image.instance_types} or set(types_coming(found))
     now = configured(loaded, cloud, types, found.base.lineage)
-    if differs := departures(planned, now):
-        named = "; ".join(map(str, differs))
-        raise StaleError(
-            f"the configuration changed since the plan was made: {named}; nothing was applied",
-            hint="plan again, or undo the change in hcloud.yaml or HYC_LIVE__...",
-        )
+    yield from map(str, departures(planned, now))

@@ -1,11 +1,10 @@
-"""Section ``fleet`` as a plan found it, compared with what it says when the plan is applied."""
+"""Machines and zones as a plan found them in the configuration, compared with what it says when that is applied."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hcloud.errors import StaleError
 from hcloud.planning.changes.slots import is_decided
 from hcloud.units import counted
 
@@ -15,15 +14,18 @@ if TYPE_CHECKING:
     from hcloud.readers.configuration.live_sections import FleetSection
 
 
-def check_fleet(config: Config, planned: ChangeSet) -> None:
-    """Refuse to apply a plan of other machines than section ``fleet`` names now."""
-    if not config.fleet and all(map(is_decided, planned.slots)):
-        return
-    if differs := "; ".join(_differences(config, planned)):
-        raise StaleError(
-            f"the configuration changed since the plan was made: {differs}; nothing was applied",
-            hint="plan again, or undo the change in section fleet of hcloud.yaml",
-        )
+def fleet_differences(config: Config, planned: ChangeSet) -> Iterator[str]:
+    """How the machines that a plan keeps running differ from those that the configuration names now. One whose
+    machines were decided differs only where section live names other zones: zones it no longer restricts still hold."""
+    if config.fleet or not all(map(is_decided, planned.slots)):
+        yield from _differences(config, planned)
+    elif config.live.zones:
+        yield from _other_zones(tuple(config.live.zones), planned)
+
+
+def _other_zones(zones: tuple[str, ...], planned: ChangeSet) -> Iterator[str]:
+    for then in sorted({slot.zones for slot in planned.slots} - {zones}):
+        yield f"live.zones: {', '.join(then)} in the plan, {', '.join(zones)} now"
 
 
 def _differences(config: Config, planned: ChangeSet) -> Iterator[str]:

@@ -21,7 +21,7 @@ from hcloud.store.files.whole import write_shown
 from hcloud.units import format_duration
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX
 
-COMMENT_COLUMN, WIDTH, NARROWEST = 30, 110, 40
+COMMENT_COLUMN, WIDTH, NARROWEST = 30, 110, 30
 _PLAIN = re.compile(r"[A-Za-z_./][\w./-]*")
 
 

@@ -111,9 +111,34 @@ def test_ctrl_c_leaves_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert capsys.readouterr().err == "interrupted\n"
 
 
-def test_ctrl_c_before_the_verbs_are_there_is_told_alike(tmp_path: Path) -> None:
-    """Python takes half a second to import them; its own answer is a page of where it was."""
-    (tmp_path / "yaml.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)\n")
+PRESSED = "import os, signal, weakref\ndef pressed(*_): os.kill(os.getpid(), signal.SIGINT)\n"
+MEETING = """
+import sys
+class Meeting:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            exec({code!r}, globals())
+sys.meta_path.insert(0, Meeting())
+"""
+SWALLOWED = {
+    "not at all": "pressed()\n",
+    "where an object is freed": "class Lock: pass\nlock = Lock()\nfreed = weakref.ref(lock, pressed)\ndel lock\n",
+    "by whoever imports": "try: pressed()\nexcept BaseException: pass\n",
+    "where a class is made": "class Name:\n    __set_name__ = pressed\nclass Named:\n    name = Name()\n",
+}
+
+
+MODULES = ("typer", "hcloud.cli.deciding.plan", "yaml")
+"""The last is imported while the verb works: there it is an exception, which whoever catches it has."""
+
+
+@pytest.mark.parametrize(
+    ("module", "how"), [(m, how) for m in MODULES for how in SWALLOWED if (m, how) != ("yaml", "by whoever imports")]
+)
+def test_ctrl_c_before_the_verbs_are_there_is_told_alike(module: str, how: str, tmp_path: Path) -> None:
+    """Python takes half a second to import them; its own answer is a page of where it was, or none at all."""
+    (tmp_path / "sitecustomize.py").write_text(f"{PRESSED}{MEETING.format(module=module, code=SWALLOWED[how])}")
     words = "import sys; sys.argv[1:] = ['plan']; from hcloud.__main__ import main; main()"
     there = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     done = subprocess.run([sys.executable, "-c", words], check=False, env=there, capture_output=True, text=True)

@@ -157,5 +157,5 @@ def test_fakes_that_are_none_and_ports_that_are_taken(capsys: pytest.CaptureFixt
     assert run(["fake", "up", "mars"]) == 64
     assert "there is no fake 'mars'" in capsys.readouterr().err
     assert run(["fake", "up", "aws", "--port", "80000"]) == 64
-    assert "less than or equal to 65535" in " ".join(capsys.readouterr().err.split())
+    assert "'80000' must be 65535 or less" in " ".join(capsys.readouterr().err.split())
     assert os.environ.get("HYC_LIVE__CLOUD") is None

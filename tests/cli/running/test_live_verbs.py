@@ -118,6 +118,32 @@ def test_a_fleet_that_was_edited_since_the_plan_is_noticed(
     assert run(["apply", "plan.json", "-y"]) == 0
 
 
+def test_a_plan_that_was_begun_is_not_resumed_against_an_edited_fleet(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--out", "plan.json"]) == 0
+    Path("fake.yaml").write_text("{rules: [{on: launch, answer: no-capacity, from_call: 2}]}", encoding="utf-8")
+    assert run(["apply", "plan.json", "-y", "--cloud", "fake:fake.yaml"]) == 6
+    configured([{**FLEET[0], "count": 5}, FLEET[1]])
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--resume"]) == 4, "refused before anybody is asked (7)"
+    out, err = said(capsys)
+    assert "fleet web: 4 machines in the plan, 5 machines now; what was launched for it stands" in err
+    assert "'hcloud apply' without the plan" in err
+    assert "to launch" not in out
+    assert run(["apply", "-y"]) == 0, "the way on that is offered"
+    capsys.readouterr()
+    assert {g["address"]: g["count"] for g in documented(["status"], capsys)[1]["standing"]} == {"batch": 2, "web": 5}
+
+
+def test_zones_that_were_restricted_since_a_plan_of_a_workload_are_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    configured([])
+    assert run(["plan", "scenario:static", "--cloud", "fake:aws", "--out", "plan.json"]) == 0
+    configured([], live={"zones": ["us-east-1b"]})
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert "live.zones: us-east-1a, us-east-1b, us-east-1c in the plan, us-east-1b now" in said(capsys)[1]
+    configured([], live={"zones": []})
+    assert run(["apply", "plan.json", "-y"]) == 0
+
+
 @pytest.mark.parametrize("answer", ["unavailable", "throttled", "untagged", "dropped-before"])
 def test_what_was_asked_for_and_came_to_nothing_is_told_as_tried(
     answer: str, capsys: pytest.CaptureFixture[str]
@@ -292,10 +318,10 @@ def test_a_type_without_a_price_is_not_launched(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("broken", "says"),
     [
-        ({"count": -1}, "greater than or equal to 0"),
-        ({"count": 2.5}, "valid integer"),
-        ({"count": "10 000"}, "valid integer"),
-        ({"count": 1_000_000_000}, "less than or equal to"),
+        ({"count": -1}, "must be 0 or more"),
+        ({"count": 2.5}, "must be a whole number"),
+        ({"count": "10 000"}, "must be a whole number"),
+        ({"count": 1_000_000_000}, "must be 100000 or less"),
         ({"address": "../../etc/x"}, "1 to 41 lower-case letters"),
         ({"option": "reserved-instance"}, "hcloud commit"),
     ],

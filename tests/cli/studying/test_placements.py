@@ -100,7 +100,7 @@ def test_the_reserve_for_equal_quality_ends_the_screen(capsys: pytest.CaptureFix
             ("sweep", *LOCAL, "--placement", "tarcil", "--vary", "placement.miss=0", "--vary", "placement.quality=0.9"),
             "miss 0: must be above 0: no sample is certain",
         ),
-        (("simulate", *LOCAL, "--placement", "tarcil", "--pool", "0"), "greater than or equal to 1"),
+        (("simulate", *LOCAL, "--placement", "tarcil", "--pool", "0"), "'0' must be 1 or more"),
         (("strategy", "show", "SR+"), "there is no placement ''"),
         (("strategy", "show", "HM+sparrow"), "HM+sparrow cannot be: with sparrow, jobs wait at reserved servers"),
         (("placement", "size", "--quality", "nan"), "--quality nan: is no number"),

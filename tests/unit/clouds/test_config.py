@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from hcloud.errors import InputError, UsageError
+from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.catalog import Payment, Provider
-from hcloud.readers.configuration.config import load_config
+from hcloud.readers.configuration.config import Config, load_config
+from hcloud.readers.permissions import PermissionTable
+from hcloud.readers.prices.overlay import _Overlay
+from hcloud.readers.rules import RulesFile
+from hcloud.readers.section import Section, validated
 from hcloud.usecases.workloads.sources import Flags, with_flags
 
 
@@ -58,6 +65,70 @@ markets: [{provider: awz}]
     assert "planning.horizon" in shown
     assert "whole number of hours" in shown
     assert "markets.0.provider: 'awz'" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("markets: [{vcpus: [1]}]", "markets.0.vcpus: [1] (must be a whole number, or auto)"),
+        ("markets: [{vcpus: -1}]", "markets.0.vcpus: -1 (must be 1 or more, or auto)"),
+        ("limits: 3", "limits: 3 (must be a section of keys: {key: value})"),
+        ("format_version: 1.0", "format_version: 1.0 (must be '1.0')"),
+        ("prices: {max_age: [1]}", "prices.max_age: [1] (must be a time span such as 90s, 2h or 30d)"),
+        ("bill: {held_until: soon}", "bill.held_until: 'soon' (must be a date such as 2026-01-31)"),
+        ("markets: [{gpus: 3}]", "markets.0.gpus: 3 (must be true or false)"),
+        ("markets: [{options: [spto]}]", "committed-use, flexible-committed-use, reservation or savings-plan; did you"),
+        ("planning: {falls: null}", "planning.falls: null (must be a list, for example [first, second])"),
+    ],
+)
+def test_a_value_of_a_wrong_kind_is_told_in_plain_words(text: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        load_config(write(tmp_path, text))
+    assert says in str(caught.value)
+
+
+OF_A_LIBRARY = re.compile(
+    "Input should|valid |instance of|Value error|parse|greater than|less than|constrained|function-|literal"
+)
+SECTIONS = (Config, RulesFile, _Overlay, PermissionTable)
+WRONG = (3, -1, 2.5, "x", True, None, [1], ["x"], {"a": 1}, [[1]], 10**30, float("nan"))
+
+
+def places(model: type[Section], before: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    for name, field in model.model_fields.items():
+        yield (*before, field.alias or name)
+        inner = next(iter(sections_in(field.annotation)), None)
+        if inner is not None:
+            yield from places(inner, (*before, name, *([0] if "tuple" in str(field.annotation) else [])))
+
+
+def sections_in(annotation: object) -> Iterator[type[Section]]:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation
+    for part in get_args(annotation):
+        yield from sections_in(part)
+
+
+def placed(place: tuple[str | int, ...], value: object) -> object:
+    for part in reversed(place):
+        value = [value] if part == 0 else {part: value}
+    return value
+
+
+def problems(model: type[Section], content: object) -> Sequence[Problem]:
+    try:
+        validated(model, content, "file", "content")
+    except InputError as error:
+        return error.problems
+    return ()
+
+
+@pytest.mark.parametrize("model", SECTIONS)
+def test_no_key_of_any_section_is_refused_in_the_words_of_a_library(model: type[Section]) -> None:
+    contents = [placed(place, value) for place in places(model) for value in WRONG]
+    refused = [problem for content in contents for problem in problems(model, content)]
+    assert len(refused) > len(contents) / 2
+    assert not [p for p in refused if OF_A_LIBRARY.search(f"{p.where} {p.allowed}")]
 
 
 @pytest.mark.parametrize(
