@@ -220,7 +220,10 @@ def _mean_error(past: Misses, evidence: Evidence, columns: int) -> float:
 
 
 def _neighbours(trained: Trained, place: Floats, app: str, count: int) -> tuple[Neighbour, ...]:
-    """The rows whose concepts point most the same way, by cosine; a row at the origin resembles nothing."""
+    """The rows whose concepts point most the same way, by cosine; a row at the origin resembles nothing, and of one
+    concept alone every cosine is 1 or -1, which tells nothing."""
+    if trained.concepts.shape[1] < 2:
+        return ()
     norms = np.linalg.norm(trained.concepts, axis=1) * float(np.linalg.norm(place))
     likeness = np.divide(trained.concepts @ place, norms, out=np.zeros(len(norms)), where=norms > 0)
     order = sorted(range(len(norms)), key=lambda i: (-likeness[i], trained.matrix.apps[i]))

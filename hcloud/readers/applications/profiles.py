@@ -48,10 +48,11 @@ def load_profile(path: Path) -> Profile:
     return profile
 
 
-def load_corpus(folder: Path, *, strict: bool = True) -> tuple[Profile, ...]:
+def load_corpus(folder: Path) -> tuple[Profile, ...]:
     """Every profile of a folder in the order of the file names; the problems of all files are shown together.
 
-    Unless ``strict``, YAML that names neither an application nor what was measured of it is none.
+    Other YAML, such as app.yaml and hcloud.yaml, may lie beside them: it names neither an application as ``app`` nor
+    ``entries``.
     """
     if not folder.is_dir():
         raise UsageError(
@@ -62,7 +63,7 @@ def load_corpus(folder: Path, *, strict: bool = True) -> tuple[Profile, ...]:
     problems: list[Problem] = []
     refused: list[str] = []
     for path in sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file()):
-        if not strict and not _KEY.search(path.read_bytes()):
+        if not path.stem.endswith(".profile") and not _KEY.search(path.read_bytes()):
             continue
         try:
             profiles.append(load_profile(path))

@@ -123,7 +123,8 @@ def _asked(request: ClassificationRequest) -> list[Profile]:
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder of profiles", hint="name profile files, or --profiles FOLDER")
         return list(load_corpus(folder))
-    return [load_profile(profile_file(name, folder)) for name in request.apps]
+    folders = (request.folder,) if request.folder else (Path(), folder)
+    return [load_profile(profile_file(name, *folders)) for name in request.apps]
 
 
 def observed_in(profile: Profile, observed: Sequence[ObservedValue], at: datetime) -> Profile:

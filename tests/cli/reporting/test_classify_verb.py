@@ -337,3 +337,46 @@ def test_a_plan_takes_the_family_that_the_profiles_say_is_fast(
     told = " ".join(capsys.readouterr().out.split())
     assert "work a vCPU does: m5 1.2" in told
     assert re.search(r"Q_T 0\.\d\d", told)
+
+
+def test_a_profile_in_the_working_directory_is_found_by_its_name(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``profile run --name steep`` writes it here, and ``classify steep`` looked among the bundled ones alone."""
+    monkeypatch.chdir(folder)
+    assert run(["classify", "steep", "--corpus", str(corpus), *NOW]) == 0
+    assert "steep: service" in capsys.readouterr().out
+    assert run(["classify", "stepe", "--corpus", str(corpus), *NOW]) == 64
+    assert f"in the working directory or {corpus}" in capsys.readouterr().err
+
+
+def test_the_quality_says_which_resource_sets_it(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words(folder, corpus, "steep")) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"quality it needs: 0\.7\d of 1, set by (l1i|llc) at 7\d of 100", said)
+
+
+def test_a_quality_that_is_only_assumed_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program that tolerates everything measured was said to need 50.50 %, "from what it tolerates least"."""
+    known, mine = tmp_path / "known", tmp_path / "mine"
+    for made in (known, mine):
+        made.mkdir()
+    for number in range(8):
+        saved(known, f"app{number}", {Aspect.TOLERATED: {"llc": 90.0 + number, "disk": 95.0 - number}})
+    saved(mine, "new", {Aspect.TOLERATED: {"llc": 99.0, "disk": 99.0}})
+    assert run(["classify", "new", "--profiles", str(mine), "--corpus", str(known), *NOW]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "quality it needs: 0.51 of 1, an assumption; not known and counted as 50 of 100: l1i, l1d," in said
+
+
+def test_what_a_machine_cannot_measure_is_named_in_one_line(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "new.profile.yaml"
+    saved(tmp_path, "new", {Aspect.TOLERATED: {"llc": 30.0}})
+    text = (tmp_path / "new.yaml").read_text()
+    mine.write_text(text.replace("unmeasurable: {}", "unmeasurable: {l1i: too noisy, tlb: too noisy}"))
+    run(["classify", str(mine), "--corpus", str(corpus), *NOW])
+    assert "not measurable on the profiled machine: l1i, tlb ('hcloud profile show'" in capsys.readouterr().out

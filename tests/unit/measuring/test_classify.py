@@ -73,6 +73,16 @@ def test_a_copy_of_a_known_application_is_predicted_like_it_and_has_it_for_a_nei
     assert "known007" not in {n.app for n in itself.neighbours}
 
 
+def test_along_a_single_concept_nobody_is_named_as_similar() -> None:
+    """Every cosine is 1 or -1 there: "most similar: awk +1.00, convert-blur +1.00" for all programs alike."""
+    values = np.array([[1.0, 1.0 + number / 10] for number in range(8)])
+    apps = tuple(f"known{number}" for number in range(8))
+    matrix = Matrix(Aspect.SCALE_UP, apps, ("1c", "2c"), values, np.ones(8, np.bool_), "1c")
+    limits = EvidenceLimits(performance_entries=1, relative_error=INF)
+    given = {"1c": stated(1.0), "2c": stated(1.9)}
+    assert answered(complete(train(matrix), given, NEW, Options(limits=limits))).neighbours == ()
+
+
 def test_times_are_predicted_as_the_inverse_of_rates(trained: Trained) -> None:
     rates = answered(complete(trained, entries(t9=2.0, t1=3.0), NEW, Options()))
     times = answered(complete(trained, entries(t9=1 / 2.0, t1=1 / 3.0), ClassifiedApp("new", False), Options()))
