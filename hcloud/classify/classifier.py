@@ -133,6 +133,10 @@ def complete(
     return CompletedRow(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, error)
 
 
+MOST_TOLD = 10.0
+"""The largest relative error that is told as it is: above, its size says nothing more (ours)."""
+
+
 def _doubt(error: float, aspect: Aspect, limits: EvidenceLimits) -> str:
     """Why a prediction is not told."""
     if not np.isfinite(error):
@@ -140,7 +144,8 @@ def _doubt(error: float, aspect: Aspect, limits: EvidenceLimits) -> str:
         return f"fewer than {least} known applications were measured there, so the error is unknown"
     if aspect.is_interference:
         return f"an error of {error:.2g} points is expected, {limits.error(aspect):.2g} allowed"
-    return f"an error of {error:.2g} of the value is expected, {limits.error(aspect):.2g} allowed"
+    expected = f"an error of {error:.0%}" if error < MOST_TOLD else f"an error above {MOST_TOLD:.0%}"
+    return f"{expected} is expected, {limits.error(aspect):.0%} allowed"
 
 
 def _lacking(trained: Trained, evidence: Evidence, limits: EvidenceLimits) -> str:

@@ -59,6 +59,7 @@ def load_corpus(folder: Path) -> tuple[Profile, ...]:
             f"{folder}: no such folder of profiles",
             hint="name a folder with a NAME.profile.yaml for each application",
         )
+    found: dict[str, Path] = {}
     profiles: list[Profile] = []
     problems: list[Problem] = []
     refused: list[str] = []
@@ -67,12 +68,21 @@ def load_corpus(folder: Path) -> tuple[Profile, ...]:
             continue
         try:
             profiles.append(load_profile(path))
+            _check_alone(profiles[-1].app, path, found)
         except InputError as error:
             problems.extend(error.problems)
             refused.append(path.name if error.problems else str(error))
     if refused:
         raise InputError(f"{folder}: not a corpus of profiles: {', '.join(refused)}", problems)
     return tuple(profiles)
+
+
+def _check_alone(app: str, path: Path, found: dict[str, Path]) -> None:
+    """InputError where another file of the folder is a profile of the same application."""
+    other = found.setdefault(app, path)
+    if other != path:
+        allowed = f"{other.name} is a profile of it, too; rename one, or move one file elsewhere"
+        raise InputError(str(path), [Problem(str(path), "app", repr(app), allowed)])
 
 
 def _kind(stated: Stated, content: object) -> JobKind:

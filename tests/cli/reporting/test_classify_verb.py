@@ -199,6 +199,16 @@ def test_without_a_corpus_nothing_is_predicted(
     assert "no application is known yet" in capsys.readouterr().err
 
 
+def test_an_application_is_not_predicted_from_itself_alone(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was said to be "beside 0 applications seen before", with nothing predicted and exit code 0."""
+    (alone := tmp_path / "alone").mkdir()
+    (folder / "steep.yaml").rename(alone / "steep.yaml")
+    assert run(["classify", "steep", "--profiles", str(alone), "--corpus", str(alone), *NOW]) == 9
+    assert "no application but steep is known yet" in capsys.readouterr().err
+
+
 class Trap:
     """Would run code if it were ever unpickled."""
 

@@ -153,6 +153,14 @@ def test_a_description_of_an_application_beside_its_profile_is_no_profile(tmp_pa
     assert [p.app for p in load_corpus(tmp_path)] == ["redis"]
 
 
+def test_two_profiles_of_one_application_are_named(tmp_path: Path) -> None:
+    """A simulation took the last of them; classify told of "two profiles of 'redis'" and of no file."""
+    for name in ("a", "b"):
+        save_profile(one(), tmp_path / f"{name}.profile.yaml")
+    with pytest.raises(InputError, match=r"(?s)b\.profile\.yaml: app: 'redis' \(a\.profile\.yaml is a profile of it"):
+        load_corpus(tmp_path)
+
+
 def test_a_profile_only_replaces_a_profile(tmp_path: Path) -> None:
     path = tmp_path / "profile.yaml"
     save_profile(one(), path)
