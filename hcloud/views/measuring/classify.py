@@ -95,11 +95,24 @@ def _said(answer: ApplicationEstimate) -> Iterator[str]:
     for aspect, failed in answer.profile.failures.items():
         for column, failure in failed.items():
             yield f"{WORDS[aspect]} {column}: it did not run there ({failure.why}, {failure.at:%Y-%m-%d})"
+    yield from _mixed(answer)
     if answer.profile.unmeasurable:
         names = ", ".join(answer.profile.unmeasurable)
         yield f"not measurable on the profiled machine: {names} ('hcloud profile show' says why)"
     for probe in answer.estimate.probes:
         yield f"too little is known of {WORDS[probe.aspect]}: measure {probe.column} next ({probe.why})"
+
+
+def _mixed(answer: ApplicationEstimate) -> Iterator[str]:
+    """Where numbers that are compared with each other come from different machines."""
+    for aspect in (Aspect.SCALE_UP, Aspect.TOLERATED, Aspect.CAUSED):
+        entries = answer.profile.entries.get(aspect, {}).values()
+        machines = dict.fromkeys(m.machine.partition(", Linux")[0] for m in entries)
+        if len(machines) > 1:
+            yield (
+                f"{WORDS[aspect]}: measured on {len(machines)} kinds of machine ({'; '.join(machines)}); what is due to"
+                " the machine counts as due to the column. Measure all of it on one"
+            )
 
 
 def _set_by(answer: ApplicationEstimate) -> str:

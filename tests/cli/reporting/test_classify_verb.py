@@ -381,6 +381,21 @@ def test_a_quality_that_is_only_assumed_says_so(tmp_path: Path, capsys: pytest.C
     assert "quality it needs: 0.51 of 1, an assumption; not known and counted as 50 of 100: l1i, l1d," in said
 
 
+def test_numbers_of_different_machines_are_not_taken_together_without_a_word(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (folder / "steep.yaml").read_text()
+    one, other = "EPYC, 2 cores, 24 GiB, Linux 6.1", "Xeon, 2 cores, 24 GiB, Linux 6.1"
+    mixed = text.replace("a machine", one, 1).replace("a machine", other)
+    (folder / "steep.yaml").write_text(mixed)
+    assert run(words(folder, corpus, "steep")) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "size: measured on 2 kinds of machine (EPYC, 2 cores, 24 GiB; Xeon, 2 cores, 24 GiB)" in said
+    (folder / "steep.yaml").write_text(mixed.replace(one, "Xeon, 2 cores, 24 GiB, Linux 6.2"))
+    assert run(words(folder, corpus, "steep")) == 0
+    assert "kinds of machine" not in capsys.readouterr().out
+
+
 def test_what_a_machine_cannot_measure_is_named_in_one_line(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
