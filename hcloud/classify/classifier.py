@@ -133,6 +133,10 @@ def complete(
     return CompletedRow(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, error)
 
 
+MOST_TOLD = 10.0
+"""The largest relative error that is told as it is: above, its size says nothing more (ours)."""
+
+
 def _doubt(error: float, aspect: Aspect, limits: EvidenceLimits) -> str:
     """Why a prediction is not told."""
     if not np.isfinite(error):
@@ -140,7 +144,8 @@ def _doubt(error: float, aspect: Aspect, limits: EvidenceLimits) -> str:
         return f"fewer than {least} known applications were measured there, so the error is unknown"
     if aspect.is_interference:
         return f"an error of {error:.2g} points is expected, {limits.error(aspect):.2g} allowed"
-    return f"an error of {error:.2g} of the value is expected, {limits.error(aspect):.2g} allowed"
+    expected = f"an error of {error:.0%}" if error < MOST_TOLD else f"an error above {MOST_TOLD:.0%}"
+    return f"{expected} is expected, {limits.error(aspect):.0%} allowed"
 
 
 def _lacking(trained: Trained, evidence: Evidence, limits: EvidenceLimits) -> str:
@@ -220,7 +225,10 @@ def _mean_error(past: Misses, evidence: Evidence, columns: int) -> float:
 
 
 def _neighbours(trained: Trained, place: Floats, app: str, count: int) -> tuple[Neighbour, ...]:
-    """The rows whose concepts point most the same way, by cosine; a row at the origin resembles nothing."""
+    """The rows whose concepts point most the same way, by cosine; a row at the origin resembles nothing, and of one
+    concept alone every cosine is 1 or -1, which tells nothing."""
+    if trained.concepts.shape[1] < 2:
+        return ()
     norms = np.linalg.norm(trained.concepts, axis=1) * float(np.linalg.norm(place))
     likeness = np.divide(trained.concepts @ place, norms, out=np.zeros(len(norms)), where=norms > 0)
     order = sorted(range(len(norms)), key=lambda i: (-likeness[i], trained.matrix.apps[i]))

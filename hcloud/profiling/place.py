@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +21,9 @@ from hcloud.profiling.guard import Guard
 from hcloud.profiling.programs import launcher
 
 _END_PATIENCE = 5.0
+_CPU_TIMES = Path("/proc/stat")
+_IDLE = slice(3, 5)  # idle, and idle while it waits for a disk
+_COUNTED = 8  # user to steal; what guests use is in user, too
 
 
 class TrialError(HcloudError):
@@ -118,6 +123,28 @@ def layout(cores: Sequence[int], vcpus: float) -> CoreLayout:
 def own_cores() -> tuple[int, ...]:
     """The cores this process may use."""
     return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def busy_vcpus(cores: Sequence[int], seconds: float) -> float | None:
+    """How many of some cores others use, on average over so many seconds from now; None where that is not counted."""
+    before = _cpu_times(cores)
+    time.sleep(seconds)
+    after = _cpu_times(cores)
+    return math.fsum(_busy_share(before[core], after[core]) for core in cores) if before and after else None
+
+
+def _cpu_times(cores: Sequence[int]) -> dict[int, list[int]]:
+    """The ticks of each core by what it did; empty where one is missing."""
+    try:
+        rows = dict(line.split(" ", 1) for line in _CPU_TIMES.read_text().splitlines() if " " in line)
+        return {core: [int(word) for word in rows[f"cpu{core}"].split()[:_COUNTED]] for core in cores}
+    except (OSError, KeyError, ValueError):
+        return {}
+
+
+def _busy_share(before: Sequence[int], after: Sequence[int]) -> float:
+    passed = [b - a for a, b in zip(before, after, strict=True)]
+    return 1 - sum(passed[_IDLE]) / sum(passed) if sum(passed) > 0 else 0.0
 
 
 def memory_gib() -> float:

@@ -83,6 +83,11 @@ class Response:
         """The mean loss."""
         return spread(self.losses).mean
 
+    @property
+    def shown(self) -> str:
+        """The mean loss for people; a victim that was faster under pressure lost nothing."""
+        return f"{max(self.mean, 0.0):.0%}"
+
 
 def check(arena: Arena, resource: str, most: int = QUICK) -> ResourceFinding:
     """How a resource can be measured on this machine, by so many repeats at most; fewer when they are sure before."""
@@ -138,7 +143,7 @@ def _why_not(resource: str, tried: Sequence[tuple[IsolationMode, Response]]) -> 
         return "there is no other core for a stressor, and on the same core CPU time is not counted here"
     most = {mode: max((r for m, r in tried if m is mode), key=lambda r: r.mean) for mode, _ in tried}
     beyond = {IsolationMode.APART: "", IsolationMode.TOGETHER: " beyond a plain CPU load"}
-    lost = ", ".join(f"{r.mean:.0%} {mode.value}{beyond[mode]} (noise {r.noise:.0%})" for mode, r in most.items())
+    lost = ", ".join(f"{r.shown} {mode.value}{beyond[mode]} (noise {r.noise:.0%})" for mode, r in most.items())
     return f"a victim of {resource} pressure lost no more than {lost}"
 
 
@@ -207,7 +212,7 @@ def _check_limited(arena: Arena, resource: str, most: int) -> ResourceFinding:
         return ResourceFinding(
             resource, IsolationMode.LIMITED, stressor, f"{stressor.label} cost its victim {response.mean:.0%}"
         )
-    lost = f"{response.mean:.0%} under a shared limit (noise {response.noise:.0%})"
+    lost = f"{response.shown} under a shared limit (noise {response.noise:.0%})"
     return ResourceFinding(resource, None, None, f"a victim of {resource} pressure lost no more than {lost}")
 
 

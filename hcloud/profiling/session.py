@@ -280,6 +280,8 @@ class _ProbedRun:
                 self.session.notes.append(f"{resource}: not known what it causes, the stressor's own rate drifts")
                 return
             self.session.record(Aspect.CAUSED, resource, self._score(caused(scores.own), own_source))
+        elif scores.app is not None:
+            self.session.notes.append(f"{resource}: not known what it causes, the time was used up")
 
     def _score(self, found: Crossing, source: str) -> Measured:
         return Measured(found.value, found.low, found.high, found.samples, now(), self.session.machine, source)

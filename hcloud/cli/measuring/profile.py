@@ -112,9 +112,11 @@ def _measure_here(
     terminal: Terminal, errands: Iterable[tuple[App, Path]], probing: ProbeRequest, *, alone: bool
 ) -> Iterator[ProfileRun]:
     """Measure one after the other on this machine."""
-    from hcloud.usecases.measuring.profile_run import look_at_machine, run_profile
+    from hcloud.usecases.measuring.profile_run import busy_warning, look_at_machine, run_profile
 
     wanted = list(errands)
+    if busy := busy_warning():
+        terminal.warn(busy)
     if not alone:
         with terminal.progress("looking at this machine", 1.0) as advance:
             look_at_machine(probing, [one for one, _ in wanted], advance)
@@ -156,7 +158,7 @@ def list_(
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
-    found, terminal = load_corpus(folder, strict=False), session(ctx).terminal
+    found, terminal = load_corpus(folder), session(ctx).terminal
     shown.tell(
         terminal,
         lambda: documents.ProfilesDocument.of({"profiles": found}, shown.at),
@@ -168,8 +170,8 @@ def list_(
 def compare(
     ctx: typer.Context,
     *,
-    left: Annotated[Path, typer.Argument(help="A profile.")],
-    right: Annotated[Path, typer.Argument(help="Another profile.")],
+    left: Annotated[Path, typer.Argument(help="A profile, or the name of an application.")],
+    right: Annotated[Path, typer.Argument(help="Another one.")],
     shown: Printed,
 ) -> None:
     """Compare two profiles number by number, and show where they differ."""

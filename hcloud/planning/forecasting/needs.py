@@ -41,6 +41,15 @@ class SizePoint(NamedTuple):
     measured: bool
 
 
+class RateSpan(NamedTuple):
+    """A performance (more is better) with the ends of its 95 % interval, and whether it was measured or predicted."""
+
+    value: float
+    low: float
+    high: float
+    measured: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ApplicationNeed:
     """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
@@ -54,6 +63,8 @@ class ApplicationNeed:
     because: str
     errors: tuple[float, ...] = ()
     nodes: Mapping[int, float] = field(default_factory=dict)
+    spans: Mapping[str, RateSpan] = field(default_factory=dict)
+    """How sure the performance on each instance type is."""
 
     @property
     def quality(self) -> int | None:
@@ -72,7 +83,18 @@ def need_of(profile: Profile, estimate: Estimate) -> ApplicationNeed:
     out = known[Aspect.SCALE_OUT].items()
     nodes = {int(c): _performance(p, rising=profile.metric.rising)[0] for c, p in out if c.isdecimal() and int(c)}
     errors = tuple(error for _, error in scores)
-    return ApplicationNeed(profile.app, sizes, vector, types, _because(profile), errors, nodes)
+    spans = {c: _span(p, rising=profile.metric.rising) for c, p in known[Aspect.TYPES].items()}
+    return ApplicationNeed(profile.app, sizes, vector, types, _because(profile), errors, nodes, spans)
+
+
+def _span(found: Predicted, *, rising: bool) -> RateSpan:
+    if rising:
+        return RateSpan(found.value, found.low, found.high, found.measured)
+    return RateSpan(_inverse(found.value), _inverse(found.high), _inverse(found.low), found.measured)
+
+
+def _inverse(seconds: float) -> float:
+    return 1 / seconds if seconds > 0 else math.inf
 
 
 def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hcloud.errors import EvidenceError
 from hcloud.model.target import GoalKind, JobTarget, TargetedSize
-from hcloud.planning.forecasting.needs import HIGHEST, ApplicationNeed, SizePoint
+from hcloud.planning.forecasting.needs import HIGHEST, ApplicationNeed, RateSpan, SizePoint
 from hcloud.policy.records import Ints, Reals
 from hcloud.policy.sizes.allocation import Allocation, Choices, allocate, by_quality, efficiency_of
 
@@ -121,6 +121,23 @@ class SizedApp:
     sized: SizedTarget | None
     market: SizingMarket | None
     basis: str
+    spans: Mapping[str, RateSpan] = field(default_factory=dict)
+
+    @property
+    def unsure(self) -> tuple[str, ...]:
+        """The types of the answer whose performance is known as an interval."""
+        servers = () if self.sized is None else self.sized.cheapest.servers
+        types = dict.fromkeys(server.type for server in servers)
+        return tuple(t for t in types if t in self.spans and self.spans[t].low < self.spans[t].high)
+
+    @property
+    def least_reached(self) -> float:
+        """What the answer's servers do together where each type does no more than the low end of its interval."""
+        assert self.sized is not None
+        servers = self.sized.cheapest.servers
+        shares = {t: self.spans[t].low / self.spans[t].value for t in self.unsure}
+        least = sum(server.alone * shares.get(server.type, 1.0) for server in servers)
+        return self.sized.cheapest.reached * least / sum(server.alone for server in servers)
 
     @property
     def counts_runs(self) -> bool:

@@ -48,30 +48,41 @@ def load_profile(path: Path) -> Profile:
     return profile
 
 
-def load_corpus(folder: Path, *, strict: bool = True) -> tuple[Profile, ...]:
+def load_corpus(folder: Path) -> tuple[Profile, ...]:
     """Every profile of a folder in the order of the file names; the problems of all files are shown together.
 
-    Unless ``strict``, YAML that names neither an application nor what was measured of it is none.
+    Other YAML, such as app.yaml and hcloud.yaml, may lie beside them: it names neither an application as ``app`` nor
+    ``entries``.
     """
     if not folder.is_dir():
         raise UsageError(
             f"{folder}: no such folder of profiles",
             hint="name a folder with a NAME.profile.yaml for each application",
         )
+    found: dict[str, Path] = {}
     profiles: list[Profile] = []
     problems: list[Problem] = []
     refused: list[str] = []
     for path in sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file()):
-        if not strict and not _KEY.search(path.read_bytes()):
+        if not path.stem.endswith(".profile") and not _KEY.search(path.read_bytes()):
             continue
         try:
             profiles.append(load_profile(path))
+            _check_alone(profiles[-1].app, path, found)
         except InputError as error:
             problems.extend(error.problems)
             refused.append(path.name if error.problems else str(error))
     if refused:
         raise InputError(f"{folder}: not a corpus of profiles: {', '.join(refused)}", problems)
     return tuple(profiles)
+
+
+def _check_alone(app: str, path: Path, found: dict[str, Path]) -> None:
+    """InputError where another file of the folder is a profile of the same application."""
+    other = found.setdefault(app, path)
+    if other != path:
+        allowed = f"{other.name} is a profile of it, too; rename one, or move one file elsewhere"
+        raise InputError(str(path), [Problem(str(path), "app", repr(app), allowed)])
 
 
 def _kind(stated: Stated, content: object) -> JobKind:

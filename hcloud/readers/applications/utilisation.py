@@ -40,6 +40,12 @@ Sample = tuple[str, datetime, float]
 """The name of a series as in COLUMNS, a time, and a value."""
 
 
+def _why_not(error: Exception) -> str:
+    if isinstance(error, ValueError | csv.Error):
+        return str(error)
+    return f"{error} is missing" if isinstance(error, KeyError) else "its structure is another one"
+
+
 def load_use(path: Path, name: str, machine: UtilisationBase) -> UtilisationSamples:
     """The use recorded in a file of a named format; raises InputError with the place of what cannot be used."""
     if name not in FORMATS:
@@ -54,7 +60,7 @@ def load_use(path: Path, name: str, machine: UtilisationBase) -> UtilisationSamp
         text = path.read_text(encoding="utf-8-sig")
         samples = list(FORMATS[name](text))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, csv.Error) as error:
-        raise InputError(f"{path}: not usable as {name}: {type(error).__name__}: {error}") from None
+        raise InputError(f"{path}: not usable as {name}: {_why_not(error)}") from None
     return _use(samples, machine, path)
 
 

@@ -88,16 +88,17 @@ def classify_apps(request: ClassificationRequest, at: datetime) -> tuple[Applica
     Raises UsageError for an application without a profile, InputError for files that cannot be used.
     """
     corpus = open_corpus(request.corpus)
-    if not corpus:
+    asked = _asked(request)
+    known = {app for matrix in corpus.values() for app in matrix.apps}
+    if not known or ({p.app for p in asked} == known and len(known) == 1):
+        others = f"no application but {asked[0].app}" if known else "no application"
         raise EvidenceError(
-            f"{request.corpus}: no application is known yet, so nothing can be predicted",
+            f"{request.corpus}: {others} is known yet, so nothing can be predicted",
             hint="name applications seen before with --corpus: a folder of profiles or a matrix file",
         )
     corpus = {a: _referred(m, request.references.get(a, "")) for a, m in corpus.items()}
     prices = prices_of(corpus[Aspect.TYPES].columns if Aspect.TYPES in corpus else ())
-    return tuple(
-        _answer(observed_in(p, request.observed, at), p, _Corpus(corpus, prices), request) for p in _asked(request)
-    )
+    return tuple(_answer(observed_in(p, request.observed, at), p, _Corpus(corpus, prices), request) for p in asked)
 
 
 def _referred(matrix: Matrix, reference: str) -> Matrix:
@@ -123,7 +124,8 @@ def _asked(request: ClassificationRequest) -> list[Profile]:
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder of profiles", hint="name profile files, or --profiles FOLDER")
         return list(load_corpus(folder))
-    return [load_profile(profile_file(name, folder)) for name in request.apps]
+    folders = (request.folder,) if request.folder else (Path(), folder)
+    return [load_profile(profile_file(name, *folders)) for name in request.apps]
 
 
 def observed_in(profile: Profile, observed: Sequence[ObservedValue], at: datetime) -> Profile:

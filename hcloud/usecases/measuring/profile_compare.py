@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from hcloud.model.measured.profile import RESOURCES, Aspect, ComparedNumber, Profile, ProfileComparison
-from hcloud.readers.applications.profiles import load_profile
+from hcloud.usecases.measuring.profile_names import named_profile
 
 
 def compare_profiles(left: Path, right: Path) -> ProfileComparison:
-    """Two profiles from their files, every column that either has."""
-    one, other = load_profile(left), load_profile(right)
+    """Two profiles from their files or by name, every column that either has."""
+    one, other = named_profile(left), named_profile(right)
     lines = [
         ComparedNumber(
             aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column)

@@ -30,8 +30,9 @@ def profile_file(word: str, *folders: Path) -> Path:
     found = [p for folder in folders for name in names for end in ends if (p := folder / f"{name}{end}").is_file()]
     if not found:
         there = [p.name.split(".")[0] for folder in folders if folder.is_dir() for p in folder.iterdir()]
+        looked = " or ".join("the working directory" if folder == Path() else str(folder) for folder in folders)
         raise UsageError(
-            f"{word}: no profile of that name in {folders[-1]}{did_you_mean(word, there)}",
+            f"{word}: no profile of that name in {looked}{did_you_mean(word, there)}",
             hint="'hcloud profile run --name NAME -- COMMAND' makes one",
         )
     return found[0]

@@ -10,10 +10,15 @@ from pathlib import Path
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.measured.app import App
 from hcloud.model.measured.profile import RESOURCES, Profile, merged
+from hcloud.profiling import place
 from hcloud.profiling.session import MachineFindings, ProfilingSession, learn
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import check_target, save_profile
+from hcloud.units import counted_vcpus
 from hcloud.usecases.measuring.profile_names import file_stem
+
+BUSY_SECONDS = 0.5  # ours: how long to look before a run
+MOST_BUSY = 0.2  # ours: vCPUs that others may use
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,19 @@ def app_files(path: Path) -> tuple[Path, ...]:
     if not found:
         raise UsageError(f"{path}: does not describe an application")
     return found
+
+
+def busy_warning() -> str:
+    """What to know before a run on a machine that other programs use; "" on an idle one."""
+    _need_linux()
+    cores = place.own_cores()
+    busy = place.busy_vcpus(cores, BUSY_SECONDS)
+    if busy is None or busy <= MOST_BUSY:
+        return ""
+    return (
+        f"other programs use {busy:.1f} of {counted_vcpus(len(cores))}: completion times and scores will be too bad or "
+        "not measurable; measure on an otherwise idle machine"
+    )
 
 
 def look_at_machine(probing: ProbeRequest, apps: Sequence[App], advance: Callable[[float], None]) -> None:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import groupby
 
 from hcloud.model.target import GoalKind, JobTarget, reached_share
+from hcloud.planning.forecasting.needs import RateSpan
 from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer
 from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
 from hcloud.views.page.parts import PageSection
@@ -103,6 +104,7 @@ def notes(found: SizedApp) -> Iterator[str]:
     if found.sized is None:
         return
     yield _by_quality(found)
+    yield from _how_sure(found)
     target = found.target
     if target.kept_share < 1:
         yield (
@@ -126,6 +128,28 @@ def notes(found: SizedApp) -> Iterator[str]:
     if found.market is not None:
         yield f"Prices on demand in {found.market.place}; the oldest is of {found.market.priced}."
     yield f"From {found.basis}."
+
+
+def _how_sure(found: SizedApp) -> Iterator[str]:
+    """How well the performance on the types of the answer is known, and whether it is enough where it is at its worst.
+
+    What was chosen as the cheapest is more often predicted too high than too low, so this is no formality.
+    """
+    assert found.sized is not None
+    if not found.unsure or not found.sized.cheapest.met:
+        return
+    spans = ((name, found.spans[name]) for name in found.unsure)
+    told = "; ".join(f"{name} {_rate(s.low)} to {_rate(s.high)} {found.unit}, {_how(s)}" for name, s in spans)
+    least = found.least_reached
+    kept = "the target is kept" if least >= found.sized.needed else "the target is missed"
+    yield (
+        f"95 % interval of one whole server: {told}. At the low end these servers do {_rate(least)} of"
+        f" {_rate(found.sized.needed)} {found.unit}: {kept}."
+    )
+
+
+def _how(span: RateSpan) -> str:
+    return "measured" if span.measured else "predicted, not measured there"
 
 
 def _whole_runs(found: SizedApp) -> Iterator[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hcloud.classify.judgement import ApplicationEstimate
-from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Predicted
+from hcloud.model.measured.profile import RESOURCES, UNKNOWN_SCORE, Aspect, CompletedRow, Predicted
 from hcloud.policy.codes import SCALE
 from hcloud.units import counted
 from hcloud.views.console import Terminal
@@ -85,20 +85,54 @@ def _performance(answer: ApplicationEstimate, row: CompletedRow) -> Figures:
 
 def _said(answer: ApplicationEstimate) -> Iterator[str]:
     if answer.quality is not None:
-        yield f"quality it needs: {answer.quality / SCALE:.2%} (from what it tolerates least or causes most)"
+        yield f"quality it needs: {answer.quality / SCALE:.2f} of 1, {_set_by(answer)}"
     yield from _type_said(answer)
     if answer.size is not None:
         yield f"smallest size that reaches the target for sure: {answer.size}"
     for aspect, row in answer.estimate.rows.items():
         alike = ", ".join(f"{n.app} {n.likeness:+.2f}" for n in row.neighbours)
-        yield f"{WORDS[aspect]}: {_error(row)}; most similar: {alike or 'none'}"
+        yield f"{WORDS[aspect]}: {_error(row)}{f'; most similar (-1 to 1): {alike}' if alike else ''}"
     for aspect, failed in answer.profile.failures.items():
         for column, failure in failed.items():
             yield f"{WORDS[aspect]} {column}: it did not run there ({failure.why}, {failure.at:%Y-%m-%d})"
-    for resource, why in answer.profile.unmeasurable.items():
-        yield f"{resource} could not be measured on the profiled machine: {why}"
+    yield from _mixed(answer)
+    if answer.profile.unmeasurable:
+        names = ", ".join(answer.profile.unmeasurable)
+        yield f"not measurable on the profiled machine: {names} ('hcloud profile show' says why)"
     for probe in answer.estimate.probes:
         yield f"too little is known of {WORDS[probe.aspect]}: measure {probe.column} next ({probe.why})"
+
+
+def _mixed(answer: ApplicationEstimate) -> Iterator[str]:
+    """Where numbers that are compared with each other come from different machines."""
+    for aspect in (Aspect.SCALE_UP, Aspect.TOLERATED, Aspect.CAUSED):
+        entries = answer.profile.entries.get(aspect, {}).values()
+        machines = dict.fromkeys(m.machine.partition(", Linux")[0] for m in entries)
+        if len(machines) > 1:
+            yield (
+                f"{WORDS[aspect]}: measured on {len(machines)} kinds of machine ({'; '.join(machines)}); what is due to"
+                " the machine counts as due to the column. Measure all of it on one"
+            )
+
+
+def _set_by(answer: ApplicationEstimate) -> str:
+    """Which resource decides the quality, by how much, and which are not known but counted."""
+    vector = dict(zip(RESOURCES, answer.vector or (), strict=True))
+    first = max(vector, key=lambda resource: vector[resource])
+    unknown = [r for r in RESOURCES if not any(r in known for known in _interference(answer))]
+    said = f"set by {first} at {vector[first]} of 100 (tolerated counts as 100 less the score)"
+    if first in unknown:
+        said = "an assumption"
+    counts = f"; not known and counted as {UNKNOWN_SCORE} of 100: {', '.join(unknown)}"
+    return f"{said}{counts}" if unknown else said
+
+
+def _interference(answer: ApplicationEstimate) -> Iterator[Collection[str]]:
+    """The resources that have a score, measured or predicted."""
+    for aspect in (a for a in Aspect if a.is_interference):
+        yield answer.profile.entries.get(aspect, {})
+        if aspect in answer.estimate.rows:
+            yield answer.estimate.rows[aspect].columns
 
 
 def _type_said(answer: ApplicationEstimate) -> Iterator[str]:

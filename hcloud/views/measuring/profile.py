@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hcloud.model.measured.profile import RESOURCES, Aspect, ComparedNumber, Measured, Profile, ProfileComparison
+from hcloud.units import counted
 from hcloud.views.console import Terminal, plain_of, plain_table
 from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures
@@ -17,6 +18,8 @@ SCORE = 17  # the longest is a blank and "100 (100 to 100)"
 FULL = 100.0
 WITH_BARS = 70  # columns of a terminal that hold both bars and their intervals
 NOT_HERE = "not measurable here"
+NOT_YET = "not known yet; another run adds to this profile (--resources NAMES, a longer --time-cap)"
+_GAPS = ("not measured", "no score", "not known")
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -27,6 +30,8 @@ def show_profile(profile: Profile, terminal: Terminal) -> None:
     reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
     if reasons:
         terminal.show("", Text(NOT_HERE, style="bold"), *(_reason(r, why, width) for r, why in reasons))
+    if gaps := _gaps(profile):
+        terminal.show("", Text(NOT_YET, style="bold"), *(hanging(note, width, "  ") for note in gaps))
     terminal.show("", _performance(profile))
     failed = [(c, f.why) for columns in profile.failures.values() for c, f in columns.items()]
     if failed:
@@ -41,7 +46,7 @@ def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
         rows.append((p.app, p.kind.name.lower(), f"{p.metric.name}, {p.metric.unit}", *counts))
     names = ("app", "kind", "metric", "tolerated", "caused", "shapes")
     terminal.show(plain_of(Figures(names, rows, frozenset({3, 4, 5})), ("app", "metric")))
-    terminal.note(f"{len(profiles)} applications; 'hcloud profile show FILE' shows the numbers of one")
+    terminal.note(f"{counted(len(profiles), 'application')}; 'hcloud profile show FILE' shows the numbers of one")
 
 
 def show_comparison(comparison: ProfileComparison, terminal: Terminal) -> None:
@@ -62,6 +67,11 @@ def bar(score: float) -> str:
     eighths = round(score / FULL * BAR * 8)
     whole, part = divmod(eighths, 8)
     return ("█" * whole + (_EIGHTHS[part] if part else "")).ljust(BAR)
+
+
+def _gaps(profile: Profile) -> list[str]:
+    """What a run says of numbers that it did not get."""
+    return [note for note in profile.notes if note.rpartition(": ")[2].startswith(_GAPS) or note.startswith(_GAPS)]
 
 
 def _reason(resource: str, why: str, width: int) -> Text:

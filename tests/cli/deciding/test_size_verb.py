@@ -272,3 +272,48 @@ def test_the_applications_own_file_is_no_profile(at_home: Path, capsys: pytest.C
     Path("frontend.profile.yaml").unlink()
     assert run(["size", "frontend.yaml", *AT]) == 64
     assert "no profile of that name" in capsys.readouterr().err
+
+
+def widen(folder: Path, low: float, high: float) -> None:
+    """The profile with every interval as wide as these shares of the value."""
+    path = folder / "frontend.profile.yaml"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    for entry in document["entries"]["types"].values():
+        entry["low"], entry["high"] = low * entry["value"], high * entry["value"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def test_it_says_whether_the_answer_keeps_the_target_at_the_low_end_of_what_is_known(
+    at_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five servers of 20,000 for 100,000 were given without a word of the 18,000 to 21,000 that was measured."""
+    widen(at_home, 0.9, 1.05)
+    assert sized(TARGET) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "one whole server: c5.xlarge 18,000 to 21,000 req/s, measured." in said
+    assert "At the low end these servers do 90,000 of 100,000 req/s: the target is missed." in said
+    assert sized(TARGET.replace("100k", "89500")) == 0
+    assert "do 90,000 of 89,500 req/s: the target is kept." in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_speed_that_was_predicted_says_so(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The answer was a type that nobody measured, and its basis named the measured ones alone."""
+    (corpus := at_home / "corpus").mkdir()
+    for number in range(8):
+        factor = 1 + number / 50
+        row = {"m5.large": 9_000.0, "m5.4xlarge": 58_000.0 * factor, "c5.xlarge": 20_000.0 / factor}
+        write_profile(corpus, {"types": row})
+        text = (corpus / "frontend.profile.yaml").read_text(encoding="utf-8")
+        (corpus / f"a{number}.profile.yaml").write_text(text.replace("frontend", f"a{number}"), encoding="utf-8")
+    (corpus / "frontend.profile.yaml").unlink()
+    write_profile(at_home, {"types": {"m5.large": 9_000.0, "m5.4xlarge": 62_000.0}})
+    assert sized(TARGET, "--corpus", "corpus") == 0
+    assert "req/s, predicted, not measured there" in " ".join(capsys.readouterr().out.split())
+
+
+def test_times_have_their_interval_the_other_way_round(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_profile(at_home, {"types": {"c5.xlarge": 10.0}}, rising=False)
+    widen(at_home, 0.8, 1.25)
+    assert sized("{deadline: 1h, work: 360}") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "c5.xlarge 0.08 to 0.125 runs/s, measured. At the low end these servers do 0.08 of 0.1 runs/s" in said

@@ -199,6 +199,16 @@ def test_without_a_corpus_nothing_is_predicted(
     assert "no application is known yet" in capsys.readouterr().err
 
 
+def test_an_application_is_not_predicted_from_itself_alone(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was said to be "beside 0 applications seen before", with nothing predicted and exit code 0."""
+    (alone := tmp_path / "alone").mkdir()
+    (folder / "steep.yaml").rename(alone / "steep.yaml")
+    assert run(["classify", "steep", "--profiles", str(alone), "--corpus", str(alone), *NOW]) == 9
+    assert "no application but steep is known yet" in capsys.readouterr().err
+
+
 class Trap:
     """Would run code if it were ever unpickled."""
 
@@ -337,3 +347,61 @@ def test_a_plan_takes_the_family_that_the_profiles_say_is_fast(
     told = " ".join(capsys.readouterr().out.split())
     assert "work a vCPU does: m5 1.2" in told
     assert re.search(r"Q_T 0\.\d\d", told)
+
+
+def test_a_profile_in_the_working_directory_is_found_by_its_name(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``profile run --name steep`` writes it here, and ``classify steep`` looked among the bundled ones alone."""
+    monkeypatch.chdir(folder)
+    assert run(["classify", "steep", "--corpus", str(corpus), *NOW]) == 0
+    assert "steep: service" in capsys.readouterr().out
+    assert run(["classify", "stepe", "--corpus", str(corpus), *NOW]) == 64
+    assert f"in the working directory or {corpus}" in capsys.readouterr().err
+
+
+def test_the_quality_says_which_resource_sets_it(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words(folder, corpus, "steep")) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"quality it needs: 0\.7\d of 1, set by (l1i|llc) at 7\d of 100", said)
+
+
+def test_a_quality_that_is_only_assumed_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program that tolerates everything measured was said to need 50.50 %, "from what it tolerates least"."""
+    known, mine = tmp_path / "known", tmp_path / "mine"
+    for made in (known, mine):
+        made.mkdir()
+    for number in range(8):
+        saved(known, f"app{number}", {Aspect.TOLERATED: {"llc": 90.0 + number, "disk": 95.0 - number}})
+    saved(mine, "new", {Aspect.TOLERATED: {"llc": 99.0, "disk": 99.0}})
+    assert run(["classify", "new", "--profiles", str(mine), "--corpus", str(known), *NOW]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "quality it needs: 0.51 of 1, an assumption; not known and counted as 50 of 100: l1i, l1d," in said
+
+
+def test_numbers_of_different_machines_are_not_taken_together_without_a_word(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (folder / "steep.yaml").read_text()
+    one, other = "EPYC, 2 cores, 24 GiB, Linux 6.1", "Xeon, 2 cores, 24 GiB, Linux 6.1"
+    mixed = text.replace("a machine", one, 1).replace("a machine", other)
+    (folder / "steep.yaml").write_text(mixed)
+    assert run(words(folder, corpus, "steep")) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "size: measured on 2 kinds of machine (EPYC, 2 cores, 24 GiB; Xeon, 2 cores, 24 GiB)" in said
+    (folder / "steep.yaml").write_text(mixed.replace(one, "Xeon, 2 cores, 24 GiB, Linux 6.2"))
+    assert run(words(folder, corpus, "steep")) == 0
+    assert "kinds of machine" not in capsys.readouterr().out
+
+
+def test_what_a_machine_cannot_measure_is_named_in_one_line(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "new.profile.yaml"
+    saved(tmp_path, "new", {Aspect.TOLERATED: {"llc": 30.0}})
+    text = (tmp_path / "new.yaml").read_text()
+    mine.write_text(text.replace("unmeasurable: {}", "unmeasurable: {l1i: too noisy, tlb: too noisy}"))
+    run(["classify", str(mine), "--corpus", str(corpus), *NOW])
+    assert "not measurable on the profiled machine: l1i, tlb ('hcloud profile show'" in capsys.readouterr().out

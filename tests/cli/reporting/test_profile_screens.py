@@ -131,3 +131,31 @@ def test_bars_grow_with_the_score() -> None:
 def test_a_missing_profile_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["profile", "show", "nowhere.yaml"]) == 64
     assert "no such profile" in capsys.readouterr().err
+
+
+def test_numbers_that_a_run_did_not_get_are_named_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A dash stood there, and its reason in the file alone."""
+    why = "memcap: no score, the time was used up"
+    notes = ("kept in shape by control groups (version 1)", why, "network: built-in network cost its victim 47%")
+    save_profile(dataclasses.replace(redis(), notes=notes), tmp_path / "a.yaml")
+    assert main.run(["profile", "show", str(tmp_path / "a.yaml")]) == 0
+    screen = capsys.readouterr().out
+    assert why in screen
+    assert "cost its victim" not in screen
+
+
+def test_profiles_are_compared_by_name(
+    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(files)
+    save_profile(dataclasses.replace(redis(), app="mine"), files / "mine.profile.yaml")
+    assert main.run(["profile", "compare", "mine", "sort"]) == 0
+    assert "mine" in capsys.readouterr().out
+
+
+def test_one_application_is_not_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_profile(redis(), tmp_path / "a.yaml")
+    assert main.run(["profile", "list", str(tmp_path)]) == 0
+    assert "1 application;" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import pytest
 from hcloud.profiling import place
 from hcloud.profiling.cage import PERIOD_US, Cage, Hierarchy, find_hierarchy, remove_strays
 from hcloud.profiling.programs import orphans
+from hcloud.usecases.measuring import profile_run
 
 
 def version_2(folder: Path, controllers: str = "cpuset cpu io memory pids") -> Hierarchy:
@@ -112,3 +113,28 @@ def test_only_groups_of_dead_runs_are_removed(tmp_path: Path) -> None:
 )
 def test_cores_are_shared_out(cores: tuple[int, ...], vcpus: float, expected: place.CoreLayout) -> None:
     assert place.layout(cores, vcpus) == expected
+
+
+CPU_TIMES = """cpu  9 9 9 9 9 9 9 9 9 9
+cpu0 {} 0 0 {} 0 0 0 0 0 0
+cpu1 {} 0 0 0 {} 0 0 0 0 0
+intr 5 6
+"""
+
+
+def test_what_others_use_of_the_processors_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run beside others' programs was not warned of: a program of one thread took 1.07 s on 1 vCPU, 0.64 s on 2."""
+    file = tmp_path / "stat"
+    file.write_text(CPU_TIMES.format(0, 0, 0, 0))
+    monkeypatch.setattr(place, "_CPU_TIMES", file)
+    monkeypatch.setattr("time.sleep", lambda _: file.write_text(CPU_TIMES.format(75, 25, 50, 50)))
+    assert place.busy_vcpus((0, 1), 1.0) == pytest.approx(1.25)
+    file.write_text(CPU_TIMES.format(0, 0, 0, 0))
+    assert "other programs use 1.2 of 2 vCPUs" in warned((0, 1), monkeypatch)
+    file.write_text("no such rows\n")
+    assert place.busy_vcpus((0, 1), 1.0) is None
+
+
+def warned(cores: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(place, "own_cores", lambda: cores)
+    return profile_run.busy_warning()

@@ -137,12 +137,28 @@ def test_a_corpus_names_every_file_that_is_damaged(tmp_path: Path) -> None:
     save_profile(one(), tmp_path / "b.yaml")
     save_profile(one(app="other"), tmp_path / "a.yml")
     assert [p.app for p in load_corpus(tmp_path)] == ["other", "redis"]
-    (tmp_path / "c.yaml").write_text("a: [")
-    (tmp_path / "d.yaml").write_text("{}")
-    with pytest.raises(InputError, match=r"(?s)c\.yaml.*d\.yaml"):
+    (tmp_path / "c.profile.yaml").write_text("a: [")
+    (tmp_path / "d.profile.yaml").write_text("{}")
+    with pytest.raises(InputError, match=r"(?s)c\.profile\.yaml.*d\.profile\.yaml"):
         load_corpus(tmp_path)
     with pytest.raises(UsageError):
         load_corpus(tmp_path / "missing")
+
+
+def test_a_description_of_an_application_beside_its_profile_is_no_profile(tmp_path: Path) -> None:
+    """``--profiles .`` was refused where app.yaml or hcloud.yaml lay in the folder."""
+    save_profile(one(), tmp_path / "redis.profile.yaml")
+    (tmp_path / "app.yaml").write_text("name: redis\ntarget: {qps: 100, tail_ms: 10}\n")
+    (tmp_path / "hcloud.yaml").write_text("planning: {}\n")
+    assert [p.app for p in load_corpus(tmp_path)] == ["redis"]
+
+
+def test_two_profiles_of_one_application_are_named(tmp_path: Path) -> None:
+    """A simulation took the last of them; classify told of "two profiles of 'redis'" and of no file."""
+    for name in ("a", "b"):
+        save_profile(one(), tmp_path / f"{name}.profile.yaml")
+    with pytest.raises(InputError, match=r"(?s)b\.profile\.yaml: app: 'redis' \(a\.profile\.yaml is a profile of it"):
+        load_corpus(tmp_path)
 
 
 def test_a_profile_only_replaces_a_profile(tmp_path: Path) -> None:

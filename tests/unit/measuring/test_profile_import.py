@@ -78,6 +78,7 @@ def test_the_sizes_that_hold_the_use_are_found(tmp_path: Path, name: str, text: 
         ("csv", "timestamp,cpu_cores,memory_gib\n1,-1,1\n", "a finite number from 0"),
         ("csv", "timestamp,cpu_cores,memory_gib\nnoon,1,1\n", "not usable as csv"),
         ("csv", "timestamp,cpu_cores,memory_gib\n1e30,1,1\n", "not usable as csv"),
+        ("csv", "time,cpu_cores\n0,1\n", "not usable as csv: unknown column 'time'"),
         ("csv", "time,cpu\n1,1\n", "unknown column 'time'"),
         ("csv", "timestamp,cpu_percent,memory_gib\n1,50,1\n", "is a share"),
         ("csv", "", "holds no CPU series"),

@@ -12,7 +12,7 @@ from hcloud.profiling.bench import BenchReading
 from hcloud.profiling.cage import Cage, Hierarchy
 from hcloud.profiling.injectors import Injector, Stressor, StressorContext, Work
 from hcloud.profiling.place import ProcessPlacement, TooSlowError, TrialError
-from hcloud.profiling.selfcheck import IsolationMode
+from hcloud.profiling.selfcheck import IsolationMode, Response
 from hcloud.profiling.trial import OutOfTimeError, TimeBudget, Trial, level
 
 
@@ -151,3 +151,9 @@ def test_repeats_end_when_the_interval_is_narrow_or_time_is_out() -> None:
     assert (short.mean, len(short.readings)) == (1.5, 2)
     wild = itertools.cycle([1.0, 5.0])
     assert len(level(lambda: BenchReading(next(wild), None), 0.03, 6).readings) == 6
+
+
+def test_a_victim_that_was_faster_under_pressure_lost_nothing() -> None:
+    """It "lost no more than -2%"."""
+    assert Response([-0.02, -0.03], 0.5).shown == "0%"
+    assert Response([0.42, 0.42], 0.32).shown == "42%"
