@@ -255,11 +255,12 @@ def _owned(section: OwnedSection, book: PriceBook, now: datetime, settings: Plan
         raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
     dollars = section.dollars_per_hour
     count = section.count if dollars is None else round(dollars / offer.effective_hourly, COUNTED_DIGITS)
-    hours = (datetime.combine(section.expires, time(), UTC) - now) / timedelta(hours=1)
+    expires = datetime.combine(section.expires, time(), UTC)
+    hours = (expires - now) / timedelta(hours=1)
     shape = book.instance_type(section.provider, section.instance_type)
     speed = settings.speed(section.provider, shape.family)
     elsewhere = why_elsewhere(section.key, settings.markets)
-    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed, elsewhere)
+    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed, elsewhere, expires)
 
 
 def _considered(decision: FleetDecision) -> Iterator[OfferKey]:
