@@ -48,6 +48,7 @@ SCHEMA = (
     Column("servers", low=1.0, high=limits.SERVERS, whole=True, required=False, told=SERVERS),
     Column("urgent", "label", required=False, choices=("no", "yes")),
     Column("after", "words", required=False, told=ALLOWED),
+    Column("think", high=limits.SUBMIT_SECONDS, required=False),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -123,6 +124,7 @@ class Draft:
     targets: tuple[TargetedSize, ...] = ()
     serial: Codes | None = None
     after: Ints | None = None
+    think: Floats | None = None
     soonest: Floats | None = None
     rows: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
@@ -154,7 +156,8 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
     """Jobs of a checked table in our own schema; ``named`` says where rows stand."""
     draft.ids = sink.ids()
     if sink.has("after"):
-        _waiting(sink.texts("after"), draft, named)
+        think = sink.numbers("think") if sink.has("think") else None
+        _waiting(sink.texts("after"), draft, named, think)
     draft.modelled += times_read(sink)
     draft.start = sink.numbers("start") if sink.has("start") else None
     for name in ("cores", "memory", "gpus"):
@@ -194,7 +197,7 @@ def _more_stated(sink: Sink, draft: Draft) -> None:
         draft.modelled.append(Modelled("tolerates", "99 points less than what each job causes", "fixed"))
 
 
-def _waiting(cells: list[str], draft: Draft, named: Named) -> None:
+def _waiting(cells: list[str], draft: Draft, named: Named, think: Floats | None) -> None:
     """Which jobs wait for the end of others, and when each comes at the soonest."""
     if not any(cells):
         return
@@ -208,8 +211,14 @@ def _waiting(cells: list[str], draft: Draft, named: Named) -> None:
         for where, (_, value, allowed) in zip(named([one.row for one in wrong]), wrong, strict=True):
             findings.add(f"{where}, column after", shown(value), allowed)
         raise findings.error()
-    draft.after, draft.serial = np.array(edges, np.int64), np.arange(len(cells), dtype=np.int32)
-    draft.soonest = earliest(draft.submit, draft.duration, draft.after)
+    follow(draft, np.array(edges, np.int64), None if think is None else np.nan_to_num(think))
+
+
+def follow(draft: Draft, after: Ints, think: Floats | None) -> None:
+    """Let jobs wait for the end of others (rows of both), and each so many seconds more."""
+    draft.after, draft.serial = after, np.arange(len(draft.submit), dtype=np.int32)
+    draft.think = think if think is not None and think.any() else None
+    draft.soonest = earliest(draft.submit, np.maximum(draft.duration, 0.0), after, draft.think)
 
 
 def _put_off(draft: Draft) -> None:
@@ -217,7 +226,8 @@ def _put_off(draft: Draft) -> None:
     if draft.soonest is None:
         return
     if later := int((draft.soonest > draft.submit).sum()):
-        rule = f"of {counted(later, 'job')} that wait for others: the end of those, as if nobody waited for a server"
+        ends = "the end of those" if draft.think is None else "the end of those and their think time"
+        rule = f"of {counted(later, 'job')} that wait for others: {ends}, as if nobody waited for a server"
         draft.modelled.append(Modelled("submit", rule, "after"))
     draft.submit = draft.soonest
     draft.select(np.argsort(draft.submit, kind="stable"))
@@ -296,7 +306,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears, target=draft.target,
         targets=draft.targets,
         requires=draft.requires, requirements=draft.requirements, servers=draft.servers,
-        urgent=draft.urgent, serial=draft.serial, after=draft.after,
+        urgent=draft.urgent, serial=draft.serial, after=draft.after, think=draft.think,
     )  # fmt: skip
 
 
