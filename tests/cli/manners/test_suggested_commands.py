@@ -169,7 +169,7 @@ def test_files_of_no_format(
         ({"README.md": "Read me.\n"}, "holds 1 file (README.md), none of which hcloud reads as a workload or as part"),
         (
             {**{f"{n}.md": "x\n" for n in range(3)}, "costs.json": '{"a": 1}'},
-            "holds 4 files (3 .md, 1 .json), none of which hcloud reads as a workload or as part of a bill; the nearest",
+            "holds 4 files (3 .md, 1 .json), none of which hcloud reads as a workload or as part of a bill",
         ),
         ({**{f"{n}.md": "x\n" for n in range(3)}, "costs.json": '{"a": 1}'}, "costs.json: is JSON of no format"),
         ({"a.md": "x\n", "b.csv": "x\n"}, "a folder is read as a bill, or as use over time with one file a machine"),
