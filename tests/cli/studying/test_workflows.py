@@ -114,7 +114,16 @@ def test_what_a_job_of_swf_cannot_have_waited_for_is_counted(
     """Not in the file, itself, a later one, or one that by the record still ran; a left out one waits in turn."""
     trace = tmp_path / "log.swf"
     jobs = ("1 0 10 600 8=-1 -1", "2 20 5 50 8=1 -1", "3 30 -1 50 8=99 -1", "4 40 -1 -1 8=1 -1", "5 50 -1 50 8=4 -1")
-    trace.write_text(_swf(*jobs, "6 60 -1 50 8=6 -1", "7 70 -1 50 8=8 -1", "8 80 540 50 8=1 -1"))
+    trace.write_text(
+        _swf(
+            *jobs,
+            "6 60 -1 50 8=6 -1",
+            "7 70 -1 50 8=8 -1",
+            "8 80 540 50 8=1 -1",
+            "9 90 -1 600 8=1 -1",
+            "10 95 5 50 8=9 -1",
+        )
+    )
     assert run(["workload", "show", str(trace), "--json", *NOW]) == 0
     told = json.loads(capsys.readouterr().out)
     assert {why: n for why, n in told["workload"]["repaired"].items() if "preceding" in why} == {
@@ -122,4 +131,7 @@ def test_what_a_job_of_swf_cannot_have_waited_for_is_counted(
         "began before the end of its preceding job and its think time (fields 17, 18): not waited for": 1,
     }
     (rule,) = (one["rule"] for one in told["workload"]["modelled"] if one["column"] == "submit")
-    assert rule.startswith("of 2 jobs that wait for others")
+    assert rule.startswith("of 4 jobs that wait for others")
+    assert run(["workload", "convert", str(trace), "--out", str(tmp_path / "made.csv")]) == 0
+    lines = (tmp_path / "made.csv").read_text().splitlines()
+    assert next(line for line in lines if line.startswith("10,9,")).split(",")[2:4] == ["100", "100"], "it had begun"

@@ -229,7 +229,9 @@ def _put_off(draft: Draft) -> None:
         ends = "the end of those" if draft.think is None else "the end of those and their think time"
         rule = f"of {counted(later, 'job')} that wait for others: {ends}, as if nobody waited for a server"
         draft.modelled.append(Modelled("submit", rule, "after"))
-    draft.submit = draft.soonest
+    # What a trace says of when a job began stands: it was submitted by then
+    begun = draft.soonest if draft.start is None else np.fmin(draft.soonest, draft.start)
+    draft.submit = np.maximum(begun, draft.submit)
     draft.select(np.argsort(draft.submit, kind="stable"))
 
 
