@@ -127,7 +127,8 @@ class Jobs:
     say of applications how the need of their jobs changes while they run: from which share of the work each needs how
     many times as much; nobody is told. ``serial`` numbers jobs where some wait for others: ``after`` [pair] are the
     numbers of a job and of one that has to end before, of all jobs that were read; ``submit`` is then when those before
-    would have ended if nobody waited for a server.
+    would have ended if nobody waited for a server, and ``think`` the seconds that pass from their end until each is
+    submitted.
     """
 
     submit: Floats
@@ -161,6 +162,7 @@ class Jobs:
     courses: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
     serial: Codes | None = None
     after: Ints | None = None
+    think: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -263,7 +265,9 @@ def job_name(known: bytes | None, row: int) -> str:
     return f"{row}" if known is None else known.decode() or f"row {row}"
 
 
-SPARSE_COLUMNS = ("ids", "divisible", "start", "causes", "bears", "target", "requires", "servers", "urgent", "serial")
+SPARSE_COLUMNS = (
+    *("ids", "divisible", "start", "causes", "bears", "target", "requires", "servers", "urgent", "serial", "think"),
+)
 """The columns that a trace may lack."""
 JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit

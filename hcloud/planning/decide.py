@@ -38,6 +38,7 @@ from hcloud.planning.fleets.options import (
     together,
 )
 from hcloud.planning.fleets.owned import Owned
+from hcloud.planning.fleets.required import RequiredMachine, meeting_all
 from hcloud.planning.fleets.sizes import Ladder, stated
 from hcloud.planning.fleets.spot import spot_fleet
 from hcloud.planning.forecasting.forecast import Forecast, repeating
@@ -107,7 +108,7 @@ class Given:
     be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal, or so many
     ``vcpus`` of it; ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs; ``idle``, what of the demand
     may run in the idle hours of what is reserved; ``otherwise``, the decision without them: it is never done worse than
-    that."""
+    that; ``required``, what jobs require of their machine."""
 
     running: RunningJobs | None = None
     reserve: int | None = None
@@ -115,6 +116,7 @@ class Given:
     leanest: Leanest | None = None
     idle: IdleHours | None = None
     otherwise: FleetDecision | None = None
+    required: tuple[RequiredMachine, ...] = ()
 
 
 def decide(
@@ -126,12 +128,14 @@ def decide(
 ) -> FleetDecision:
     """Choose the cheapest fleet for the demand's forecast among the markets' offers.
 
-    Raises EvidenceError where no candidate has a price or a job fits none, InputError where there is no demand.
+    Raises EvidenceError where no candidate has a price or a job fits or may run on none, InputError where there is no
+    demand.
     """
     given = given or Given()
     asked = FleetProblem(demand, settings, owned, given.running, given.leanest, given.idle)
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
-    candidates = [_paced(c, settings) for kept, _ in found for c in kept]
+    able, unable = meeting_all([c for kept, _ in found for c in kept], given.required)
+    candidates = [_paced(c, settings) for c in able]
     if not candidates:
         raise EvidenceError(
             "no instance type matches the settings",
@@ -159,7 +163,7 @@ def decide(
         chosen.lower_bound,
         rivals(options, chosen, settings),
         evaluations,
-        (*(r for _, refused in found for r in refused), *too_small),
+        (*(r for _, refused in found for r in refused), *unable, *too_small),
         tuple(fall(chosen, evaluations, options, asked, -f) for f in settings.risk.falls),
         sized.spread,
         sized.scale,

@@ -142,6 +142,13 @@ class JobRecord:
         took = self.ended - min(self.order.submit, self.began)
         return with_wait(self.performance, self.ended - self.began, took, self.order.expect)
 
+    def performance_left(self, now: float) -> float | None:
+        """The share of its performance that a batch job which waits can still reach; None where it promised no time."""
+        waited = max(now - self.came, 0.0)
+        if not self.order.expect or self.order.is_limit or self.order.kind is JobKind.SERVICE:
+            return None
+        return self.order.expect / (self.order.expect + waited)
+
     @property
     def is_over(self) -> bool:
         """Whether nothing more happens to it."""

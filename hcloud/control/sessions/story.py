@@ -82,7 +82,8 @@ class Turn:
 class Story:
     """One job in a journal: how it came, what was considered, how many servers were looked at and which of them were
     candidates or what filters left of them, what happened to it afterwards, whether it ended, and why it had left idle
-    capacity, if it did (``moved``), and what it waits for, where its machine is not there yet (``waits``)."""
+    capacity, if it did (``moved``), what it waits for, where its machine is not there yet (``waits``), and how it
+    is doing at the end of the journal, where that is of live work (``now``)."""
 
     setup: Setup
     arrival: Arrival
@@ -99,10 +100,20 @@ class Story:
     is_over: bool = False
     moved: str = ""
     waits: str = ""
+    now: tuple[str, ...] = ()
 
     @property
     def began(self) -> float | None:
         """When it began to run: when its first server took it, or was ready; None where it never did."""
+        return None if self._first is None else self._first[1]
+
+    @property
+    def first_on(self) -> Decision | None:
+        """The decision by which it came to where it first ran; None where it never did."""
+        return None if self._first is None else self._first[0]
+
+    @property
+    def _first(self) -> tuple[Decision, float] | None:
         assert self.considered is not None
         taken: Decision | None = None
         for entry in (self.considered.decision, *self.afterwards):
@@ -111,12 +122,14 @@ class Story:
                     break
                 taken = entry
             elif isinstance(entry, Ready) and taken is not None:
-                return entry.at
+                return taken, entry.at
             elif isinstance(entry, LaunchFailed | Lost):
                 taken = None
             elif isinstance(entry, _RAN):
                 break
-        return None if taken is None or (taken.action is DecisionAction.LAUNCH and not self._ran) else taken.at
+        if taken is None or (taken.action is DecisionAction.LAUNCH and not self._ran):
+            return None
+        return taken, taken.at
 
     @property
     def _ran(self) -> bool:

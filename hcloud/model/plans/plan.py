@@ -97,7 +97,8 @@ class Prediction:
 class MixLine:
     """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
     effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought.
-    ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does.
+    ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does, and
+    ``expires`` the moment, None where it is not known and in plans of earlier versions.
     ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in the plan's first
     weeks (``FIRST_WEEKS``); None of what is committed to, and in plans of earlier versions."""
 
@@ -123,6 +124,7 @@ class MixLine:
     expires_hour: int | None = None
     first_least: int | None = None
     first_peak: int | None = None
+    expires: datetime | None = None
 
     @property
     def begins_later(self) -> bool:

@@ -46,13 +46,14 @@ class HeldRule:
 
     def hours_left(self, held: BilledCommitment) -> int:
         """How many hours it still holds."""
-        end = held.end
-        if end is None and self.until is None:
-            return self.horizon_hours
-        if end is None:
-            assert self.until is not None
-            end = datetime(self.until.year, self.until.month, self.until.day, tzinfo=self.now.tzinfo)
-        return max(int((end - self.now) / timedelta(hours=1)), 0)
+        end = self.end_of(held)
+        return self.horizon_hours if end is None else max(int((end - self.now) / timedelta(hours=1)), 0)
+
+    def end_of(self, held: BilledCommitment) -> datetime | None:
+        """When it ends: by the bill, else by ``until``."""
+        if held.end is not None or self.until is None:
+            return held.end
+        return datetime(self.until.year, self.until.month, self.until.day, tzinfo=self.now.tzinfo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             endless.append(held.id)
         for use, shape, count, hourly in parts:
             offer = _offer(held, use.kind, shape, hourly, rule.now.date())
-            shares[use.kind].append(Owned(offer, shape, count, left))
+            shares[use.kind].append(Owned(offer, shape, count, left, expires=rule.end_of(held)))
     return HeldShares({kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless), stopped)
 
 

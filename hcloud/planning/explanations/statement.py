@@ -180,7 +180,7 @@ def _mix(decision: FleetDecision) -> tuple[MixLine, ...]:
 def _owned_line(owned: Owned, hours: int) -> MixLine:
     line = _line(owned.offer, owned.shape, owned.count, owned.cost(hours), hours)
     expires = owned.hours_left if owned.hours_left < hours else None
-    line = replace(line, address=f"{OWNED}{owned.offer.key}", expires_hour=expires)
+    line = replace(line, address=f"{OWNED}{owned.offer.key}", expires_hour=expires, expires=owned.expires)
     return replace(line, vcpus=rate(Decimal(0)), memory_gib=rate(Decimal(0))) if owned.elsewhere else line
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 
 import numpy as np
@@ -19,7 +20,8 @@ from hcloud.units import SECONDS_PER_HOUR
 @dataclass(frozen=True, slots=True)
 class Owned:
     """``count`` instances of a commitment bought before, the hours until it expires, and a candidate's ``speed``;
-    ``elsewhere`` says why it covers nothing of what the markets allow, where it does not."""
+    ``elsewhere`` says why it covers nothing of what the markets allow, where it does not; ``expires`` is the moment at
+    which it ends, None where that is not known."""
 
     offer: Offer
     shape: InstanceType
@@ -27,6 +29,7 @@ class Owned:
     hours_left: int
     speed: Decimal = Decimal(1)
     elsewhere: str = ""
+    expires: datetime | None = None
 
     @property
     def is_used(self) -> bool:

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Codes, Floats, Ints, Jobs
 
 
-def earliest(submit: Floats, duration: Floats, after: Ints) -> Floats:
-    """When each job comes if nobody waits for a server: with its own submission, or with the last end of those before
-    it. ``after`` [pair] are the rows of a job and of one that has to end before; none waits for itself."""
+def earliest(submit: Floats, duration: Floats, after: Ints, think: Floats | None = None) -> Floats:
+    """When each job comes if nobody waits for a server: with its own submission, or so many seconds (``think``) after
+    the last end of those before it. ``after`` [pair] are the rows of a job and of one that has to end before; none
+    waits for itself."""
     before: list[list[int]] = [[] for _ in range(len(submit))]
     for job, one in after.tolist():
         before[job].append(one)
     made, lengths = submit.tolist(), duration.tolist()
+    pauses = [0.0] * len(made) if think is None else think.tolist()
     for row in in_order(before)[0]:
         for one in before[row]:
-            made[row] = max(made[row], made[one] + lengths[one])
+            made[row] = max(made[row], made[one] + lengths[one] + pauses[row])
     return np.array(made, np.float64)
 
 

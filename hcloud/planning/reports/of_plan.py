@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -70,7 +71,7 @@ def planned_charges(plan: Plan, offers: Offers, period: Period, used: Decimal | 
 
 
 def planned_holdings(plan: Plan, offers: Offers, period: Period) -> tuple[ReportedCommitment, ...]:
-    """The commitments among them: owned ones do not say when they end."""
+    """The commitments among them: of owned ones a plan does not say when they began."""
     return tuple(_holding(one) for one in _lines(plan, offers, period) if one.line.option.is_commitment)
 
 
@@ -117,16 +118,24 @@ def _listed(plan: Plan, line: MixLine, offers: Offers) -> Decimal:
 
 
 def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_PlannedLine]:
-    for line in plan.mix:
+    for line, name in zip(plan.mix, _names(plan.mix), strict=True):
         start = period.start + line.starts_hour * SECONDS_PER_HOUR
         if start >= period.end:
             continue
         listed = offers(_on_demand(line))
-        name = f"{line.address}, hour {line.starts_hour}" if line.starts_hour else line.address
         if line.address.startswith(OWNED):
             yield _owned(plan, line, offers(key_of(line)), (name, start, listed))
         else:
             yield _planned(plan, line, (name, start, listed))
+
+
+def _names(mix: Iterable[MixLine]) -> Iterator[str]:
+    """What each line is called: by its address, with a number where several of one offer are owned."""
+    seen: Counter[str] = Counter()
+    for line in mix:
+        name = f"{line.address}, hour {line.starts_hour}" if line.starts_hour else line.address
+        seen[name] += 1
+        yield f"{name} ({seen[name]})" if seen[name] > 1 else name
 
 
 def _on_demand(line: MixLine) -> OfferKey:
@@ -165,7 +174,7 @@ def _holding(one: _PlannedLine) -> ReportedCommitment:
         count=line.count,
         dollars_per_hour=one.monthly / HOURS_PER_MONTH / one.lasts if line.option.is_spend_based else None,
         starts=None if owned else starts,
-        ends=None if owned else starts + timedelta(hours=line.term_years * HOURS_PER_YEAR),
+        ends=line.expires if owned else starts + timedelta(hours=line.term_years * HOURS_PER_YEAR),
     )
 
 

@@ -23,7 +23,7 @@ from hcloud.readers.bills.priced import PricedLines
 from hcloud.readers.bills.result import BillOrigin, bill_of
 from hcloud.readers.bills.tables import BillFile, batches, opened
 from hcloud.readers.bills.twice import SeenLines, SharedLines
-from hcloud.units import cents
+from hcloud.units import cents, counted
 
 __all__ = ["is_bill", "read_bill"]
 Progress = Callable[[float], None]
@@ -35,7 +35,10 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
     options = options or BillOptions()
     rates = {CURRENCY: Decimal(1), **options.rates}
     found = delivery(path)
-    files = _opened(found)
+    try:
+        files = _opened(found)
+    except InputError as error:
+        raise _as_of_folder(error, path, found) from error
     seen = SeenLines(sum(file.source.size for file in files), priced=_are_priced(files))
     read = _BillRead(rates).of(files, seen, progress)
     if shared := seen.shared():
@@ -48,6 +51,16 @@ def read_bill(path: Path, options: BillOptions | None = None, progress: Progress
     labels = dict.fromkeys(file.label for file in files)
     origin = BillOrigin(path.name, " and ".join(labels), digest, len(files), rates, options.gap_days, options.finished)
     return bill_of(read.sums, origin, {**_said(files, found), **read.said()})
+
+
+def _as_of_folder(error: InputError, path: Path, found: Delivery) -> InputError:
+    """The error of one file, with why its folder was read as a bill."""
+    if path.is_dir():
+        others = sum(found.said.values()) + len(found.files) - 1
+        beside = f", and {counted(others, 'other file')}" if others else ""
+        why = f"folder {path.name} was read as a bill, for {found.files[0].name} in it{beside}; else name the file"
+        error.hint = "; ".join(filter(None, (why, error.hint)))
+    return error
 
 
 def _opened(found: Delivery) -> list[BillFile]:

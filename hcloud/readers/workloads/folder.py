@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 Read = Callable[[TraceFile, str, WorkloadOptions], Workload]
-_SHOWN = 5
+_SHOWN, _NAMED = 5, 3
+_TABLES = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".gz", ".zst", ".swf")
+_LOOKED_FOR = "a folder is read as a bill, or as use over time with one file a machine; of jobs name the file"
 
 
 def read_folder(
@@ -40,7 +42,10 @@ def read_folder(
         raise _nothing(folder, unknown, others)
     found = list[Demand]()
     for number, (source, name) in enumerate(known, 1):
-        found.append(_machine(source, read(source, name, options)))
+        try:
+            found.append(_machine(source, read(source, name, options)))
+        except InputError as error:
+            raise _as_of_folder(error, folder, files) from error
         if progress is not None:
             progress(number / len(known))
     _refuse_unknown(known, unknown)
@@ -98,16 +103,34 @@ def _recognised(
 def _nothing(folder: Path, unknown: Sequence[tuple[Path, InputError]], others: Sequence[Path]) -> InputError:
     """What to say of a folder without any series."""
     if unknown:
-        first = unknown[0][1]
+        nearest = next((one for one in unknown if one[0].suffix.lower() in _TABLES), unknown[0])[1]
         return InputError(
-            f"{folder}: holds {counted(len(unknown), 'file')}, none of which hcloud reads as a workload; the first: "
-            f"{first.lines()[0]}",
-            hint=first.hint,
+            f"{folder}: holds {_kinds([path for path, _ in unknown])}, none of which hcloud reads as a workload or as "
+            f"part of a bill; the nearest: {nearest.lines()[0]}",
+            hint="; ".join(filter(None, (_LOOKED_FOR, nearest.hint))),
         )
     if others:
         names = ", ".join(path.name for path in others[:_SHOWN])
         return InputError(f"{folder}: holds no file, only folders: {names}", hint="name one of them")
     return InputError(f"{folder}: is an empty directory", hint="name a workload, or a folder with one file a machine")
+
+
+def _kinds(files: Sequence[Path]) -> str:
+    """How many files there are, by their names where these are few, else by their endings."""
+    if len(files) <= _NAMED:
+        return f"{counted(len(files), 'file')} ({', '.join(path.name for path in files)})"
+    endings = Counter(path.suffix.lower() or "without ending" for path in files).most_common(_SHOWN)
+    more = len(files) - sum(count for _, count in endings)
+    told = [f"{count:,} {ending}" for ending, count in endings] + ([f"{more:,} others"] if more else [])
+    return f"{counted(len(files), 'file')} ({', '.join(told)})"
+
+
+def _as_of_folder(error: InputError, folder: Path, files: Sequence[Path]) -> InputError:
+    """The error of one file, with what its folder was read as where that holds others."""
+    if len(files) > 1:
+        read_as = f"folder {folder.name}, read as use over time with one file a machine, holds {_kinds(files)}"
+        error.hint = "; ".join(filter(None, (read_as, error.hint)))
+    return error
 
 
 def _machine(source: TraceFile, workload: Workload) -> Demand:

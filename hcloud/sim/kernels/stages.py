@@ -34,10 +34,11 @@ def release(w: SimulatedWorld, number: int) -> None:
 
 
 def _expect(w: SimulatedWorld, number: int) -> None:
-    """A job waits for nobody any more: it counts as submitted now, unless that is still to be."""
-    stage, task, now = w.stages[number], w.tasks[number], w.tally.now
-    if now > task.submit:
-        stage.since, stage.comes = now, now + (task.decide - task.submit)
+    """A job waits for nobody any more: it counts as submitted now, or after its pause, unless that is still to be."""
+    stage, task = w.stages[number], w.tasks[number]
+    since = w.tally.now + stage.pause
+    if since > task.submit:
+        stage.since, stage.comes = since, since + (task.decide - task.submit)
         task.cancelled += stage.comes - task.decide if task.cancelled >= 0.0 else 0.0
     if stage.kept == 1 or stage.comes > task.decide:
         stage.kept = 1

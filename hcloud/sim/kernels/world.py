@@ -195,13 +195,15 @@ class TaskWatch(Sighting):
 
 class Stage:
     """A job where some wait for the end of others. It ``waits`` for so many that have not ended; those that wait for it
-    stand from ``first`` up to ``last`` in the list of those who do. It was submitted ``since`` then and is to be
-    decided on when it ``comes``, as the last of them ended. Its time was here before (``kept``, 1), so that an event
-    brings it; it never comes, as one of them did not end (``void``, 1). ``behind`` is a list of such, for a moment."""
+    stand from ``first`` up to ``last`` in the list of those who do. It comes ``pause`` seconds after those before it.
+    It was submitted ``since`` then and is to be decided on when it ``comes``, as the last of them ended. Its time was
+    here before (``kept``, 1), so that an event brings it; it never comes, as one of them did not end (``void``, 1).
+    ``behind`` is a list of such, for a moment."""
 
     waits: int
     first: int
     last: int
+    pause: float
     since: float
     comes: float
     kept: int

@@ -48,7 +48,7 @@ class Tasks:
     share that so many more servers do of their sum (``together``; None: all of it). ``bound`` is whether each goes
     where the run says that it is compared with (None: none does). ``reached`` is how much of its target each reaches by
     the rows of its application (None: just it): no server of a type gives just what a target takes. ``after`` [pair]
-    are a task that waits and one that has to end before (None: none waits).
+    are a task that waits and one that has to end before (None: none waits), ``think`` so many seconds before it comes.
     """
 
     submit: Reals
@@ -78,6 +78,7 @@ class Tasks:
     bound: Bytes | None = None
     reached: Reals | None = None
     after: Ints | None = None
+    think: Reals | None = None
 
     @property
     def tolerates(self) -> Bytes:
@@ -146,6 +147,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
         urgent=None if jobs.urgent is None else jobs.urgent[chosen].astype(np.int64),
         app=jobs.app[chosen].astype(np.int64) + 1,
         reached=None if jobs.target is None else reached_of(jobs)[chosen],
+        think=None if jobs.think is None else jobs.think[chosen],
     )  # fmt: skip
     made = _following(_scaling_out(made, jobs), jobs, keep)
     drawn_ones = drawn_phases(len(made), made.pieces, model, seed)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROWS = (
     "submit", "decide", "work", "service", "need", "ask", "memory", "vector", "truth", "coin", "job", "ids",
     "platform", "expected", "slack", "pieces", "spare", "urgent",
-    "bound",
+    "bound", "think",
 )  # fmt: skip
 """The columns that have a row for each task."""
 

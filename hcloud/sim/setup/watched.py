@@ -19,7 +19,7 @@ from hcloud.sim.setup.vectors import MOST, classification_errors
 
 _BY_TASK = (
     *("submit", "decide", "work", "service", "need", "ask", "memory", "vector", "truth", "coin", "job"),
-    *("platform", "expected", "slack", "pieces", "spare", "urgent", "app", "out", "bound", "reached"),
+    *("platform", "expected", "slack", "pieces", "spare", "urgent", "app", "out", "bound", "reached", "think"),
 )
 """What of tasks has a row for each."""
 
@@ -97,6 +97,7 @@ def stage_tables(tasks: Tasks) -> tuple[Table[Stage], Ints]:
     column(made, "waits")[:] = np.bincount(waiting, minlength=len(tasks))
     column(made, "first")[:] = np.searchsorted(before, rows, "left")
     column(made, "last")[:] = np.searchsorted(before, rows, "right")
+    column(made, "pause")[:] = 0.0 if tasks.think is None else tasks.think
     column(made, "since")[:], column(made, "comes")[:] = tasks.submit, tasks.decide
     column(made, "behind")[:] = -1
     return made, np.ascontiguousarray(waiting)

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.harvested import HarvestLedger, HarvestStory, harvest_story
-from hcloud.control.operating.records import MachinePhase
 from hcloud.control.searching.brief import is_brief
 from hcloud.control.searching.candidates import has_capacity
 from hcloud.control.searching.filters import passes
@@ -16,7 +14,6 @@ from hcloud.control.sessions.decode import RESERVED_POOL, refusals
 from hcloud.control.sessions.session import ControlSession
 from hcloud.control.sessions.story import Ahead, FilteredSearch, FilterStep, LookedAt, Story
 from hcloud.control.state import CLOSED, OWN
-from hcloud.errors import UsageError
 from hcloud.model.running.decision import Considered, Decision, Declined
 from hcloud.model.running.event import Arrival, Event
 from hcloud.model.running.harvest_note import HarvestMoved
@@ -27,12 +24,10 @@ from hcloud.sim.machine_code.compiled import kernels
 from hcloud.store.journals.journal import JournalContents, read_journal, refusing_impossible
 from hcloud.store.journals.live import read_whole
 from hcloud.units import counted
+from hcloud.usecases.deciding.explain_live import never_came, now_of, waits_for
 from hcloud.usecases.deciding.explain_turns import turns
 from hcloud.usecases.live.decide import replay
 from hcloud.usecases.live.operating.operate import fold_of
-
-NAMED = 8
-"""Jobs that a hint lists."""
 
 
 def explain_job(path: Path, job: str) -> Story | HarvestStory:
@@ -47,27 +42,14 @@ def explain_job(path: Path, job: str) -> Story | HarvestStory:
         beside = HarvestLedger() if journal.live is None else fold_of(journal).harvested
         if job in beside.graphs or job in beside.jobs:
             return harvest_story(job, beside, tuple(journal.lines))
-        known = [*(e.job for e in journal.events if isinstance(e, Arrival)), *beside.graphs, *beside.jobs]
-        pieces = [name for name in known if name.startswith(f"{job}.")]
-        names = ", ".join([*(pieces or known)[:NAMED], *(["..."] if len(pieces or known) > NAMED else [])])
-        told = f"{'it was split' if pieces else 'jobs in it'}: {names}" if known else "it has no event of kind arrival"
-        raise UsageError(f"{path}: no job {job} in it", hint=told)
+        raise never_came(path, job, journal)
     with refusing_impossible(path):
         story = _story(journal, arrivals[-1])
     if journal.live is not None and not story.is_over:
-        story.waits = _waits_for(fold_of(journal), job)
+        fold = fold_of(journal)
+        story.waits, story.now = waits_for(fold, job), now_of(fold, job)
     story.moved = next((n.why for n in journal.lines if isinstance(n, HarvestMoved) and n.job == job), "")
     return story
-
-
-def _waits_for(fold: Fold, job: str) -> str:
-    """Why the machine that a job is placed on is not there yet; nothing where it is, or nobody said."""
-    record = fold.jobs.get(job)
-    if record is None or record.on is not None or record.instance is None:
-        return ""
-    machine = fold.machines[record.instance]
-    waits = machine.phase in (MachinePhase.WANTED, MachinePhase.ORDERED, MachinePhase.STARTING)
-    return f"machine {machine.instance} is {machine.phase}{f': {machine.why}' if machine.why else ''}" if waits else ""
 
 
 def _arrivals(journal: JournalContents, job: str) -> list[int]:

@@ -15,7 +15,7 @@ import numpy as np
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, InputError, UsageError
-from hcloud.model.catalog import OfferKey
+from hcloud.model.catalog import InstanceType, OfferKey
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
 from hcloud.model.workload import Demand, JobKind, Jobs, WindowRule, Workload
@@ -25,6 +25,7 @@ from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_ca
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.owned import Owned, why_elsewhere
+from hcloud.planning.fleets.required import RequiredMachine, required_by, said_of
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecasting.fall import fall_of
@@ -89,7 +90,7 @@ def plan_for(
     running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
     owned = (*(_owned(section, book, now, settings) for section in loaded.config.owned), *known.held)
-    given = Given(running, leanest=leanest_of(workload, demand))
+    given = Given(running, leanest=leanest_of(workload, demand), required=_required(workload, demand))
     first = settings if known.idle is None else replace(settings, risk=replace(settings.risk, falls=()))
     decision, operation = decide(book, demand, first, owned, given), None
     without, size = decision, _server_size(decision)
@@ -102,7 +103,7 @@ def plan_for(
     if simulated:
         servers = tuple(_with_servers(m, workload, demand, size) for m in settings.markets)
         settings = replace(settings, mix_types=False, markets=servers)
-        asked_for = (book, demand, settings, owned)
+        asked_for = (book, demand, settings, owned, Given(required=given.required))
         decision, operation = _operated(loaded.config, workload, asked_for, part_of(progress, READING, 1.0))
         decision = replace(decision, rivals=without.rivals)  # "all on demand" is one figure, strategies or not
     used = book.restricted(k for k in _considered(decision) if k in book.offers)  # a bill's own prices are in no book
@@ -119,6 +120,7 @@ def plan_for(
         warnings=(
             *notes,
             *fell,
+            *filter(None, [said_of(given.required, _in_use(decision, book))]),
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
         ),
         operation=operation,
@@ -143,29 +145,29 @@ def _with_idle_hours(plan: Plan, workload: Workload, demand: Demand, use: IdleUs
     return with_jobs_carried(plan, workload, demand, use, vcpus)
 
 
-Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]
+Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...], Given]
 
 
 def _operated(config: Config, workload: Workload, asked: Asked, progress: Progress) -> tuple[FleetDecision, Operation]:
     """What strategies make of a decision, simulated on the workload."""
     from hcloud.usecases.deciding.operate import OperationBasis, operate
 
-    book, demand, settings, owned = asked
-    decision = decide(book, demand, settings, owned)
+    book = asked[0]
+    decision = decide(*asked)
     operation = operate(OperationBasis(config, workload, book, decision), progress)
     return _as_operated(decision, operation, asked), operation
 
 
 def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) -> FleetDecision:
     """The decision with the reserve that was chosen by simulation, less what is owned."""
-    book, demand, settings, owned = asked
+    book, demand, settings, owned, given = asked
     large = decision.evaluations[0].candidate.shape.vcpus
     owned_vcpus = sum((o.shape.vcpus * o.count for o in owned if o.is_used), Decimal(0))
     reserve = max(operation.reserve - int(owned_vcpus / large), 0)
     if reserve == planned_reserve(decision):
         return decision
     settings = replace(settings, risk=replace(settings.risk, regret_quantile=None))
-    return decide(book, demand, settings, owned, Given(reserve=reserve))
+    return decide(book, demand, settings, owned, replace(given, reserve=reserve))
 
 
 def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
@@ -229,6 +231,11 @@ def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:
     return Leanest.of(workload.cores[some], workload.memory[some], seconds[some]) if some.any() else None
 
 
+def _required(workload: Jobs | Demand, demand: Demand) -> tuple[RequiredMachine, ...]:
+    """What jobs within the demand's window require of their machine."""
+    return required_by(workload, _seconds_within(workload, demand)) if isinstance(workload, Jobs) else ()
+
+
 def _seconds_within(jobs: Jobs, demand: Demand) -> Floats:
     """How long each job runs within the demand's window."""
     last = demand.start + demand.step_seconds * len(demand)
@@ -255,11 +262,18 @@ def _owned(section: OwnedSection, book: PriceBook, now: datetime, settings: Plan
         raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
     dollars = section.dollars_per_hour
     count = section.count if dollars is None else round(dollars / offer.effective_hourly, COUNTED_DIGITS)
-    hours = (datetime.combine(section.expires, time(), UTC) - now) / timedelta(hours=1)
+    expires = datetime.combine(section.expires, time(), UTC)
+    hours = (expires - now) / timedelta(hours=1)
     shape = book.instance_type(section.provider, section.instance_type)
     speed = settings.speed(section.provider, shape.family)
     elsewhere = why_elsewhere(section.key, settings.markets)
-    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed, elsewhere)
+    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed, elsewhere, expires)
+
+
+def _in_use(decision: FleetDecision, book: PriceBook) -> tuple[InstanceType, ...]:
+    """The types that are bought and rented."""
+    keys = {(o.key.provider, o.key.instance_type) for o in decision.offers_in_use}
+    return tuple(book.instance_type(*key) for key in sorted(keys))
 
 
 def _considered(decision: FleetDecision) -> Iterator[OfferKey]:

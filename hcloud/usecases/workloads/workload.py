@@ -213,7 +213,8 @@ def _stated(jobs: Jobs) -> dict[str, pa.Array]:
 
 
 def _waits(jobs: Jobs) -> dict[str, pa.Array]:
-    """The names of jobs, where they have such, and those whose end each waits for, where some do."""
+    """The names of jobs, where they have such, and those whose end each waits for, with
+    the seconds from there on, where some do."""
     if jobs.ids is None:
         return {}
     import pyarrow as pa
@@ -225,7 +226,8 @@ def _waits(jobs: Jobs) -> dict[str, pa.Array]:
     before: list[list[str]] = [[] for _ in names]
     for job, one in waits_of(jobs).tolist():
         before[job].append(names[one])
-    return found | {"after": pa.array([" ".join(others) or None for others in before], pa.string())}
+    found["after"] = pa.array([" ".join(others) or None for others in before], pa.string())
+    return found if jobs.think is None else found | {"think": pa.array(jobs.think)}
 
 
 def _series_table(series: Demand) -> pa.Table:

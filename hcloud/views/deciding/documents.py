@@ -49,6 +49,7 @@ class _Line(Part):
     hourly: Amount
     monthly: Amount
     upfront: Amount
+    expires: Moment | None
 
 
 class _Kind(Part):

@@ -10,13 +10,23 @@ from hcloud.control.operating.harvested import GraphRecord, HarvestStory
 from hcloud.control.sessions.story import FilteredSearch, FilterStep, LookedAt, Story, Turn
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.decision import Decision, DecisionAction, Declined
-from hcloud.model.running.event import BelowQos, Completion, Interruption, Lost, Reclassified
+from hcloud.model.running.event import (
+    BelowQos,
+    Cancelled,
+    Completion,
+    Failed,
+    Interruption,
+    LaunchFailed,
+    Lost,
+    Reclassified,
+)
 from hcloud.model.running.harvest_note import HarvestBeginning, HarvestOver, HarvestWaiting, HarvestYielding
 from hcloud.policy.codes import BY_COLOCATION, BY_LOAD, BY_MATCH, SCALE
 from hcloud.policy.facts import SECONDS, SHARE_OF_POOL, percent, quality
 from hcloud.policy.quality import HALF
 from hcloud.units import counted, counted_vcpus, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
+from hcloud.views.live.decision import time_text
 
 _MOST_CANDIDATES = 8
 _MOST_STEPS = 12
@@ -35,7 +45,7 @@ def explain_story(story: Story) -> Explanation:
     job, considered = story.arrival, story.considered
     assert considered is not None
     size = f"{counted_vcpus(job.ask / 1000)} and {job.memory / 1024:,.2f} GiB"
-    asked = f"{size} at {job.at:,.2f} s under {story.setup.strategy}"
+    asked = f"{size} at {time_text(job.at)} under {story.setup.strategy}"
     lines = (
         ExplanationLine("asked", (asked, "may be interrupted") if job.restartable else (asked,), weight=0),
         ExplanationLine("before", (f"it left idle capacity: {story.moved}",) if story.moved else (), weight=2),
@@ -47,6 +57,7 @@ def explain_story(story: Story) -> Explanation:
         ExplanationLine("then", listed(iter((_diverted(story),))), weight=3),
         ExplanationLine("adjusted", tuple(_adjusted(story)), weight=3),
         ExplanationLine("waits", (story.waits,) if story.waits else (), weight=3),
+        ExplanationLine("now", story.now, weight=3),
         ExplanationLine("later", listed(_later(story)), weight=0),
     )
     return Explanation(f"why job {job.job} went where it went", _answer(story), lines)
@@ -55,27 +66,36 @@ def explain_story(story: Story) -> Explanation:
 def _answer(story: Story) -> str:
     job, began, decided = story.arrival, story.began, story.considered
     assert decided is not None
-    place = next((d.place for d in _placed(story)), "")
-    ended = next((e for e in story.afterwards if isinstance(e, Completion)), None)
     if decided.decision.action is DecisionAction.REFUSE:
         return f"job {job.job} was refused"
     if began is None:
-        return f"job {job.job} waited {format_span(story.ends - job.at)} and had not begun when the journal ended"
+        return f"job {job.job} waited {format_span(story.ends - job.at)} and {_not_begun(story)}"
     waited = f"waited {format_span(began - job.at)}" if began > job.at else "did not wait"
-    ran = f" at {percent(ended.performance)} of its performance in isolation" if ended else ""
-    return f"job {job.job} {waited}; it ran on {_named(place, story)}{ran}"
+    return f"job {job.job} {waited}; it {_ran(story)}"
 
 
-def _placed(story: Story) -> Iterator[Decision]:
-    assert story.considered is not None
-    for entry in (story.considered.decision, *story.afterwards):
-        if isinstance(entry, Decision) and entry.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
-            yield entry
+def _not_begun(story: Story) -> str:
+    if any(isinstance(e, Cancelled) for e in story.afterwards):
+        return "was cancelled before it began"
+    return "has not begun yet" if story.now or story.waits else "had not begun when the journal ended"
 
 
-def _named(place: str, story: Story) -> str:
-    new = any(d.action is DecisionAction.LAUNCH for d in list(_placed(story))[:1])
-    return f"a new {place}" if new else place
+def _ran(story: Story) -> str:
+    """Where it ran first, and how that ended."""
+    first = story.first_on
+    assert first is not None
+    place = f"on a new {first.place}" if first.action is DecisionAction.LAUNCH else f"on {first.place}"
+    for entry in reversed(story.afterwards):
+        match entry:
+            case Completion(performance=share):
+                return f"ran {place} at {percent(share)} of its performance in isolation"
+            case Failed(code=code):
+                return f"ran {place} and failed with exit code {code}"
+            case Cancelled():
+                return f"ran {place} and was cancelled"
+    if story.is_over:
+        return f"ran {place}"
+    return f"runs {place}" if story.now else f"ran {place} and had not ended when the journal ended"
 
 
 def _there(story: Story) -> Iterator[str]:
@@ -182,11 +202,11 @@ def _diverted(story: Story) -> str:
     waited = story.setup.rules.classes and story.considered.decision.action is DecisionAction.QUEUE
     for entry in story.afterwards if waited else ():
         if isinstance(entry, Decision) and entry.action is not DecisionAction.QUEUE:
-            ended = f"{entry.at:,.1f} s: {entry.why.split(':')[0]}"
+            ended = f"{time_text(entry.at)}: {entry.why.split(':')[0]}"
             break
         if isinstance(entry, Decision) and entry.reason == "diverted-down":
             found = re.search(r"class (\d+) of", entry.why)
-            down.append(f"{found[1] if found else '?'} at {entry.at:,.1f} s")
+            down.append(f"{found[1] if found else '?'} at {time_text(entry.at)}")
     moved = f"down to class {', '.join(down)}, likelier to be free" if down else ""
     return ". ".join(filter(None, (moved, ended)))
 
@@ -198,9 +218,9 @@ def _adjusted(story: Story) -> Iterator[str]:
     steps = [e for e in story.afterwards if isinstance(e, Decision) and e.action in _ADJUSTMENTS]
     for step in steps[:_MOST_STEPS]:
         where = "" if step.instance is None else f" {step.instance}"
-        yield f"{step.at:,.1f} s: {_ADJUSTMENTS[step.action]}{where}; {step.why}"
+        yield f"{time_text(step.at)}: {_ADJUSTMENTS[step.action]}{where}; {step.why}"
     if len(steps) > _MOST_STEPS:
-        yield f"and {counted(len(steps) - _MOST_STEPS, 'step')} more, the last at {steps[-1].at:,.1f} s"
+        yield f"and {counted(len(steps) - _MOST_STEPS, 'step')} more, the last at {time_text(steps[-1].at)}"
 
 
 def _later(story: Story) -> Iterator[str]:
@@ -209,6 +229,9 @@ def _later(story: Story) -> Iterator[str]:
     enlarged = sum(isinstance(e, Decision) and e.action is DecisionAction.ENLARGE for e in story.afterwards)
     taken = sum(isinstance(e, Interruption) for e in story.afterwards)
     lost = sum(isinstance(e, Lost) for e in story.afterwards)
+    unlaunched = sum(isinstance(e, LaunchFailed) for e in story.afterwards)
+    if unlaunched:
+        yield f"its new machine could not be launched {counted(unlaunched, 'time')}"
     if below:
         yield f"below its quality of service {counted(below, 'time')}"
     if any(isinstance(e, Reclassified) for e in story.afterwards):

@@ -41,7 +41,7 @@ def show_opened(opened: GoneOn, terminal: Terminal) -> None:
     if opened.torn:
         terminal.warn("the last line of the journal was incomplete and was dropped: send its event again")
     if opened.replayed:
-        terminal.note(f"{counted(opened.replayed, 'event')} replayed, the last at {_time(opened.last)}")
+        terminal.note(f"{counted(opened.replayed, 'event')} replayed, the last at {time_text(opened.last)}")
     if opened.untold:
         terminal.write(json_as_stored(opened.untold))
         terminal.out.file.flush()
@@ -80,7 +80,7 @@ def _tell(line: bytes, number: int, answer: Answer, terminal: Terminal) -> int:
 
 def show_story(story: Story | HarvestStory, terminal: Terminal) -> None:
     """The story of a job for people."""
-    terminal.show(*(harvest_story_lines(story, _time) if isinstance(story, HarvestStory) else _lines(story)))
+    terminal.show(*(harvest_story_lines(story, time_text) if isinstance(story, HarvestStory) else _lines(story)))
 
 
 def _lines(story: Story) -> list[str]:
@@ -89,7 +89,7 @@ def _lines(story: Story) -> list[str]:
     asked = f"{counted_vcpus(job.ask / 1000)}, {job.memory / 1024:,.2f} GiB"
     chosen = considered.decision
     lines = [
-        f"Job {job.job} under {story.setup.strategy}: came at {_time(job.at)} asking for {asked}"
+        f"Job {job.job} under {story.setup.strategy}: came at {time_text(job.at)} asking for {asked}"
         f"{', may be interrupted' if job.restartable else ''}",
         *([f"  it left idle capacity: {story.moved}"] if story.moved else []),
         "",
@@ -99,12 +99,13 @@ def _lines(story: Story) -> list[str]:
     if considered.refused:
         lines += ["", "Refused:", *(f"  {line}" for line in options(considered.refused))]
     lines += ["", "Afterwards:"]
-    lines += [f"  {_time(e.at)}  {_happened(e)}" for e in story.afterwards] or ["  nothing until the journal ends"]
+    lines += [f"  {time_text(e.at)}  {_happened(e)}" for e in story.afterwards] or ["  nothing until the journal ends"]
     lines += [f"  {story.waits}"] if story.waits else []
+    lines += ["", "Now:", *(f"  {line}" for line in story.now)] if story.now else []
     return lines
 
 
-def _time(at: float) -> str:
+def time_text(at: float) -> str:
     """A time of a trace in seconds, or the moment where times count from 1970."""
     if at >= DATES_FROM:
         return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"

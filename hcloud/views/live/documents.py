@@ -166,6 +166,8 @@ class StoryDocument(Document, title="hcloud explain --job"):
     decision: Annotated[_Entry, From("considered.decision")]
     refused: Annotated[list[_Refused], From("considered.refused")]
     afterwards: list[_Entry]
+    waits: NoText
+    now: list[Text]
 
 
 class _HarvestAttempt(Part):

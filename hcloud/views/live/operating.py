@@ -276,10 +276,8 @@ def _queue(fold: Fold, now: float) -> Iterator[Shown | Figures]:
 
 def _cost_of_wait(job: JobRecord, now: float) -> str:
     """What a wait costs a batch job that promised a time: the share of its performance that it can still reach."""
-    order, waited = job.order, max(now - job.came, 0.0)
-    if not order.expect or order.is_limit or order.kind is JobKind.SERVICE:
-        return ""
-    return f", {order.expect / (order.expect + waited):.0%} of its performance is left"
+    left = job.performance_left(now)
+    return "" if left is None else f", {left:.0%} of its performance is left"
 
 
 def who_works(fold: Fold, holder: LockInfo | None) -> Shown:

@@ -334,3 +334,39 @@ def test_a_plan_says_that_prices_of_commitments_were_refused(trace: Path, capsys
     warned = " ".join(capsys.readouterr().err.split())
     assert "1 price of commitments in the price book cannot be used, for example ec2instances.json" in warned
     assert "yrTerm9Standard.noUpfront: is no reserved term hcloud knows" in warned
+
+
+def _requiring(trace: Path, *required: str) -> Path:
+    """The trace with what its first jobs require."""
+    head, *rows = trace.read_text().splitlines()
+    wanted = [*required, *[""] * len(rows)]
+    path = trace.with_name("requiring.csv")
+    path.write_text("\n".join([f"{head},requires", *(f"{r},{w}" for r, w in zip(rows, wanted, strict=False))]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("more", [(), pytest.param(("--strategy", "HF"), marks=pytest.mark.slow)])
+def test_types_are_chosen_that_all_jobs_may_run_on(
+    more: tuple[str, ...], trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = trace.with_name("plan.json")
+    assert run(["plan", str(_requiring(trace, "type=r5*|r6i.4xlarge")), "--out", str(out), *more, *NOW]) == 0
+    plan = load_plan(out)
+    assert {line.instance_type[:2] for line in plan.mix} == {"r5"}
+    (said,) = (one for one in plan.warnings if "require" in one)
+    assert re.match(r"1 job \(.*% of the vCPU-hours\) require type=r5", said)
+    assert "only such types" in said
+    assert any(r.reason == "job s0 requires type=r5*|r6i.4xlarge" for r in plan.refusals)
+
+
+def test_jobs_that_no_planned_type_holds_are_counted_and_what_nothing_meets_is_refused(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = trace.with_name("plan.json")
+    assert run(["plan", str(_requiring(trace, "type=r5*", "type=m5*")), "--out", str(out), *NOW]) == 0
+    plan = load_plan(out)
+    assert not any(line.instance_type.startswith("r5") for line in plan.mix)
+    assert any("require a machine that this plan does not have (type=r5*" in one for one in plan.warnings)
+    capsys.readouterr()
+    assert run(["plan", str(_requiring(trace, "", "type=z99*")), *NOW]) == 9
+    assert "job s1 requires type=z99*, and no allowed type meets that" in capsys.readouterr().err

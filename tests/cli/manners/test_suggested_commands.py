@@ -166,7 +166,15 @@ def test_files_of_no_format(
     [
         ({}, "is an empty directory"),
         ({"2026/a.csv": "x"}, "holds no file, only folders: 2026"),
-        ({"README.md": "Read me.\n"}, "holds 1 file, none of which hcloud reads as a workload"),
+        ({"README.md": "Read me.\n"}, "holds 1 file (README.md), none of which hcloud reads as a workload or as part"),
+        (
+            {**{f"{n}.md": "x\n" for n in range(3)}, "costs.json": '{"a": 1}'},
+            "holds 4 files (3 .md, 1 .json), none of which hcloud reads as a workload or as part of a bill",
+        ),
+        ({**{f"{n}.md": "x\n" for n in range(3)}, "costs.json": '{"a": 1}'}, "costs.json: is JSON of no format"),
+        ({"a.md": "x\n", "b.csv": "x\n"}, "a folder is read as a bill, or as use over time with one file a machine"),
+        ({"a.md": "x\n", "b.csv": "date,amount\n2026-01-01,3\n"}, "one file a machine, holds 2 files (a.md, b.csv)"),
+        ({"a.json": "{}", "b.csv": "lineItem/UsageStartDate,lineItem/LineItemType\n"}, "was read as a bill, for b.csv"),
         ({"a.csv": "submit,duration\n0,10\n"}, "a folder is read as series"),
         ({"a.csv": "timestamp,cores\n0,1\n60,2\n", "b.csv": "timestamp,cores\n0,1\n60,2\n"}, "holds the same as"),
         ({"a.csv": "timestamp,cores\n0,1\n60,2\n", "b.csv": "colour\nred\n"}, "b.csv: the format is not recognised"),

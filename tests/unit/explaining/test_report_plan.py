@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -207,3 +208,39 @@ def test_renewals_of_a_reserve_are_no_idle_hours_of_it(drawn_up: Plan) -> None:
     plan = replace(drawn_up, mix=tuple(lots), horizon_hours=3 * YEAR, now=replace(drawn_up.now, total=saved))
     assert used_share(plan, BOOK.offer) == D("0.725")
     assert cents(total(planned_charges(plan, BOOK.offer, PERIOD)).list) == cents(saved / 36)
+
+
+OWNED_TWICE = """markets:
+  - {provider: aws, regions: [us-east-1], families: [m5], options: [on-demand]}
+owned:
+  - {provider: aws, region: us-east-1, instance_type: m5.large, option: reserved-instance, term_years: 1,
+     payment: no-upfront, count: 3, expires: 2029-03-01}
+  - {provider: aws, region: us-east-1, instance_type: m5.large, option: reserved-instance, term_years: 1,
+     payment: no-upfront, count: 1, expires: 2027-02-01}
+"""
+
+
+@pytest.mark.slow
+def test_commitments_that_are_owned_show_when_they_end_and_each_its_own_dollars(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Within the plan's horizon or not; two of one offer were one, with the dollars of both on each."""
+    (tmp_path / "hcloud.yaml").write_text(OWNED_TWICE, encoding="utf-8")
+    (tmp_path / "trace.csv").write_text("submit,duration,cores,memory,kind\n0,172800,40,160,service\n", "utf-8")
+    place, now = ["-c", str(tmp_path / "hcloud.yaml")], ["--now", "2026-11-01T10:00:00Z"]
+    plan = str(tmp_path / "plan.json")
+    assert run(["plan", str(tmp_path / "trace.csv"), *place, "--out", plan, *now]) == 0
+    capsys.readouterr()
+    assert run(["report", "commitments", plan, *place, "--json", *now]) == 0
+    document = json.loads(capsys.readouterr().out)
+    first, second = document["commitments"]
+    assert [(c["ends"], c["count"]) for c in (first, second)] == [
+        ("2027-02-01T00:00:00Z", "1"),
+        ("2029-03-01T00:00:00Z", "3"),
+    ]
+    amortised = [D(c["amortised"]) for c in (first, second)]
+    assert sum(amortised) == D(document["used"]) + D(document["unused"])
+    assert amortised[1] > 3 * amortised[0], "three of them, and for all of the horizon"
+    for form in ("csv", "md", "table"):
+        assert run(["report", "commitments", plan, *place, "-o", form, *now]) == 0
+        assert "2029-03-01" in capsys.readouterr().out

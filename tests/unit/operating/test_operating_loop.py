@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from operating import World, closed_after, job
 
+from hcloud.cli.main import run as cli
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.sessions.story import Story
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
@@ -299,3 +301,42 @@ def test_a_slow_batch_job_that_may_not_begin_anew_stays(tmp_path: Path) -> None:
     shares = [e.performance for e in read_journal(tmp_path / "j").events if isinstance(e, BelowQos)]
     assert shares
     assert shares[-1] < 0.95
+
+
+def test_explain_says_of_a_running_job_what_status_says_and_of_one_to_come_when(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How it is doing now was left out, and times were seconds since 1970."""
+    world = World.of(tmp_path / "journal.jsonl", [job("web", cores=2, seconds=400.0)], "OdF", 0)
+    world.probe = lambda instance: 0.875
+    world.cloud.clock.advance(1_800_000_000.0 - world.now)
+    world.source.orders = [replace(one, submit=world.now) for one in world.source.orders]
+    path = str(world.path)
+    (tmp_path / "jobs.csv").write_text("id,command,cores,submit\nweb,x,2,0\nlate,x,1,7200\n")
+    (tmp_path / "jobs.from").write_text(str(tmp_path / "jobs.csv"))
+    told: list[str] = []
+
+    def watch(loop: OperatingLoop) -> bool:
+        record = next(iter(loop.fold.jobs.values()), None)
+        if record is None or record.on is None or told:
+            return bool(told)
+        assert cli(["explain", "--job", "web", path]) == 0
+        assert cli(["explain", "--job", "late", path]) == cli(["explain", "--job", "wep", path]) == 64
+        told.extend(" ".join(part.split()) for part in capsys.readouterr())
+        return True
+
+    world.run(until=watch)
+    out, err = told
+    assert re.search(r"job web waited .*; it runs on a new on-demand ", out)
+    assert "at 2027-01-15 08:00:0" in out
+    assert re.search(r"now running on machine 0 \(.* on demand, \$.*/h\); quality 0.88 measured on the machine", out)
+    assert "job late has not come yet: its submit is 2027-01-15 10:00:0" in err
+    assert "no job wep came in it; did you mean web? hint: jobs that came: web;" in err
+
+
+def test_explain_says_how_a_job_ended_that_did_not_complete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = World.of(tmp_path / "j", [job("bad", cores=2, seconds=40.0)], "OdF", 0)
+    world.engine.codes = {"bad": 3}
+    world.run()
+    assert cli(["explain", "--job", "bad", str(world.path)]) == 0
+    assert "and failed with exit code 3" in " ".join(capsys.readouterr().out.split())

@@ -240,3 +240,27 @@ def test_a_file_that_breaks_off_is_refused_or_read_as_far_as_it_is_whole(
     assert [(d, c) for d, c in zip(found.duration, found.cores, strict=True)][:-1] == [whole[i] for i in told[:-1]]
     assert found.duration[-1] == whole[told[-1]][0], "a time that is cut is no time"
     assert found.cores[-1] > 0
+
+
+def test_the_night_in_which_clocks_are_put_back(tmp_path: Path) -> None:
+    """sacct writes local times without a zone: the whole file was refused, and jobs through the night lost an hour."""
+    head = "JobID|Submit|Start|End|Elapsed|AllocCPUS"
+    night = "2026-10-25T0"
+    rows = (
+        f"1|{night}2:40:00|{night}2:50:00|{night}2:10:00|00:20:00|2",
+        f"2|{night}0:40:00|{night}0:50:00|{night}4:10:00|04:20:00|2",
+        f"3|{night}2:40:00|{night}2:10:00|{night}4:10:00|02:00:00|2",
+        f"4|{night}5:00:00|{night}5:00:00|{night}7:00:00|01:30:00|2",
+    )
+    path = tmp_path / "sacct.txt"
+    path.write_text("\n".join((head, *rows)) + "\n", encoding="utf-8")
+    read = read_workload(path)
+    assert isinstance(read, Jobs)
+    assert dict(zip(read.ids.tolist(), read.duration.tolist(), strict=True)) == {  # type: ignore[union-attr]
+        b"1": 1200.0, b"2": 15600.0, b"3": 7200.0, b"4": 7200.0
+    }  # fmt: skip
+    assert (read.begins >= read.submit).all()
+    assert {n for why, n in read.provenance.repaired.items() if "Elapsed" in why} == {2}
+    path.write_text(f"{head}\n5|{night}2:40:00|{night}2:50:00|{night}2:10:00|00:10:00|2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="not before the start"):
+        read_workload(path)

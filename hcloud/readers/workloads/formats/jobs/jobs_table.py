@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.meanings import UNITS, unit_said
-from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+from hcloud.readers.workloads.formats.jobs.stated_units import SECONDS, highest, in_gib, units_read
+from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink, points_of
 from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
 from hcloud.units import counted
@@ -49,35 +49,21 @@ SCHEMA = (
     Column("servers", low=1.0, high=limits.SERVERS, whole=True, required=False, told=SERVERS),
     Column("urgent", "label", required=False, choices=("no", "yes")),
     Column("after", "words", required=False, told=ALLOWED),
+    Column("think", high=limits.SUBMIT_SECONDS, required=False),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
-IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30}
-"""Of each unit of memory; jobs have GiB unless it is said."""
-SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-"""Of each unit of time; jobs take seconds unless it is said."""
-_LONG = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days"}
 _UNTIL = Column("end", "time", high=limits.SUBMIT_SECONDS)
-MOST_PER_CORE = 256.0  # ours: GiB for each vCPU; ten times what the machines with most memory have
 AT_ONCE = "jobs count from submission; recorded starts are not used"
 STILL_RUNS = "without an end: counted up to the newest time in the file (open_ends=run)"
 NO_START = "without a start: counted from its submission"
 LENGTH = f"an end after the begin, by at most {limits.DURATION_SECONDS:g} s"
 
 
-def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> WorkloadOptions:
-    """The options with the units that the names of a file's columns say, where they say none themselves."""
-    told = {f"{mine}_unit": unit_said(mine, called.get(mine, "")) for mine in UNITS}
-    return with_keys(options, {key: unit for key, unit in told.items() if unit and getattr(options, key) == "auto"})
-
-
 def job_schema(stored: Collection[str], called: Collection[str], options: WorkloadOptions) -> tuple[Column, ...]:
     """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
     duration, a job runs from its start (else its submission) to its end."""
-    high = {
-        "memory": limits.MEMORY_GIB * IN_A_GIB[options.memory_unit],
-        "duration": limits.DURATION_SECONDS / SECONDS[options.duration_unit],
-    }
+    high = highest(options)
     schema = tuple(replace(column, high=high.get(column.name, column.high)) for column in SCHEMA)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
@@ -137,6 +123,7 @@ class Draft:
     targets: tuple[TargetedSize, ...] = ()
     serial: Codes | None = None
     after: Ints | None = None
+    think: Floats | None = None
     soonest: Floats | None = None
     rows: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
@@ -168,19 +155,16 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
     """Jobs of a checked table in our own schema; ``named`` says where rows stand."""
     draft.ids = sink.ids()
     if sink.has("after"):
-        _waiting(sink.texts("after"), draft, named)
+        think = sink.numbers("think") if sink.has("think") else None
+        _waiting(sink.texts("after"), draft, named, think)
     draft.modelled += times_read(sink)
     draft.start = sink.numbers("start") if sink.has("start") else None
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
-    if options.memory_unit == "auto":
-        _check_memory(draft)
-    if sink.has("duration") and options.duration_unit in _LONG:
-        draft.modelled.append(Modelled("duration", f"read as {_LONG[options.duration_unit]}", "duration_unit"))
-    if draft.memory is not None and IN_A_GIB[options.memory_unit] > 1:
-        draft.memory = draft.memory / IN_A_GIB[options.memory_unit]
-        draft.modelled.append(Modelled("memory", f"read as {options.memory_unit}", "memory_unit"))
+    if draft.memory is not None:
+        draft.memory = in_gib(draft.memory, draft.cores, options, draft.name)
+    draft.modelled += units_read({"duration": sink.has("duration"), "memory": draft.memory is not None}, options)
     if sink.has("kind"):
         draft.kind = _kinds(sink, draft, options)
     if sink.has("app"):
@@ -189,19 +173,6 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
         draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
     _more_stated(sink, draft)
     return finish(draft, options)
-
-
-def _check_memory(draft: Draft) -> None:
-    """Refuse memory without a unit that no machine has as GiB."""
-    if draft.memory is None:
-        return
-    cores = np.float64(1.0) if draft.cores is None else np.where(np.isnan(draft.cores), 1.0, draft.cores)
-    per_core = (draft.memory / cores)[~np.isnan(draft.memory)]
-    if len(per_core) and (usual := float(np.median(per_core))) > MOST_PER_CORE:
-        raise InputError(
-            f"{draft.name}: memory: half of the jobs have {usual:,.0f} GiB or more for each vCPU, as no machine has",
-            hint="say its unit: --set memory_unit=MiB (or B, KiB; GiB where it is so)",
-        )
 
 
 def _more_stated(sink: Sink, draft: Draft) -> None:
@@ -225,7 +196,7 @@ def _more_stated(sink: Sink, draft: Draft) -> None:
         draft.modelled.append(Modelled("tolerates", "99 points less than what each job causes", "fixed"))
 
 
-def _waiting(cells: list[str], draft: Draft, named: Named) -> None:
+def _waiting(cells: list[str], draft: Draft, named: Named, think: Floats | None) -> None:
     """Which jobs wait for the end of others, and when each comes at the soonest."""
     if not any(cells):
         return
@@ -239,8 +210,14 @@ def _waiting(cells: list[str], draft: Draft, named: Named) -> None:
         for where, (_, value, allowed) in zip(named([one.row for one in wrong]), wrong, strict=True):
             findings.add(f"{where}, column after", shown(value), allowed)
         raise findings.error()
-    draft.after, draft.serial = np.array(edges, np.int64), np.arange(len(cells), dtype=np.int32)
-    draft.soonest = earliest(draft.submit, draft.duration, draft.after)
+    follow(draft, np.array(edges, np.int64), None if think is None else np.nan_to_num(think))
+
+
+def follow(draft: Draft, after: Ints, think: Floats | None) -> None:
+    """Let jobs wait for the end of others (rows of both), and each so many seconds more."""
+    draft.after, draft.serial = after, np.arange(len(draft.submit), dtype=np.int32)
+    draft.think = think if think is not None and think.any() else None
+    draft.soonest = earliest(draft.submit, np.maximum(draft.duration, 0.0), after, draft.think)
 
 
 def _put_off(draft: Draft) -> None:
@@ -248,9 +225,12 @@ def _put_off(draft: Draft) -> None:
     if draft.soonest is None:
         return
     if later := int((draft.soonest > draft.submit).sum()):
-        rule = f"of {counted(later, 'job')} that wait for others: the end of those, as if nobody waited for a server"
+        ends = "the end of those" if draft.think is None else "the end of those and their think time"
+        rule = f"of {counted(later, 'job')} that wait for others: {ends}, as if nobody waited for a server"
         draft.modelled.append(Modelled("submit", rule, "after"))
-    draft.submit = draft.soonest
+    # What a trace says of when a job began stands: it was submitted by then
+    begun = draft.soonest if draft.start is None else np.fmin(draft.soonest, draft.start)
+    draft.submit = np.maximum(begun, draft.submit)
     draft.select(np.argsort(draft.submit, kind="stable"))
 
 
@@ -327,7 +307,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         divisible=draft.divisible, start=start, causes=draft.causes, bears=draft.bears, target=draft.target,
         targets=draft.targets,
         requires=draft.requires, requirements=draft.requirements, servers=draft.servers,
-        urgent=draft.urgent, serial=draft.serial, after=draft.after,
+        urgent=draft.urgent, serial=draft.serial, after=draft.after, think=draft.think,
     )  # fmt: skip
 
 

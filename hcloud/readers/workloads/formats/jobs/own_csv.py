@@ -10,10 +10,10 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import (
     Draft,
     durations,
     from_sink,
-    in_units_said,
     job_schema,
     open_ends,
 )
+from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile

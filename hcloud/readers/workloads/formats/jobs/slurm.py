@@ -37,6 +37,9 @@ SEPARATORS = "|;\t,"
 _IDS, _CPUS = {"jobid", "jobidraw"}, {"alloccpus", "ncpus", "reqcpus", "alloctres", "reqtres"}
 _STILL_UNTOLD = "still running, without Elapsed: counted up to the newest time in the file"
 _STILL = "still running: counted up to the moment of the listing"
+_CHANGE = 3600.0  # seconds: by so much local time is changed twice a year, and sacct tells no zone
+_CHANGED = "ran while the local time of the file was changed by an hour: counted by Elapsed"
+_PUT_BACK = "began before their submission, as local time was put back: submitted when they began"
 _PAIR = re.compile(r"(\w+)=(.*?)(?= \w+=|$)")
 _ARRAY = re.compile(r"[\w\[\]%,-]+\.[\w+-]+")
 _SUFFIX = re.compile(r"(.*?)([nc]?)")
@@ -134,6 +137,9 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
         yield NOT_BEGUN
         return
     submit = seconds_of("Submit", cells.get("submit") or cells.get("eligible") or "")
+    if submit > start:
+        recorder.repair(_PUT_BACK)
+        submit = start
     recorder.newest = max(recorder.newest, start, seconds_of("End", cells.get("end", "")))
     tres = cells.get("alloctres") or cells.get("reqtres") or ""
     cores = _first(cells, "alloccpus", "ncpus", "reqcpus")
@@ -157,12 +163,16 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
 
 
 def _duration(cells: Mapping[str, str], start: float, recorder: Recorder) -> float:
+    """How long a job ran: to its end, or by Elapsed where the local time of the file was changed in between."""
     end = seconds_of("End", cells.get("end", ""))
+    elapsed = elapsed_of("Elapsed", cells.get("elapsedraw") or cells.get("elapsed") or "")
+    if abs(end - start - elapsed) == _CHANGE:
+        recorder.repair(_CHANGED)
+        return elapsed
     if not math.isnan(end):
         if end < start:
             raise CellError("End", cells["end"], f"not before the start, {cells.get('start')}")
         return end - start
-    elapsed = elapsed_of("Elapsed", cells.get("elapsedraw") or cells.get("elapsed") or "")
     recorder.repair(_STILL_UNTOLD if math.isnan(elapsed) else _STILL)
     return elapsed
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
+from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish, follow
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
-from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError
+from hcloud.readers.workloads.tables.columns import MOST_NAMED, Column, Sink, SuspectError
 from hcloud.readers.workloads.tables.delimited import Progress, read_table
 from hcloud.readers.workloads.tables.locate import TableLayout
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 FORMAT = "swf"
 _KIB_PER_GIB = 1 << 20
 _KIB = limits.MEMORY_GIB * _KIB_PER_GIB
+_ROUNDED = 1.0  # seconds: logs round times to whole ones
+_NOT_BEFORE = "preceding job (field 17) is no earlier job of the file: not waited for"
+_TOO_MANY = f"preceding job (field 17) of files with more than {MOST_NAMED:,} jobs: not waited for"
+_CONTRADICTED = "began before the end of its preceding job and its think time (fields 17, 18): not waited for"
 
 
 class SingleBlanks(io.RawIOBase):
@@ -90,6 +94,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     draft.app, draft.apps = _applications(sink.numbers("application"))
     wait = sink.numbers("wait time")
     draft.start = np.where(wait >= 0, draft.submit + wait, np.nan)
+    _follow(draft, sink.numbers("preceding job"), np.maximum(sink.numbers("think time"), 0.0))
     draft.keep(draft.duration >= 0, "run time unknown (-1)")
     draft.keep(~np.isnan(draft.cores), "processors unknown (-1 or 0)")
     return finish(draft, options)
@@ -100,6 +105,24 @@ def _known(sink: Sink, used: str, requested: str) -> Floats:
     first, second = sink.numbers(used), sink.numbers(requested)
     best = np.where(first > 0, first, second)
     return np.where(best > 0, best, np.nan)
+
+
+def _follow(draft: Draft, preceding: Floats, think: Floats) -> None:
+    """Jobs that name a preceding job come when that has ended and their think time is over. Not followed, and counted:
+    what is no earlier job of the file, and what the record contradicts."""
+    waiting = np.flatnonzero(preceding > 0)
+    if not len(waiting):
+        return
+    rows = {} if draft.ids is None else {name: row for row, name in enumerate(draft.ids.tolist())}
+    before = np.array([rows.get(b"%d" % number, -1) for number in preceding[waiting].tolist()], np.int64)
+    known = (before >= 0) & (before < waiting)
+    draft.repair(_NOT_BEFORE if rows else _TOO_MANY, int((~known).sum()))
+    waiting, before = waiting[known], before[known]
+    assert draft.start is not None
+    early = draft.start[waiting] + _ROUNDED < draft.start[before] + draft.duration[before] + think[waiting]
+    draft.repair(_CONTRADICTED, int(early.sum()))
+    if not early.all():
+        follow(draft, np.column_stack([waiting[~early], before[~early]]), think)
 
 
 def _applications(numbers: Floats) -> tuple[Codes, tuple[str, ...]]:

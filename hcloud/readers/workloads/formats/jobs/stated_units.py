@@ -1,0 +1,64 @@
+"""The units of the durations and memory of jobs, as an option or the name of a column says them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Modelled
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.meanings import UNITS, unit_said
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30}
+"""Of each unit of memory; jobs have GiB unless it is said."""
+SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+"""Of each unit of time; jobs take seconds unless it is said."""
+MOST_PER_CORE = 256.0  # ours: GiB for each vCPU; ten times what the machines with most memory have
+_SPELT = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days"}
+
+
+def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> WorkloadOptions:
+    """The options with the units that the names of a file's columns say, where they say none themselves."""
+    told = {f"{mine}_unit": unit_said(mine, called.get(mine, "")) for mine in UNITS}
+    return with_keys(options, {key: unit for key, unit in told.items() if unit and getattr(options, key) == "auto"})
+
+
+def highest(options: WorkloadOptions) -> Mapping[str, float]:
+    """The highest number that a column with a unit may hold."""
+    return {
+        "memory": limits.MEMORY_GIB * IN_A_GIB[options.memory_unit],
+        "duration": limits.DURATION_SECONDS / SECONDS[options.duration_unit],
+    }
+
+
+def in_gib(memory: Floats, cores: Floats | None, options: WorkloadOptions, file: str) -> Floats:
+    """The memory of jobs in GiB. InputError where no unit is said and no machine has as many GiB."""
+    if options.memory_unit == "auto":
+        _check(memory, cores, file)
+    return memory / IN_A_GIB[options.memory_unit]
+
+
+def _check(memory: Floats, cores: Floats | None, file: str) -> None:
+    each = np.float64(1.0) if cores is None else np.where(np.isnan(cores), 1.0, cores)
+    per_core = (memory / each)[~np.isnan(memory)]
+    if len(per_core) and (usual := float(np.median(per_core))) > MOST_PER_CORE:
+        raise InputError(
+            f"{file}: memory: half of the jobs have {usual:,.0f} GiB or more for each vCPU, as no machine has",
+            hint="say its unit: --set memory_unit=MiB (or B, KiB; GiB where it is so)",
+        )
+
+
+def units_read(has: Mapping[str, bool], options: WorkloadOptions) -> list[Modelled]:
+    """What is said of columns that are there and not in seconds or GiB."""
+    duration, memory = options.duration_unit, options.memory_unit
+    told = [Modelled("duration", f"read as {_SPELT[duration]}", "duration_unit")] if duration in _SPELT else []
+    if IN_A_GIB[memory] > 1:
+        told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
+    return [one for one in told if has[one.column]]
