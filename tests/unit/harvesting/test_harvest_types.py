@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from harvesting import MONDAY, Floats, daily, histories
+from simulating import jobs_of
 
 from hcloud.errors import EvidenceError
 from hcloud.harvest.classes import best_clustered, clustered, use_types
@@ -242,7 +243,7 @@ def test_what_comes_by_chance_is_hardly_ever_taken_for_a_pattern_of_the_day(days
 
 @pytest.mark.parametrize(("free", "server", "size", "part"), [(0.6, 8, 2, 0.5), (0.6, 8, 5, 0.0), (0.5, 8, 2, 0.5)])
 def test_whole_jobs_have_of_a_server_what_holds_some_of_them(free: float, server: int, size: int, part: float) -> None:
-    cores, seconds = np.array([size, size], np.float64), np.array([10.0, 10.0])
-    whole, mixed = (sizes_of(cores, seconds, np.array(splits)) for splits in ([False, False], [True, False]))
+    jobs, both = jobs_of([(0.0, 10.0, size, 1.0, 0)] * 2), np.ones(2, np.bool_)
+    whole, mixed = (sizes_of(jobs, np.array(splits), both) for splits in ([False, False], [True, False]))
     assert packed(np.array([free]), server, whole).tolist() == pytest.approx([part])
     assert packed(np.array([free]), server, mixed).tolist() == pytest.approx([(part + free) / 2])
