@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hcloud.classify.matrix import natural
-from hcloud.model.measured.profile import CompletedRow, Estimate, Profile
+from hcloud.model.measured.profile import Aspect, CompletedRow, Estimate, Predicted, Profile
 from hcloud.model.prices import TypePrices
 
 
@@ -26,7 +26,8 @@ class Ranked:
 class ApplicationEstimate:
     """One application's estimate with what follows from it; ``quality`` is the leading part of its encoding, 0..9999,
     None where no resource is known; ``types`` by performance, ``worth`` those with a price by performance per dollar;
-    ``surprises`` tells of observed values that were predicted otherwise."""
+    ``surprises`` tells of observed values that were predicted otherwise; ``measured`` is what was measured of aspects
+    of which nothing is predicted."""
 
     profile: Profile
     estimate: Estimate
@@ -38,6 +39,7 @@ class ApplicationEstimate:
     size: str | None
     known_apps: int
     surprises: tuple[str, ...]
+    measured: Mapping[Aspect, Mapping[str, Predicted]]
 
 
 def ranking(row: CompletedRow, rising: bool, prices: Mapping[str, float] | None = None) -> tuple[Ranked, ...]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 HOURS = 24
+_ROUNDING = 1e-6
 _AT_ONCE = 64
 """Tenants whose use is in memory as wide numbers at a time."""
 
@@ -26,7 +27,8 @@ _AT_ONCE = 64
 @dataclass(frozen=True, slots=True)
 class UseClass:
     """A class: its tenants (rows of the histories), servers and vCPUs, its mean use, its peak and its use in the last
-    hour, its mean use in each hour of the day (UTC), and the vCPUs that short, medium and long jobs may have."""
+    hour, its mean use in each hour of the day (UTC), and the whole vCPUs of each that short, medium and long jobs may
+    have."""
 
     name: str
     pattern: Pattern
@@ -68,8 +70,9 @@ class UseTypes:
         return PATTERNS[int(self.typed.pattern[tenant])]
 
 
-def use_types(histories: TenantHistories, policy: HarvestPolicy, seed: int = 0) -> UseTypes:
-    """The last month of the histories by type and class."""
+def use_types(histories: TenantHistories, policy: HarvestPolicy, seed: int = 0, *, sized: bool = True) -> UseTypes:
+    """The last month of the histories by type and class; where servers are not ``sized`` their vCPUs are unknown, and
+    what is free of them is a share."""
     days = min(histories.days, policy.month_days)
     use = histories.part(histories.days - days, days)
     found = typed(use, histories.per_day, policy)
@@ -80,7 +83,7 @@ def use_types(histories: TenantHistories, policy: HarvestPolicy, seed: int = 0) 
         for members in _clusters(found.features[rows], pattern, policy, seed):
             label[rows[members]] = len(classes)
             name = f"{pattern}-{1 + sum(c.pattern is pattern for c in classes)}"
-            classes.append(_class(name, pattern, rows[members], (histories, use, policy)))
+            classes.append(_class(name, pattern, rows[members], (histories, use, policy), sized))
     return UseTypes(histories, days, found, tuple(classes), label, _trust(histories, policy))
 
 
@@ -109,9 +112,10 @@ def _class(
     pattern: Pattern,
     members: NDArray[np.intp],
     of: tuple[TenantHistories, NDArray[np.float32], HarvestPolicy],
+    sized: bool,
 ) -> UseClass:
     histories, use, policy = of
-    cores = histories.cores[members]
+    cores, servers = histories.cores[members], histories.servers[members]
     weight = cores / cores.sum()
     course, peaks, lately = np.zeros(use.shape[1]), np.empty(len(members)), np.empty(len(members))
     for begin in range(0, len(members), _AT_ONCE):
@@ -122,15 +126,16 @@ def _class(
         lately[some] = mine[:, -max(histories.per_day // HOURS, 1) :].mean(axis=1)
     peak = float(weight @ peaks)
     mean = float(course.mean())
+    each = cores / servers if sized else np.full(len(members), np.inf)
     room = [
-        float((cores * np.maximum(1.0 - policy.reserve_cores - np.maximum(level, lately), 0.0)).sum())
+        float((cores * free_share(each, np.maximum(level, lately), policy.reserve_cores)).sum())
         for level in (0.0, mean, peak)
     ]
     return UseClass(
         name,
         pattern,
         tuple(members.tolist()),
-        int(histories.servers[members].sum()),
+        int(servers.sum()),
         float(cores.sum()),
         mean,
         peak,
@@ -138,6 +143,16 @@ def _class(
         hourly(course, histories),
         *room,
     )
+
+
+def free_share(vcpus: Floats, use: Floats, reserve: float) -> Floats:
+    """What jobs may have of servers of so many vCPUs beside their use and the reserve, which both take whole vCPUs;
+    infinitely many are not whole."""
+    known = np.isfinite(vcpus)
+    each = np.where(known, vcpus, 1.0)
+    kept, used = (np.ceil(each * share - _ROUNDING) for share in (reserve, use))
+    whole = np.floor(each - kept - used + _ROUNDING) / each
+    return np.maximum(np.where(known, whole, 1.0 - reserve - use), 0.0)
 
 
 def hourly(course: Floats, histories: TenantHistories) -> tuple[float, ...]:

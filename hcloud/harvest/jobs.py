@@ -84,6 +84,15 @@ def thresholds(types: UseTypes, policy: HarvestPolicy, seconds: Floats, work: Fl
     return Thresholds(min(short, long), max(short, long))
 
 
+def lengths_of(jobs: Jobs, types: UseTypes, policy: HarvestPolicy) -> tuple[NDArray[np.int64], Thresholds]:
+    """The length of each job by what is expected of it, and where short ends and long begins; for these a job of which
+    nothing is known counts as the median."""
+    seconds = expected_seconds(jobs)
+    known = np.where(np.isnan(seconds), np.nanmedian(seconds) if not np.isnan(seconds).all() else 0.0, seconds)
+    bounds = thresholds(types, policy, known, jobs.cores * jobs.duration)
+    return lengths(seconds, bounds), bounds
+
+
 def lengths(seconds: Floats, at: Thresholds) -> NDArray[np.int64]:
     """The length of each job, as index of :data:`LENGTHS`; a job of which nothing is known is medium."""
     found = np.full(len(seconds), LENGTHS.index(Length.MEDIUM), np.int64)

@@ -12,6 +12,7 @@ from hcloud.harvest.classes import HOURS, UseTypes
 from hcloud.harvest.jobs import LENGTHS, PREFERRED, Length
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.typing import Pattern
+from hcloud.model.workload import Jobs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,9 +31,12 @@ class JobSizes(NamedTuple):
     work: Floats
 
 
-def sizes_of(vcpus: Floats, seconds: Floats, can_split: NDArray[np.bool_]) -> JobSizes:
-    """The sizes of jobs, each as heavy as its vCPU-seconds."""
-    each, of = np.unique(np.where(can_split, 0.0, vcpus), return_inverse=True)
+def sizes_of(jobs: Jobs, splits: NDArray[np.bool_], counted: NDArray[np.bool_]) -> JobSizes:
+    """The sizes of the jobs that are ``counted``, each as heavy as its vCPU-seconds; ``splits`` are those that can be
+    split. Jobs that do not run in idle hours do not count: large ones that find no room would hide what small ones
+    use."""
+    vcpus, seconds = jobs.cores[counted], jobs.duration[counted]
+    each, of = np.unique(np.where(splits[counted], 0.0, vcpus), return_inverse=True)
     return JobSizes(each, np.bincount(of, vcpus * seconds, len(each)).astype(np.float64))
 
 

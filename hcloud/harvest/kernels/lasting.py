@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hcloud.harvest.kernels.placing import one_more
-from hcloud.harvest.kernels.pool import BUSY_ROW, NOBODY, BlockPool, Flags, Ints, Small, close, reopen, take
+from hcloud.harvest.kernels.pool import (
+    APART,
+    BALANCED,
+    BUSY_ROW,
+    HISTORY,
+    NOBODY,
+    BlockPool,
+    Flags,
+    Ints,
+    Small,
+    close,
+    reopen,
+    take,
+)
+from hcloud.harvest.kernels.searching import begin_of, completed
 
 NOTICE, REIMAGE, LATE = range(3)
 """What happens to a server: it will be reimaged, it is, or its heartbeat came late and nothing is lost."""
@@ -108,6 +122,50 @@ def put_off(year: Year, block: int) -> None:
     put_in(year, block)
 
 
+def hold(pool: BlockPool, year: Year, block: int, server: int) -> None:
+    """Put a copy of a block on a server."""
+    take(pool, server)
+    year.blocks[year.first[server] + year.held[server]] = block
+    year.held[server] += 1
+
+
+def is_kept(pool: BlockPool, server: int, kept: int) -> bool:
+    """Whether a server is one of the first ``kept`` chosen."""
+    found = False
+    for at in range(kept):
+        found = found or pool.chosen[at] == server
+    return found
+
+
+def take_back(pool: BlockPool, year: Year, block: int, kept: int) -> None:
+    """Take the copies of a block off their servers again, but for the ``kept`` ones and those on servers that leave."""
+    for copy in range(year.sets.shape[1]):
+        server = year.sets[block, copy]
+        if server != NOBODY and not year.leaving[server] and not is_kept(pool, server, kept):
+            reopen(pool, server, pool.left[server] + 1)
+            year.held[server] -= 1
+
+
+def mended_otherwise(pool: BlockPool, year: Year, block: int, kept: int) -> bool:
+    """Whether a search found servers for all copies that a block lacks beside the ``kept`` ones. New copies that left
+    none for a later one are taken back for that, and put where they were if none are found."""
+    if pool.system not in (HISTORY, BALANCED):
+        return False
+    look_at_the_time(pool, year)
+    pool.want[APART] = 0 if pool.system == BALANCED else 1
+    take_back(pool, year, block, kept)
+    found, count = completed(pool, kept, NOBODY, True), kept
+    for copy in range(year.sets.shape[1]):
+        server = year.sets[block, copy]
+        if is_kept(pool, server, kept) or not (found or (server != NOBODY and not year.leaving[server])):
+            continue
+        other = pool.chosen[count] if found else server
+        hold(pool, year, block, other)
+        year.sets[block, copy], pool.chosen[count] = other, other
+        count += 1
+    return found
+
+
 def mend(pool: BlockPool, year: Year, block: int) -> int:
     """Copy a block to new servers for every copy that is gone or on a server that will be; how many were made. Servers
     that are busy neither give nor take (OSDI'16 §5.4): a block that only they hold, or only they may take, waits for
@@ -126,20 +184,23 @@ def mend(pool: BlockPool, year: Year, block: int) -> int:
         missing += 1
     if sources == 0 and holders > 0 and missing > 0:
         put_off(year, block)
+    kept, was_stuck = count, False
     for copy in range(year.sets.shape[1] if sources > 0 else 0):
         server = year.sets[block, copy]
         if server != NOBODY and not year.leaving[server]:
             continue
-        other = whom_to_ask(pool, max(count - (pool.side - 1), 0), count)
+        other = whom_to_ask(pool, begin_of(pool, count, True), count)
         if other == LATER:
             put_off(year, block)
             break
         if other == NOBODY:
+            if made > 0 and not was_stuck and mended_otherwise(pool, year, block, kept):
+                made = missing
+                break
+            was_stuck = True
             year.counts[STUCK] += 1
             continue
-        take(pool, other)
-        year.blocks[year.first[other] + year.held[other]] = block
-        year.held[other] += 1
+        hold(pool, year, block, other)
         year.sets[block, copy] = other
         pool.chosen[count] = other
         count += 1

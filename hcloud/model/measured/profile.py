@@ -120,6 +120,11 @@ class Predicted:
     measured: bool
 
 
+def measured_of(profile: Profile, aspect: Aspect) -> dict[str, Predicted]:
+    """What was measured of an aspect, as entries of a row."""
+    return {c: Predicted(m.value, m.low, m.high, measured=True) for c, m in profile.entries.get(aspect, {}).items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbour:
     """An application seen before and how alike it is, from -1 to 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -71,6 +71,16 @@ class IdleHours:
         return found
 
 
+class LeftByServices(NamedTuple):
+    """On servers of so many ``vcpus`` what services do with one of theirs at each step: they use ``used``, and beside
+    the reserve jobs of a length may have ``free`` [length, step] with so many ``gib``."""
+
+    vcpus: float
+    used: Floats
+    free: Floats
+    gib: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class PlayedHours:
     """What became of batch beside the services of a plan's reserve, tick by tick: ``vcpus`` that it carried in the mean
@@ -96,7 +106,8 @@ class PlayedHours:
 @dataclass(frozen=True, slots=True)
 class IdleUse:
     """What is known of idle hours at each step of a demand: the ``hours`` that batch may have, the length of each job
-    of the trace that may have them (-1: none), and the ``reserve`` of vCPUs and of memory beside services.
+    of the trace that may have them (-1: none), and the ``reserve`` of vCPUs and of memory beside services.; ``left``
+    is what services leave, however large jobs are.
 
     It was read from ``name``, ``days`` of so many ``tenants``; ``silent`` services and ``unmatched`` tenants have no
     other half, and so many servers have ``gaps`` beside others of their tenants. Jobs are short up to the first of
@@ -106,6 +117,7 @@ class IdleUse:
     hours: IdleHours
     lengths: NDArray[np.int64]
     reserve: tuple[float, float]
+    left: LeftByServices
     name: str
     days: int
     tenants: int

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hcloud.model.measured.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Estimate, Predicted, Profile, size_of
+from hcloud.model.measured.profile import (
+    RESOURCES,
+    UNKNOWN_SCORE,
+    Aspect,
+    Estimate,
+    Predicted,
+    Profile,
+    measured_of,
+    size_of,
+)
 from hcloud.model.workload import Jobs, Modelled
 from hcloud.policy.codes import SCALE
 from hcloud.policy.quality import encode, leading
@@ -100,8 +109,7 @@ def _inverse(seconds: float) -> float:
 def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:
     """The columns of an aspect: what is predicted, and over it what was measured."""
     row = estimate.rows.get(aspect)
-    measured = {c: Predicted(m.value, m.low, m.high, True) for c, m in profile.entries.get(aspect, {}).items()}
-    return {**(row.columns if row else {}), **measured}
+    return {**(row.columns if row else {}), **measured_of(profile, aspect)}
 
 
 def _sizes(columns: Mapping[str, Predicted], *, rising: bool) -> tuple[SizePoint, ...]:

@@ -68,10 +68,10 @@ def largest_whole(jobs: Jobs) -> Room:
     return Room(round(cores * 1000), int(np.ceil(memory * 1024 - _EDGE)))
 
 
-def worth_reserving(types: Sequence[Priced], jobs: Jobs) -> Priced:
+def worth_reserving(types: Sequence[Priced], jobs: Jobs, vcpus: int) -> Priced:
     """The type that holds every job which cannot be split and serves the mean demand, in vCPUs or GiB whichever takes
-    more of it, at the least dollars, of one server at the least; of types that cost the same the smallest. Where no
-    type holds all of them, those types count that hold the most work."""
+    more of it, at the least dollars, of one server at the least; of types that cost the same the one nearest to so
+    many ``vcpus``. Where no type holds all of them, those types count that hold the most work."""
     work, split, mean = jobs.cores * jobs.duration, can_split(jobs), _mean_demand(jobs)
 
     def rank(one: Priced) -> tuple[float, float, float, Decimal, str]:
@@ -79,9 +79,20 @@ def worth_reserving(types: Sequence[Priced], jobs: Jobs) -> Priced:
         large = np.maximum(jobs.cores * 1000 / room.cores, jobs.memory * 1024 / room.memory) > 1 + _EDGE
         servers = max(mean[0] / float(shape.vcpus), mean[1] / float(shape.memory_gib), 1.0)
         dollars = float(f"{float(one.hourly) * servers:.{_SAME}g}")
-        return float(work[large & ~split].sum()), dollars, float(shape.vcpus), one.hourly, shape.name
+        return float(work[large & ~split].sum()), dollars, abs(float(shape.vcpus) - vcpus), one.hourly, shape.name
 
     return min(types, key=rank)
+
+
+def large_enough(shapes: Sequence[InstanceType], jobs: Jobs, vcpus: int) -> list[InstanceType]:
+    """The types of so many ``vcpus`` or more, and smaller ones of a shape of which the mean demand, in vCPUs or GiB
+    whichever takes more, does not fill a server of so many."""
+    cores, memory = _mean_demand(jobs)
+
+    def filled(shape: InstanceType) -> bool:
+        return max(cores, memory * float(shape.vcpus / shape.memory_gib)) >= vcpus
+
+    return [shape for shape in shapes if shape.vcpus >= vcpus or not filled(shape)]
 
 
 def _mean_demand(jobs: Jobs) -> tuple[float, float]:

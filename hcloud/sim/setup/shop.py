@@ -27,7 +27,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs
 from hcloud.policy.registry import rule_of
 from hcloud.policy.renting import SmallestFitting
-from hcloud.sim.setup.fitting import Priced, held_by_some, largest_whole, worth_reserving
+from hcloud.sim.setup.fitting import Priced, held_by_some, large_enough, largest_whole, worth_reserving
 from hcloud.units import HOURS_PER_YEAR
 
 _ALIKE = Decimal("0.01")
@@ -101,24 +101,26 @@ class ShopChoice:
 
 def fitting_shop(book: PriceBook, wanted: ShopChoice, jobs: Jobs, *, one_shape: bool, exact: bool) -> Shop:
     """The shop whose large type is the one worth reserving for these jobs: of ``wanted.large_vcpus`` where that is
-    ``exact``, else at least so large. With ``one_shape`` only its own family, processor and GiB per vCPU are rented,
-    else all the families that were named, in sizes up to its own.
+    ``exact``, else at least so large if the mean demand fills a server of so many. With ``one_shape`` only its own
+    family, processor and GiB per vCPU are rented, else all the families that were named, in sizes up to its own.
 
     Raises UsageError where no type matches, EvidenceError where none that does has a commitment.
     """
     sold = [t for t in _rentables(book, replace(wanted, large_vcpus=MOST_VCPUS)) if not t.shape.name.endswith(".metal")]
+    held = np.flatnonzero(held_by_some((t.shape for t in sold), jobs))
+    counted = jobs.at(held) if len(held) else jobs
     if exact:
         fitting = [t for t in sold if t.shape.vcpus == wanted.large_vcpus]
     else:
-        fitting = [t for t in sold if t.shape.vcpus >= wanted.large_vcpus] or sold[-1:]
+        enough = large_enough([t.shape for t in sold], counted, wanted.large_vcpus)
+        fitting = [t for t in sold if t.shape in enough] or sold[-1:]
     if not fitting:
         raise _unknown(wanted)
     offers = {t.shape.name: commitment_of(book, t.on_demand, wanted.price_ratio) for t in fitting}
     priced = [Priced(t.shape, o.effective_hourly) for t in fitting if (o := offers[t.shape.name]) is not None]
     if not priced:
         raise _no_commitment(fitting[0].on_demand)
-    held = np.flatnonzero(held_by_some((t.shape for t in sold), jobs))
-    large = worth_reserving(priced, jobs.at(held) if len(held) else jobs).shape
+    large = worth_reserving(priced, counted, wanted.large_vcpus).shape
     kept = tuple(t for t in sold if t.shape.vcpus <= large.vcpus and (not one_shape or _is_alike(t.shape, large)))
     place = next(at for at, t in enumerate(kept) if t.shape.name == large.name)
     reserved = offers[large.name]

@@ -10,13 +10,13 @@ import numpy as np
 
 from hcloud.errors import EvidenceError, InputError, did_you_mean
 from hcloud.harvest.classes import UseTypes, use_types
-from hcloud.harvest.jobs import LENGTHS, Length, expected_seconds, lengths, thresholds
+from hcloud.harvest.jobs import LENGTHS, Length, lengths_of
 from hcloud.harvest.results import OpenedUse
 from hcloud.harvest.room import JobSizes, free_by_hour, packed, sizes_of
 from hcloud.model.workload import Demand, JobKind, Jobs, Workload
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.planning.forecasting.dividing import can_split
-from hcloud.planning.forecasting.idle import IdleHours, IdleUse
+from hcloud.planning.forecasting.idle import IdleHours, IdleUse, LeftByServices
 from hcloud.planning.settings import PlanSettings
 from hcloud.units import SECONDS_PER_HOUR, format_span
 from hcloud.usecases.harvesting.opened import UseRequest, open_use
@@ -67,26 +67,23 @@ class AskIdle:
 
         InputError where names do not meet, EvidenceError where the demand has no batch.
         """
-        policy = self.opened.policy
-        services = np.maximum(demand.cores - demand.batch_cores, 0.0)
+        policy, services = self.opened.policy, services_of(demand)
         used, free, silent, unmatched = self._of_services(workload, demand, services)
-        batch, gib, length, bounds, sizes = self._of_batch(workload, demand, settings, vcpus * float(free.max()))
-        if not batch.any():
+        splits = np.empty(0, np.bool_) if isinstance(workload, Demand) else can_split(workload, settings.divisible)
+        lengths, bounds = self._lengths(workload, splits, vcpus * float(free.max()))
+        memory = _memory_of_services(workload, demand) * (1.0 - policy.reserve_memory)
+        left = LeftByServices(vcpus, used, free, _per(memory, services))
+        hours = hours_of(workload, demand, splits, lengths, left)
+        if not hours.batch.any():
             raise EvidenceError(
                 f"{demand.provenance.name}: has no batch job that can run in idle hours: beside the reserve and"
                 f" its services a server of {vcpus:g} vCPUs has {vcpus * float(free.max()):.3g} free at most, and jobs"
                 " with more vCPUs than that cannot be split",
                 hint=f"--divisible all, if they can; --vcpus for larger servers; or {WITHOUT}",
             )
-        free = packed(free, vcpus, sizes)
-        memory = _memory_of_services(workload, demand)
-        per_vcpu = np.divide(memory, services, out=np.zeros(len(demand)), where=services > 0)
-        most = np.divide(per_vcpu * (1.0 - policy.reserve_memory), gib, out=np.ones(len(demand)), where=gib > 0)
-        room = free[LENGTHS.index(Length.SHORT)]
-        hours = IdleHours(services, batch, np.minimum(free, most), gib, np.zeros(len(demand)), used, room)
         reserve = (policy.reserve_cores, policy.reserve_memory)
-        found = (self.opened.name, self.types.days, len(self.opened.histories.tenants), silent, unmatched, bounds)
-        return IdleUse(hours, length, reserve, *found, gaps=len(self.opened.histories.with_gaps))
+        found = (left, self.opened.name, self.types.days, len(self.opened.histories.tenants), silent, unmatched, bounds)
+        return IdleUse(hours, lengths, reserve, *found, gaps=len(self.opened.histories.with_gaps))
 
     def _of_services(
         self, workload: Workload, demand: Demand, services: Floats
@@ -132,34 +129,58 @@ class AskIdle:
         day = np.floor((begins - first) / DAY).astype(np.int64) % days + self.types.days - days
         return day, (begins % DAY // SECONDS_PER_HOUR).astype(np.int64)
 
-    def _of_batch(
-        self, workload: Workload, demand: Demand, settings: PlanSettings, holds: float
-    ) -> tuple[Floats, Floats, NDArray[np.int64], tuple[float, float], JobSizes]:
-        """vCPUs of batch by length that may run in idle hours at each step, the GiB that each takes, the length of each
-        job, where short ends and long begins, and how many vCPUs they have at once; a server ``holds`` no larger one
-        that cannot be split."""
-        found = np.zeros((len(LENGTHS), len(demand)))
+    def _lengths(
+        self, workload: Workload, splits: NDArray[np.bool_], holds: float
+    ) -> tuple[NDArray[np.int64], tuple[float, float]]:
+        """The length of each job of batch that may run in idle hours (-1: none), and where short ends and long begins;
+        a server ``holds`` no larger one that cannot be split."""
         if isinstance(workload, Demand):
-            found[LENGTHS.index(Length.MEDIUM)] = demand.batch_cores
-            part = np.divide(demand.memory, demand.cores, out=np.zeros(len(demand)), where=demand.cores > 0)
-            return found, part, np.empty(0, np.int64), (0.0, 0.0), WHATEVER
-        splits = can_split(workload, settings.divisible)
+            return np.empty(0, np.int64), (0.0, 0.0)
         fits = (workload.cores <= holds) | splits
         rows = np.flatnonzero((workload.kind == JobKind.BATCH) & fits & (workload.cores > 0))
-        length = np.full(len(workload), -1, np.int64)
+        found = np.full(len(workload), -1, np.int64)
         if not len(rows):
-            return found, np.zeros(len(demand)), length, (0.0, 0.0), WHATEVER
-        jobs = workload.at(rows)
-        seconds = expected_seconds(jobs)
-        known = np.where(np.isnan(seconds), np.nanmedian(seconds) if not np.isnan(seconds).all() else 0.0, seconds)
-        bounds = thresholds(self.types, self.opened.policy, known, jobs.cores * jobs.duration)
-        length[rows] = lengths(seconds, bounds)
-        for at in range(len(LENGTHS)):
-            found[at] = in_steps(workload, np.flatnonzero(length == at), workload.cores, demand)
-        memory, cores = in_steps(workload, rows, workload.memory, demand), found.sum(axis=0)
-        gib = np.divide(memory, cores, out=np.zeros(len(demand)), where=cores > 0)
-        sizes = sizes_of(jobs.cores, jobs.duration, splits[rows])
-        return found, gib, length, (bounds.short, bounds.long), sizes
+            return found, (0.0, 0.0)
+        found[rows], bounds = lengths_of(workload.at(rows), self.types, self.opened.policy)
+        return found, (bounds.short, bounds.long)
+
+
+def hours_of(
+    workload: Workload, demand: Demand, splits: NDArray[np.bool_], lengths: NDArray[np.int64], left: LeftByServices
+) -> IdleHours:
+    """The idle hours of the jobs that have a length (-1: none), with room for their own sizes in what services leave;
+    ``splits`` are those that can be split."""
+    batch, memory, sizes = _batch_of(workload, demand, splits, lengths)
+    gib = _per(memory, batch.sum(axis=0))
+    most = np.divide(left.gib, gib, out=np.ones(len(demand)), where=gib > 0)
+    share = np.minimum(packed(left.free, left.vcpus, sizes), most)
+    room = left.free[LENGTHS.index(Length.SHORT)]
+    return IdleHours(services_of(demand), batch, share, gib, np.zeros(len(demand)), left.used, room)
+
+
+def _batch_of(
+    workload: Workload, demand: Demand, splits: NDArray[np.bool_], lengths: NDArray[np.int64]
+) -> tuple[Floats, Floats, JobSizes]:
+    """The vCPUs of the jobs by length at each step, their GiB, and how many vCPUs they have at once."""
+    found = np.zeros((len(LENGTHS), len(demand)))
+    if isinstance(workload, Demand):
+        found[LENGTHS.index(Length.MEDIUM)] = demand.batch_cores
+        return found, demand.batch_cores * _per(demand.memory, demand.cores), WHATEVER
+    for at in range(len(LENGTHS)):
+        found[at] = in_steps(workload, np.flatnonzero(lengths == at), workload.cores, demand)
+    counted = lengths >= 0
+    memory = in_steps(workload, np.flatnonzero(counted), workload.memory, demand)
+    return found, memory, sizes_of(workload, splits, counted)
+
+
+def services_of(demand: Demand) -> Floats:
+    """vCPUs of services at each step."""
+    return np.maximum(demand.cores - demand.batch_cores, 0.0)
+
+
+def _per(what: Floats, many: Floats) -> Floats:
+    """So much for each of so many, nothing where there are none."""
+    return np.divide(what, many, out=np.zeros(len(many)), where=many > 0)
 
 
 def in_steps(jobs: Jobs, rows: NDArray[np.intp], weight: Floats, demand: Demand) -> Floats:
@@ -186,8 +207,7 @@ def _vcpus_by_service(workload: Workload, demand: Demand) -> dict[str, Floats]:
 def _memory_of_services(workload: Workload, demand: Demand) -> Floats:
     """GiB of services at each step."""
     if isinstance(workload, Demand):
-        batch = np.divide(demand.batch_cores, demand.cores, out=np.zeros(len(demand)), where=demand.cores > 0)
-        return demand.memory * (1.0 - batch)
+        return demand.memory * (1.0 - _per(demand.batch_cores, demand.cores))
     return in_steps(workload, np.flatnonzero(workload.kind != JobKind.BATCH), workload.memory, demand)
 
 

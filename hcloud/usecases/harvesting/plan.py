@@ -13,7 +13,7 @@ import numpy as np
 from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.harvest.classes import HOURS, UseTypes, use_types
 from hcloud.harvest.histories import DAY
-from hcloud.harvest.jobs import LENGTHS, Length, Thresholds, expected_seconds, lengths, thresholds
+from hcloud.harvest.jobs import LENGTHS, Length, Thresholds, lengths_of
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.results import (
     BatchWork,
@@ -140,10 +140,7 @@ def batch_of(
             f"{workload.provenance.name}: has no batch job that can use idle capacity ({said})", hint=hint
         )
     jobs, window = workload.at(kept), window_of(workload)
-    seconds = expected_seconds(jobs)
-    known = np.where(np.isnan(seconds), np.nanmedian(seconds) if not np.isnan(seconds).all() else 0.0, seconds)
-    bounds = thresholds(types, opened.policy, known, jobs.cores * jobs.duration)
-    length = lengths(seconds, bounds)
+    length, bounds = lengths_of(jobs, types, opened.policy)
     whole = demand_within(jobs, SECONDS_PER_HOUR, window)
     demand = np.zeros((len(LENGTHS), len(whole)))
     counted = np.ones(len(kept), bool) if ended is None else ended[kept]
@@ -152,7 +149,7 @@ def batch_of(
         if len(rows):
             demand[at] = demand_within(jobs.at(rows), SECONDS_PER_HOUR, window).cores
     counts = tuple(np.bincount(length, minlength=len(LENGTHS)).tolist())
-    sizes = sizes_of(jobs.cores[counted], jobs.duration[counted], splits[kept][counted])
+    sizes = sizes_of(jobs, splits[kept], counted)
     return _latest(
         BatchWork(jobs.provenance, whole.start, demand, whole.memory, counts, bounds, left_out, len(whole), sizes)
     )

@@ -12,4 +12,4 @@ from hcloud.usecases.harvesting.opened import UseRequest, open_use
 def types_of_use(request: UseRequest, progress: Callable[[float], None] | None = None) -> TypedUse:
     """The types of the histories that are asked for."""
     opened = open_use(request, progress)
-    return TypedUse(opened, use_types(opened.histories, opened.policy, request.seed))
+    return TypedUse(opened, use_types(opened.histories, opened.policy, request.seed, sized=not opened.unsized))

@@ -17,7 +17,7 @@ from hcloud.classify.feedback import misclassified
 from hcloud.classify.judgement import ApplicationEstimate, PerformanceTarget, ranking, size_for
 from hcloud.classify.matrix import Matrix, check_values, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
-from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, FailedMeasurement, Measured, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, FailedMeasurement, Measured, Profile, measured_of
 from hcloud.model.prices import TypePrices
 from hcloud.planning.forecasting.needs import need_of
 from hcloud.policy.quality import encode, leading
@@ -183,6 +183,7 @@ def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: Classif
         size_for(sizes, target) if sizes and target else None,
         len({app for matrix in asked.values() for app in matrix.apps if app != profile.app}),
         tuple(_surprises(before, asked, options, request.observed)),
+        {a: told for a in request.aspects if a not in estimate.rows and (told := measured_of(profile, a))},
     )
 
 

@@ -44,7 +44,7 @@ def table_of(found: TypedUse) -> Figures:
     tenants, servers = len(found.types.histories.tenants), int(found.types.histories.servers.sum())
     cores, *room = (f"{number:,.0f}" for number in whole)
     total = ["all", f"{tenants:,}", f"{servers:,}", cores, "", "", *room, ""]
-    title = "Classes of use, vCPUs that are free for jobs beside the reserve, and the hours of the day (UTC)"
+    title = "Classes of use, whole vCPUs that are free for jobs beside the reserve, and the hours of the day (UTC)"
     return Figures(names, [*rows, total], frozenset(range(1, 9)), title, frozenset({len(rows)}))
 
 
@@ -92,8 +92,8 @@ def notes_of_use(opened: OpenedUse, days: int) -> Iterator[str]:
         yield f"{days} days of history: no tenant can be periodic, which takes {opened.policy.periodic_days} days."
     if opened.unsized:
         yield (
-            f"The vCPUs of {counted(len(opened.unsized), 'machine')} are unknown, so that each counts as one: --servers"
-            " servers.csv, with the columns server, tenant and cores."
+            f"The vCPUs of {counted(len(opened.unsized), 'machine')} are unknown, so that each counts as one and"
+            " what is free of it is a share: --servers servers.csv, with the columns server, tenant and cores."
         )
     yield from _missing(opened)
     if histories.held or histories.filled:

@@ -35,23 +35,24 @@ def _show(answer: ApplicationEstimate, terminal: Terminal) -> None:
     profile, estimate = answer.profile, answer.estimate
     head = f"{profile.app}: {profile.kind.name.lower()}, {profile.metric.name} in {profile.metric.unit}"
     terminal.show(f"{head} · beside {counted(answer.known_apps, 'application')} seen before", "")
-    interference = {a: estimate.rows[a] for a in (Aspect.TOLERATED, Aspect.CAUSED) if a in estimate.rows}
+    known = {**{a: row.columns for a, row in estimate.rows.items()}, **answer.measured}
+    interference = {a: columns for a, columns in known.items() if a.is_interference}
     if interference:
         terminal.show(_scores(interference), "")
-    for aspect, row in estimate.rows.items():
+    for aspect, columns in known.items():
         if not aspect.is_interference:
-            terminal.show(_performance(answer, row), "")
+            terminal.show(_performance(answer, aspect, columns), "")
     for line in _said(answer):
         terminal.show(point(line))
     terminal.show("")
 
 
-def _scores(rows: Mapping[Aspect, CompletedRow]) -> Figures:
+def _scores(rows: Mapping[Aspect, Mapping[str, Predicted]]) -> Figures:
     names = ("resource", *(word for aspect in rows for word in (WORDS[aspect], "from - to", "")))
     cells = []
     for resource in RESOURCES:
-        if any(resource in row.columns for row in rows.values()):
-            parts = [_score(row.columns.get(resource)) for row in rows.values()]
+        if any(resource in row for row in rows.values()):
+            parts = [_score(row.get(resource)) for row in rows.values()]
             cells.append([resource, *(cell for part in parts for cell in part)])
     return Figures(names, cells)
 
@@ -68,15 +69,15 @@ def _how(predicted: Predicted) -> str:
     return "measured" if predicted.measured else "predicted"
 
 
-def _performance(answer: ApplicationEstimate, row: CompletedRow) -> Figures:
-    """Sizes and node counts in their order, types from best to worst."""
-    order = [r.column for r in answer.types] if row.aspect is Aspect.TYPES else list(row.columns)
+def _performance(answer: ApplicationEstimate, aspect: Aspect, columns: Mapping[str, Predicted]) -> Figures:
+    """Sizes and node counts in their order, types from best to worst where they are compared."""
+    order = [r.column for r in answer.types] if aspect is Aspect.TYPES and answer.types else list(columns)
     shown = order[:_MOST_ROWS]
     metric = answer.profile.metric
-    names = (WORDS[row.aspect], f"{metric.name}, {metric.unit}", "from", "to", "")
+    names = (WORDS[aspect], f"{metric.name}, {metric.unit}", "from", "to", "")
     cells = [
         [column, *(f"{v:,.4g}" for v in (p.value, p.low, p.high)), _how(p)]
-        for column, p in ((c, row.columns[c]) for c in shown)
+        for column, p in ((c, columns[c]) for c in shown)
     ]
     if len(order) > len(shown):
         cells.append([f"{len(order) - len(shown)} more", "", "", "", ""])

@@ -17,7 +17,7 @@ from hcloud.cli.main import run
 from hcloud.harvest.results import ServicesBeside
 from hcloud.model.workload import Jobs
 from hcloud.planning.explanations.harvested import on_machines, warned_of
-from hcloud.planning.forecasting.idle import IdleHours, IdleUse, PlayedHours
+from hcloud.planning.forecasting.idle import IdleHours, IdleUse, LeftByServices, PlayedHours
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.store.plan_file import load_plan, plan_schema
 from hcloud.units import format_money
@@ -177,7 +177,7 @@ def test_a_reserve_that_pays_is_kept_though_less_would_look_cheaper(pool: Path, 
 def test_a_plan_says_what_play_found_of_services_and_what_histories_lack() -> None:
     none, by_length = np.zeros(1), np.zeros((3, 1))
     hours = IdleHours(none, by_length, by_length, none, none, none, none)
-    of = hours, np.empty(0, np.int64), (0.3, 0.3), "util.csv", 7, 2
+    of = hours, np.empty(0, np.int64), (0.3, 0.3), LeftByServices(4.0, none, by_length, none), "util.csv", 7, 2
     harmed = ServicesBeside(0, 2, 1, 1).harms, ServicesBeside(2, 1, 1, 1).harms, ServicesBeside(1, 1, 1, 1).harms
     assert harmed == (True, True, False)
     fine = IdleUse(*of, played=PlayedHours(vcpus=1.0, seeds=3))
@@ -208,6 +208,15 @@ def test_whole_jobs_run_only_where_a_server_has_room_for_them(pool: Path, capsys
         9, True, True,
     )  # fmt: skip
     assert Decimal(told(capsys, "--harvest", "util.csv", "--divisible", "all")["harvest"]["carried"]) > 0
+
+
+def test_large_jobs_that_end_nowhere_take_no_room_from_small_ones(pool: Path, capsys: Capture) -> None:
+    """Jobs of 2 vCPUs for the day find room for no hour of it, and hid what those of one use."""
+    wide = [f"x{day}-{n},{MONDAY + day * DAY},{DAY},2,4,batch,wide" for day in range(DAYS) for n in range(20)]
+    with Path("trace.csv").open("a", encoding="utf-8") as trace:
+        trace.write("\n".join(wide) + "\n")
+    found = told(capsys, "--harvest", "util.csv")["harvest"]
+    assert Decimal(found["carried"]) > Decimal(found["played"]) * Decimal("0.9")
 
 
 def test_without_memory_to_spare_the_plan_stays_as_it_was(pool: Path, capsys: Capture) -> None:

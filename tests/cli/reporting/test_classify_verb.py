@@ -75,6 +75,21 @@ def words(folder: Path, corpus: Path, *more: str) -> list[str]:
     return ["classify", "--profiles", str(folder), "--corpus", str(corpus), *NOW, *more]
 
 
+def test_what_was_measured_is_shown_though_too_little_is_known_to_predict_more(
+    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "one"
+    mine.mkdir()
+    saved(mine, "one", {Aspect.SCALE_UP: {"2c8g": 515.0}, Aspect.TYPES: {"m5.large": 3210.0}})
+    assert run(words(mine, corpus)) == 9
+    shown = capsys.readouterr().out
+    assert re.search(r"2c8g +515 .*measured", shown)
+    assert re.search(r"m5\.large +3,210 .*measured", shown), "the corpus has no types at all"
+    assert "too little is known of size" in shown
+    assert run(words(mine, corpus, "--aspect", "scale_up")) == 9
+    assert "m5.large" not in capsys.readouterr().out
+
+
 def test_an_application_is_told_from_two_entries(
     folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

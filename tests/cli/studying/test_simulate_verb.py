@@ -94,7 +94,8 @@ def test_the_cheapest_is_told_from_the_others_only_beyond_chance(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = str(write_jobs(tmp_path / "jobs.csv", apart=70))
-    words = ["compare", name, "--seeds", "2", "-s", "SR,HM"]
+    market = ["--provider", "gcp", "--family", "n1-standard*", "--vcpus", "16"]
+    words = ["compare", name, "--seeds", "2", "-s", "SR,HM", *market]
     assert run(*words, "-o", "json") == 0
     told = json.loads(capsys.readouterr().out)["strategies"]
     sr, hm = ([float(r["cost_per_ideal_hour"]) for r in s["runs"]] for s in told)

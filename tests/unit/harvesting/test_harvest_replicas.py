@@ -251,6 +251,22 @@ def test_a_block_is_placed_wherever_a_set_exists(seed: int, chance: int) -> None
         assert bool((placed.sets >= 0).all()) == has_set(found, writer)
 
 
+def test_copies_that_are_lost_together_are_made_again_wherever_servers_take_them() -> None:
+    """Where they were is such a place; the first new copy may leave none for the second, and is then taken back."""
+    seen = 0
+    for seed in range(300):
+        found = scattered(seed)
+        placed = place_blocks(found, "history", 1, seed)
+        if placed.refused:
+            continue
+        first, *lost = placed.sets[0].tolist()
+        log = Reimages(np.array([0.0, 0.0, 1e6]), np.array([*lost, first], np.int64))
+        year = last_a_year(found, placed, ServerEvents(log, np.zeros(3, np.bool_)), rate=30.0)
+        assert (year.lost, year.stuck, year.copied) == (0, 0, 2), seed
+        seen += 1
+    assert seen > 30
+
+
 @pytest.mark.slow
 def test_a_copy_is_always_on_a_reserved_server() -> None:
     found = pool(market=("spot", "spot", "reserved", "spot", "on-demand"))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from harvesting import MONDAY, Floats, daily, histories
+from simulating import jobs_of
 
 from hcloud.errors import EvidenceError
 from hcloud.harvest.classes import best_clustered, clustered, use_types
@@ -212,7 +213,7 @@ def test_every_number_changes_what_is_found(key: str) -> None:
     for policy in (POLICY, replace(POLICY, **{key: OTHERS[key]})):
         try:
             found = on_one_grid(servers, policy)
-            told.append(repr((found.step, found.held, found.left_out, use_types(found, policy).classes)))
+            told.append(repr((found.step, found.held, found.left_out, use_types(found, policy, sized=False).classes)))
         except EvidenceError as error:
             told.append(str(error))
     assert told[0] != told[1]
@@ -240,9 +241,23 @@ def test_what_comes_by_chance_is_hardly_ever_taken_for_a_pattern_of_the_day(days
     assert (found[1] == PERIODIC).all()
 
 
+@pytest.mark.parametrize(
+    ("vcpus", "use", "free"), [(4, 0.3, 0), (8, 0.3, 2), (9, 1 / 3, 3), (16, 0.26, 5), (16, 0.9, 0)]
+)
+def test_classes_count_whole_vcpus_of_each_server(vcpus: int, use: float, free: int) -> None:
+    """Of 4 vCPUs the reserve and a use of 30 % take two each; 1.5 more were counted on every server."""
+    flat = replace(
+        histories({"web": np.full(8 * 96, use)}), servers=np.array([50], np.int64), cores=np.array([50.0 * vcpus])
+    )
+    (found,) = use_types(flat, POLICY).classes
+    assert (found.short, found.medium, found.long) == pytest.approx((50 * free,) * 3)
+    (shares,) = use_types(flat, POLICY, sized=False).classes
+    assert shares.short == pytest.approx(50 * vcpus * max(2 / 3 - use, 0), rel=1e-4)
+
+
 @pytest.mark.parametrize(("free", "server", "size", "part"), [(0.6, 8, 2, 0.5), (0.6, 8, 5, 0.0), (0.5, 8, 2, 0.5)])
 def test_whole_jobs_have_of_a_server_what_holds_some_of_them(free: float, server: int, size: int, part: float) -> None:
-    cores, seconds = np.array([size, size], np.float64), np.array([10.0, 10.0])
-    whole, mixed = (sizes_of(cores, seconds, np.array(splits)) for splits in ([False, False], [True, False]))
+    jobs, both = jobs_of([(0.0, 10.0, size, 1.0, 0)] * 2), np.ones(2, np.bool_)
+    whole, mixed = (sizes_of(jobs, np.array(splits), both) for splits in ([False, False], [True, False]))
     assert packed(np.array([free]), server, whole).tolist() == pytest.approx([part])
     assert packed(np.array([free]), server, mixed).tolist() == pytest.approx([(part + free) / 2])

@@ -17,7 +17,7 @@ from hcloud.planning.forecasting.dividing import can_split, settled
 from hcloud.planning.settings import Divisible
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.sim.setup.fitting import Priced, Room, largest_whole, pieces, worth_reserving
-from hcloud.sim.setup.shop import ShopChoice, open_shop, shop_of
+from hcloud.sim.setup.shop import ShopChoice, fitting_shop, open_shop, shop_of
 
 
 def sold(name: str, vcpus: int, memory: int, hourly: str, *commitments: Offer) -> Candidate:
@@ -67,8 +67,23 @@ def test_no_less_than_a_whole_server_is_worth_reserving() -> None:
     sixteen, half, huge = shape("n9.16", 16, 128), shape("n9.lean", 16, 64), shape("n9.128", 128, 864)
     types = [Priced(sixteen, Decimal("1.0")), Priced(half, Decimal("0.8")), Priced(huge, Decimal("7.0"))]
     few, many = (jobs_of([(0.0, 36_000.0, 6.0, 36.0, 0)] * count) for count in (1, 100))
-    assert worth_reserving(types, few).shape == half
-    assert worth_reserving(types, many).shape == huge
+    assert worth_reserving(types, few, 16).shape == half
+    assert worth_reserving(types, many, 16).shape == huge
+
+
+def test_what_does_not_fill_a_large_server_is_reserved_in_smaller_ones() -> None:
+    """One service of 2 vCPUs had a server of 16 to itself; of sizes that cost the same the largest up to 16 counts."""
+    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("m9*",), 16, 2.0)
+    middle = sold("m9.2xlarge", 8, 32, "0.50")
+    made = book(LARGE, SMALL, middle, TWICE)
+    shelves = PriceBook(made.types, made.offers, billing=load_bundled(providers={Provider.AWS}).billing)
+
+    def large(count: int) -> str:
+        jobs = jobs_of([(0.0, 36_000.0, 2.0, 4.0, 0)] * count)
+        shop = fitting_shop(shelves, wanted, jobs, one_shape=True, exact=False)
+        return shop.types[shop.large].shape.name
+
+    assert [large(count) for count in (1, 7, 8, 100)] == ["m9.large", "m9.2xlarge", "m9.4xlarge", "m9.4xlarge"]
 
 
 def test_without_a_commitment_the_reserve_has_the_on_demand_price() -> None:
