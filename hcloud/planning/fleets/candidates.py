@@ -125,6 +125,11 @@ def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
             yield shape
 
 
+def allowed_shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
+    """The instance types that a market's rules allow, by name."""
+    return (shape for shape in _shapes(book, market) if not _excluded(shape, market))
+
+
 def _excluded(shape: InstanceType, market: Market) -> str:
     """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be unsteady."""
     if shape.gpus and not market.gpus:

@@ -23,8 +23,9 @@ from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice, larger_jobs
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.statement import Circumstances, state
+from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover
 from hcloud.planning.fleets.apart import Leanest
-from hcloud.planning.fleets.owned import Owned, why_elsewhere
+from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecasting.fall import fall_of
@@ -250,16 +251,22 @@ def speeds_of(workload: Workload, book: PriceBook) -> Iterator[Speed]:
 
 
 def _owned(section: OwnedSection, book: PriceBook, now: datetime, settings: PlanSettings) -> Owned:
-    offer = book.offer(section.key)
     if (section.count is None) == (section.dollars_per_hour is None):
         raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
-    dollars = section.dollars_per_hour
-    count = section.count if dollars is None else round(dollars / offer.effective_hourly, COUNTED_DIGITS)
+    cover = allowed_cover(section.key, book, settings)
     hours = (datetime.combine(section.expires, time(), UTC) - now) / timedelta(hours=1)
-    shape = book.instance_type(section.provider, section.instance_type)
-    speed = settings.speed(section.provider, shape.family)
-    elsewhere = why_elsewhere(section.key, settings.markets)
-    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed, elsewhere)
+    speed = settings.speed(section.provider, cover.shape.family)
+    count, bought_as = _count(section, cover, book), None if cover.offer.key == section.key else section.key
+    return Owned(cover.offer, cover.shape, count, max(int(hours), 0), speed, cover.elsewhere, bought_as)
+
+
+def _count(section: OwnedSection, cover: AllowedCover, book: PriceBook) -> Decimal:
+    """How many instances of the type that it is counted in; the same dollars cover another number of another type."""
+    count, dollars = section.count or Decimal(0), section.dollars_per_hour
+    if dollars is None and cover.offer.key == section.key:
+        return count
+    dollars = book.offer(section.key).effective_hourly * count if dollars is None else dollars
+    return round(dollars / cover.offer.effective_hourly, COUNTED_DIGITS)
 
 
 def _considered(decision: FleetDecision) -> Iterator[OfferKey]:

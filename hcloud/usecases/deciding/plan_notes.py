@@ -64,6 +64,9 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
         )
     if used := [o for o in decision.owned if not o.elsewhere]:
         yield Assumption("owned", f"{len(used)}", "owned capacity serves demand first, whatever type is planned")
+    for pool in (o for o in used if o.bought_as is not None):
+        counted_in = f"{pool.count:f} of {pool.offer.key.instance_type}"
+        yield Assumption("owned", counted_in, f"markets do not allow {pool.bought_as}: its $/h covers these")
     if decision.spot.rentals:
         yield Assumption(
             "planning.spot_share_of_batch", f"{settings.spot_share_of_batch:g}", "batch work that may be interrupted"
