@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError
+from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.workload import Demand
 from hcloud.planning.forecasting.covered import CoveredParts
 from hcloud.planning.forecasting.idle import IdleHours
@@ -30,7 +31,8 @@ class Forecast:
     """Demand for every step of the horizon in vCPUs and GiB (headroom and growth included).
 
     ``pattern`` is the number of steps of the trace that repeats. ``idle`` is what of it may run in the idle hours of
-    what is reserved, where that is asked for; ``covered`` are the parts of machines that are owned beside it.
+    what is reserved, where that is asked for; ``covered`` are the parts of machines that are owned beside it. What is
+    rented is told of its ``first_weeks`` apart.
     """
 
     step_seconds: int
@@ -40,6 +42,7 @@ class Forecast:
     pattern: int
     idle: IdleHours | None = None
     covered: tuple[CoveredParts, ...] = ()
+    first_weeks: int = FIRST_WEEKS
 
     def __len__(self) -> int:
         return len(self.cores)
@@ -138,6 +141,7 @@ def stretch(demand: Demand, outlook: Outlook, idle: IdleHours | None = None) -> 
         repeated(demand.batch_cores),
         pattern,
         None if idle is None else idle.each(lambda column: column[..., rows]).times(scale),
+        first_weeks=outlook.first_weeks,
     )
 
 

@@ -16,6 +16,7 @@ from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.model.catalog import OfferKey
+from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
 from hcloud.model.workload import Demand, JobKind, Jobs, WindowRule, Workload
@@ -280,7 +281,10 @@ def _considered(decision: FleetDecision) -> Iterator[OfferKey]:
 def _digest(settings: PlanSettings, owned: Sequence[Owned]) -> str:
     """sha256 over every setting the decision saw and what is owned."""
     held = [(str(o.offer.key), str(o.count), o.hours_left, *([o.elsewhere] if o.elsewhere else [])) for o in owned]
-    document = {"settings": asdict(settings), "owned": held}
+    chosen = asdict(settings)
+    if settings.outlook.first_weeks == FIRST_WEEKS:  # digests from before this key stay as they were
+        del chosen["outlook"]["first_weeks"]
+    document = {"settings": chosen, "owned": held}
     return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
 
 
