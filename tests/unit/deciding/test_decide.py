@@ -297,7 +297,7 @@ def test_names_the_book_does_not_know() -> None:
     given = book(*market_of_two())
     with pytest.raises(UsageError, match="no prices for region 'moon-1'"):
         find_candidates(given, replace(MARKET, regions=("moon-1",)), 8760)
-    with pytest.raises(UsageError, match="no family matches 'z9'"):
+    with pytest.raises(UsageError, match="no family matches 'z9' in us-east-1"):
         find_candidates(given, replace(MARKET, families=("z9",)), 8760)
     with pytest.raises(UsageError, match="no type has 4 vCPUs"):
         decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, vcpus=4),)))
