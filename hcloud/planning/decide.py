@@ -25,7 +25,7 @@ from hcloud.planning.fleets.evaluate import (
     fill,
 )
 from hcloud.planning.fleets.fleet import Fleet, serve, vcpus_held
-from hcloud.planning.fleets.mix import lower_bound, mixed_reserve, useful_types
+from hcloud.planning.fleets.mix import Bound, lower_bound, mixed_reserve, useful_types
 from hcloud.planning.fleets.options import (
     DemandParts,
     FleetProblem,
@@ -33,7 +33,6 @@ from hcloud.planning.fleets.options import (
     divide,
     find_options,
     ladders_of,
-    plain_parts,
     region_of,
     together,
 )
@@ -56,6 +55,22 @@ if TYPE_CHECKING:
 APART = 0.01  # ours: types are mixed where their machines hold all but this part of the jobs' vCPUs
 MOST_SPANS = 36  # ours: three years month by month
 SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that another stream never moves it
+
+
+Relaxed = tuple[tuple[Candidate, ...], Bound]
+"""The useful types of a region, and what fractions of them cost at the least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """All that a fleet is chosen among: the options, the cheapest fleet of each alone (the cheapest first), each
+    region's ``relaxed`` fleet, and the demand if every job could be split (``plain``)."""
+
+    asked: FleetProblem
+    options: tuple[Option, ...]
+    evaluations: tuple[Evaluation, ...]
+    plain: DemandParts
+    relaxed: Mapping[tuple[str, str], Relaxed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +103,7 @@ class FleetDecision:
     settings: PlanSettings
     ladders: Mapping[str, Ladder]
     machines: Fleet
+    compared: Compared
     divisible_cost: Decimal | None = None
 
     @property
@@ -141,12 +157,9 @@ def decide(
             "no instance type matches the settings",
             hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
         )
-    options, too_small = find_options(candidates, asked)
-    evaluations = _evaluated(options, settings)
-    plain = plain_parts(asked)
-    optimum = _choose(evaluations, options, plain.planned, asked)
-    if given.otherwise is not None:
-        optimum = _no_worse(optimum, options, given.otherwise)
+    compared, too_small = _compared(candidates, asked)
+    options, evaluations = compared.options, compared.evaluations
+    optimum = _optimum(compared, settings, given.otherwise)
     reserve = given.reserve if given.vcpus is None else int(given.vcpus / float(evaluations[0].candidate.shape.vcpus))
     start = optimum if reserve is None else _holding(evaluations[0], optimum, reserve)
     sized = _sized(start, settings, owned)
@@ -173,8 +186,32 @@ def decide(
         settings,
         ladders,
         stated(chosen.fleet, chosen.types, ladders, chosen.option.parts.planned),
-        _if_divisible(evaluations, optimum, plain, asked),
+        compared,
+        _if_divisible(evaluations, optimum, compared.plain, asked),
     )
+
+
+def of_several_types(decision: FleetDecision, otherwise: FleetDecision | None = None) -> Decimal:
+    """What the fleet would cost if types were mixed however little that saves, sized for the forecast."""
+    compared = decision.compared
+    settings = replace(decision.settings, mix_types=True, mix_min_saving=0.0)
+    chosen = _optimum(compared, settings, otherwise)
+    return stated(chosen.fleet, chosen.types, ladders_of(compared.options), chosen.option.parts.planned).cost
+
+
+def _compared(candidates: Sequence[Candidate], asked: FleetProblem) -> tuple[Compared, tuple[Refusal, ...]]:
+    """What a fleet is chosen among, and the types too small for a job."""
+    options, plain, too_small = find_options(candidates, asked)
+    evaluations = _evaluated(options, asked.settings)
+    groups = map(useful_types, _regions([e.candidate for e in evaluations]))
+    relaxed = {region_of(group[0]): (group, lower_bound(group, plain.planned)) for group in groups}
+    return Compared(asked, options, evaluations, plain, relaxed), too_small
+
+
+def _optimum(compared: Compared, settings: PlanSettings, otherwise: FleetDecision | None) -> ChosenFleet:
+    """The cheapest fleet under settings that may differ from those asked with in how types are mixed."""
+    optimum = _choose(compared, settings)
+    return optimum if otherwise is None else _no_worse(optimum, compared.options, otherwise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,21 +246,16 @@ def _if_divisible(
     return min(mixed, optimum.fleet.cost, *again)
 
 
-def _choose(
-    evaluations: Sequence[Evaluation], options: Sequence[Option], plain: Forecast, asked: FleetProblem
-) -> ChosenFleet:
-    """The best single type, or a mix of types of its region where that saves enough. The bound is for ``plain``, demand
-    that can be split."""
-    best, settings = evaluations[0], asked.settings
+def _choose(compared: Compared, settings: PlanSettings) -> ChosenFleet:
+    """The best single type, or a mix of types of its region where that saves enough. The bound is for demand that can
+    be split."""
+    asked, evaluations, options = compared.asked, compared.evaluations, compared.options
+    best, plain = evaluations[0], compared.plain.planned
     by_address = {o.candidate.address: o for o in options}
-    relaxed = {
-        region_of(group[0]): (group, lower_bound(group, plain))
-        for group in map(useful_types, _regions([e.candidate for e in evaluations]))
-    }
-    bound = _bound(options, [r.cost for _, r in relaxed.values()], plain)
+    bound = _bound(options, [r.cost for _, r in compared.relaxed.values()], plain)
     own = by_address[best.candidate.address]
     single = ChosenFleet((best.candidate,), own, best.fleet, best.method, float(best.cost - best.bound), bound)
-    useful, fractional = relaxed[region_of(best.candidate)]
+    useful, fractional = compared.relaxed[region_of(best.candidate)]
     enough = float(best.cost) * (1 - settings.mix_min_saving)
     if not settings.mix_types or len(useful) == 1 or fractional.cost >= enough:
         return single

@@ -8,6 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from hcloud.model.catalog import USUAL_PROVIDER, Payment, Provider, PurchaseOption
+from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.units import HOURS_PER_YEAR
 
 
@@ -49,7 +50,8 @@ class Outlook:
     """How the trace becomes a forecast. ``step_seconds`` 0 chooses hours for a trace of a day or more, else 5 minutes.
 
     ``growth_per_year`` 0.2 means a fifth more a year, ``headroom`` 0.1 a tenth more capacity than demand,
-    ``warm_up_seconds`` are dropped from the start of the trace.
+    ``warm_up_seconds`` are dropped from the start of the trace. What is rented at every hour of so many ``first_weeks``
+    (ours) runs from the first day on.
     """
 
     horizon_hours: int = HOURS_PER_YEAR
@@ -57,6 +59,7 @@ class Outlook:
     growth_per_year: float = 0.0
     headroom: float = 0.0
     warm_up_seconds: int = 0
+    first_weeks: int = FIRST_WEEKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from hcloud.errors import InputError, Problem
 from hcloud.model.checked import check_version, form_of, problems_of
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.json_text import DIALECT, parsed, written
+from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.plans.plan import Plan
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
@@ -37,6 +38,8 @@ def plan_document(plan: Plan) -> Mapping[str, object]:
         for name in ("expires_hour", "first_least", "first_peak", "expires"):
             if getattr(known, name) is None:
                 del line[name]
+    if plan.first_weeks == FIRST_WEEKS:
+        del document["first_weeks"]
     if plan.operation is None:  # what no strategy was asked for says nothing about operation
         del document["operation"]
     if plan.changes is None:

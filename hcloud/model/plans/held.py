@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar
 from hcloud.units import HOURS_PER_YEAR
 
 HOURS_PER_DAY = 24
+FIRST_WEEKS = 4
+"""Ours: the first weeks of a plan, whole weeks within the first month, in which demand has not grown yet."""
 NAMED_DAYS = 3  # ours: more are counted
 
 

@@ -11,14 +11,12 @@ from enum import StrEnum
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.plans.harvest import HarvestedHours
-from hcloud.model.plans.held import ends_of, is_soon
+from hcloud.model.plans.held import FIRST_WEEKS, ends_of, is_soon
 from hcloud.model.plans.operation import Operation
 from hcloud.model.workload import Window
 from hcloud.units import HOURS_PER_YEAR
 
 FORMAT_VERSION = "1.0"
-FIRST_WEEKS = 4
-"""Ours: the first weeks of a plan, whole weeks within the first month, in which demand has not grown yet."""
 OWNED = "owned/"
 """How the address of a line begins that is owned already."""
 
@@ -100,7 +98,7 @@ class MixLine:
     ``expires_hour`` is the hour at which what is owned ends, None where that is not before the horizon does, and
     ``expires`` the moment, None where it is not known and in plans of earlier versions.
     ``first_least`` and ``first_peak`` are the fewest and the most that are rented at once in the plan's first
-    weeks (``FIRST_WEEKS``); None of what is committed to, and in plans of earlier versions."""
+    weeks (``first_weeks`` of the plan); None of what is committed to, and in plans of earlier versions."""
 
     address: str
     provider: Provider
@@ -310,7 +308,8 @@ class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
     simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
     ``flips`` are of the plan as a whole, ``harvest`` only where batch is to run in the idle hours of the reserve;
-    ``reserve`` is missing in earlier plans."""
+    ``reserve`` is missing in earlier plans. ``first_weeks`` is ``planning.first_weeks``; a file says it where it is not
+    4."""
 
     format_version: str
     tool_version: str
@@ -343,6 +342,7 @@ class Plan:
     history: History | None = None
     harvest: HarvestedHours | None = None
     reserve: ReserveUse | None = None
+    first_weeks: int = FIRST_WEEKS
 
     def sizing_of(self, line: MixLine) -> Sizing | None:
         """Why a commitment is bought in its number; None where nothing is said of it."""

@@ -10,7 +10,7 @@ from decimal import ROUND_FLOOR, Decimal
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import Slot
 from hcloud.model.plans.held import begun_later, held_now, said_days
-from hcloud.model.plans.plan import FIRST_WEEKS, MixLine, Plan
+from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.units import counted, rate
 
 RESERVED, STANDING = "reserved", "standing"
@@ -55,7 +55,7 @@ def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
         yield f"apply keeps all {counted(started, 'machine')} of the plan running"
     else:
         first, most = (sum(_peaks(line)[at] - _always(line) for line in rented) for at in (0, 1))
-        soon = f"{first:,} more in its first {FIRST_WEEKS} weeks and up to " if most > first else ""
+        soon = f"{first:,} more in its first {counted(plan.first_weeks, 'week')} and up to " if most > first else ""
         yield (
             f"apply keeps {counted(started, 'machine')} running; the plan rents up to {soon}{most:,} more"
             f"{' later' if soon else ''} as demand comes: 'hcloud decide' or your own scheduler starts and ends those"

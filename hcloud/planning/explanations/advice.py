@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import InstanceType
 from hcloud.model.workload import Demand, JobKind, Jobs, Workload
-from hcloud.planning.decide import FleetDecision, Given, decide
+from hcloud.planning.decide import FleetDecision, Given, decide, of_several_types
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
 from hcloud.planning.settings import Divisible, PlanSettings, RiskSettings
@@ -59,12 +60,13 @@ def _ways(decision: FleetDecision, ground: tuple[PriceBook, Demand, Given]) -> I
     if any(m.families for m in markets):
         every = tuple(replace(m, families=()) for m in markets)
         ways.append((replace(settings, markets=every), "all families (markets.families)"))
-    if len(decision.types) == 1 and (not settings.mix_types or settings.mix_min_saving):
-        several = replace(settings, mix_types=True, mix_min_saving=0.0)
-        ways.append((several, "several families at once (planning.mix_min_saving)"))
     for changed, words in ways:
         if (total := _cost(changed, decision.owned, ground)) is not None:
             yield total, words
+    if len(decision.types) == 1 and (not settings.mix_types or settings.mix_min_saving):
+        with suppress(HcloudError):
+            mixed = of_several_types(decision, ground[2].otherwise)
+            yield mixed, "several families at once (planning.mix_min_saving)"
 
 
 def _cost(settings: PlanSettings, owned: Sequence[Owned], ground: tuple[PriceBook, Demand, Given]) -> Decimal | None:

@@ -113,6 +113,7 @@ def state(decision: FleetDecision, around: Circumstances) -> Plan:
         flips=plan_flips(decision, simulated=around.operation is not None),
         history=history,
         reserve=_reserve(mix, around.demand),
+        first_weeks=decision.settings.outlook.first_weeks,
     )
 
 

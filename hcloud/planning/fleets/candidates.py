@@ -104,7 +104,10 @@ def _check_names(book: PriceBook, market: Market) -> None:
         if not any(fnmatchcase(family, pattern) for family in known):
             close = get_close_matches(pattern.split(".")[0], known, n=1)
             hint = f"did you mean {close[0]}? the size goes into markets.vcpus" if close else ""
-            raise UsageError(f"{market.provider}: no family matches {pattern!r}", hint=hint or ", ".join(sorted(known)))
+            raise UsageError(
+                f"{market.provider}: no family matches {pattern!r} in {', '.join(market.regions)}",
+                hint=hint or f"the price book has {', '.join(sorted(known))} there",
+            )
     sizes = {t.vcpus for (p, _), t in book.types.items() if p == market.provider}
     if market.vcpus and market.vcpus not in sizes:
         listed = ", ".join(f"{size:f}" for size in sorted(s for s in sizes if s == int(s)))
@@ -123,6 +126,11 @@ def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
                 yield shape
         elif shape.current:
             yield shape
+
+
+def allowed_shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
+    """The instance types that a market's rules allow, by name."""
+    return (shape for shape in _shapes(book, market) if not _excluded(shape, market))
 
 
 def _excluded(shape: InstanceType, market: Market) -> str:

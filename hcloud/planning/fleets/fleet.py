@@ -13,9 +13,8 @@ import numpy as np
 from hcloud.catalog.cover.sustained import charged_unit_hours
 from hcloud.catalog.quote import usage_cost
 from hcloud.model.catalog import Offer, SustainedUse
-from hcloud.model.plans.plan import FIRST_WEEKS
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.forecasting.forecast import WEEK, Forecast
 from hcloud.units import SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> PlannedRen
         parts = np.where(counts > 0, parts_not_rented(candidate, forecast), 0.0)
         hours = whole - _part_hours(float(parts.sum()), forecast)
     charged = hours if candidate.sustained is None else _sustained_hours(counts, parts, forecast, candidate.sustained)
-    first = counts[: max(FIRST_WEEKS * 7 * 24 * SECONDS_PER_HOUR // forecast.step_seconds, 1)]
+    first = counts[: max(forecast.first_weeks * WEEK // forecast.step_seconds, 1)]
     bounds = (counts.max(initial=0), first.min(), first.max())
     return PlannedRental(candidate.on_demand, hours, charged, *map(int, bounds))
 

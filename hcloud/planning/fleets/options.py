@@ -81,8 +81,9 @@ def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -
 
 def find_options(
     candidates: Sequence[Candidate], asked: FleetProblem
-) -> tuple[tuple[Option, ...], tuple[Refusal, ...]]:
-    """The types worth counting in, and those too small for a job that cannot be split.
+) -> tuple[tuple[Option, ...], DemandParts, tuple[Refusal, ...]]:
+    """The types worth counting in, the demand as if every job could be split, and the types too small for one that
+    cannot.
 
     Raises EvidenceError where a job fits no machine that is allowed.
     """
@@ -105,9 +106,8 @@ def find_options(
             hint="allow larger types (markets.vcpus, families), or allow splitting: --divisible all",
         )
     refused = (Refusal(a, f"no size of it holds {_named(asked, row)}") for a, row in misfits.items())
-    return tuple(_cheapest(some, asked) for some in options.values()), tuple(
-        r for r in refused if r.address not in options
-    )
+    found = tuple(_cheapest(some, asked) for some in options.values())
+    return found, plainly, tuple(r for r in refused if r.address not in options)
 
 
 def _holds(running: RunningJobs, ladder: Ladder) -> bool:
@@ -158,11 +158,6 @@ def together(options: Sequence[Option], asked: FleetProblem) -> Option:
         memory=np.maximum.reduce([o.demanded.memory for o in options]),
     )
     return Option(first.unit, demanded, divide(demanded, asked.settings, asked.owned))
-
-
-def plain_parts(asked: FleetProblem) -> DemandParts:
-    """The demand as it would be if every job could be split."""
-    return divide(asked.stretched(asked.demand), asked.settings, asked.owned)
 
 
 def ladders_of(options: Sequence[Option]) -> Mapping[str, Ladder]:

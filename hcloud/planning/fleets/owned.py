@@ -10,10 +10,9 @@ from decimal import Decimal
 import numpy as np
 
 from hcloud.catalog.flexibility import covers_all_sizes
-from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption
+from hcloud.model.catalog import InstanceType, Offer, OfferKey
 from hcloud.planning.forecasting.covered import CoveredParts
 from hcloud.planning.forecasting.forecast import Forecast
-from hcloud.planning.settings import Market
 from hcloud.units import SECONDS_PER_HOUR
 
 
@@ -21,7 +20,8 @@ from hcloud.units import SECONDS_PER_HOUR
 class Owned:
     """``count`` instances of a commitment bought before, the hours until it expires, and a candidate's ``speed``;
     ``elsewhere`` says why it covers nothing of what the markets allow, where it does not; ``expires`` is the moment at
-    which it ends, None where that is not known."""
+    which it ends, None where that is not known. Dollars that were bought for a type that these do not allow are
+    counted in one that they do; ``bought_as`` is then the former."""
 
     offer: Offer
     shape: InstanceType
@@ -30,6 +30,7 @@ class Owned:
     speed: Decimal = Decimal(1)
     elsewhere: str = ""
     expires: datetime | None = None
+    bought_as: OfferKey | None = None
 
     @property
     def is_used(self) -> bool:
@@ -60,28 +61,6 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     return replace(forecast, cores=left, memory=memory, batch_cores=batch, idle=idle, covered=tuple(parts))
 
 
-_OF_ANY_FAMILY = frozenset(
-    {PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.SAVINGS_PLAN, PurchaseOption.FLEXIBLE_COMMITTED_USE}
-)
-
-_OF_ONE_SYSTEM = frozenset({PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE})
-
-
-def why_elsewhere(key: OfferKey, markets: Sequence[Market]) -> str:
-    """Why a commitment covers nothing that the markets allow, and what would make it count; empty where it does."""
-    here = [m for m in markets if m.provider == key.provider]
-    if not here:
-        return f"no market is of {key.provider}: add {{provider: {key.provider}, regions: [{key.region}]}} to markets"
-    if key.option in _OF_ANY_FAMILY:
-        return ""
-    here = [m for m in here if key.region in m.regions]
-    if not here:
-        return f"markets.regions does not name {key.region}: add it"
-    if key.option in _OF_ONE_SYSTEM and not any((m.os, m.tenancy) == (key.os, key.tenancy) for m in here):
-        return f"no market there is of {key.os} on {key.tenancy} hardware: set markets.os and markets.tenancy"
-    return ""
-
-
 def _flexes(pool: Owned) -> bool:
     """Whether it covers a part of a larger machine."""
     return covers_all_sizes(pool.offer.key, pool.shape.family)
@@ -91,7 +70,7 @@ def _covered(pool: Owned, forecast: Forecast) -> CoveredParts:
     """What it covers of machines at each step."""
     key, lasts = pool.offer.key, np.zeros(len(forecast))
     lasts[: pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds] = float(pool.count)
-    place = ("", "") if key.option in _OF_ANY_FAMILY else (key.region, pool.shape.family)
+    place = ("", "") if key.option.floats else (key.region, pool.shape.family)
     vcpus, gib = float(pool.shape.vcpus * pool.speed), float(pool.shape.memory_gib)
     return CoveredParts(key.provider, *place, lasts * vcpus, lasts * gib)
 

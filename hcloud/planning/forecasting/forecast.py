@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError
+from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.workload import Demand
 from hcloud.planning.forecasting.covered import CoveredParts
 from hcloud.planning.forecasting.idle import IdleHours
@@ -31,7 +32,8 @@ class Forecast:
 
     ``pattern`` is the number of steps of the trace that repeats. ``idle`` is what of it may run in the idle hours of
     what is reserved, where that is asked for; ``covered`` are the parts of machines that are owned beside it.
-    ``by_part`` says that machines are rented for parts of steps, as demand is what ran, not what jobs ask for.
+    ``by_part`` says that machines are rented for parts of steps, as demand is what ran, not what jobs ask for. What is
+    rented is told of its ``first_weeks`` apart.
     """
 
     step_seconds: int
@@ -42,6 +44,7 @@ class Forecast:
     idle: IdleHours | None = None
     covered: tuple[CoveredParts, ...] = ()
     by_part: bool = False
+    first_weeks: int = FIRST_WEEKS
 
     def __len__(self) -> int:
         return len(self.cores)
@@ -146,6 +149,7 @@ def stretch(demand: Demand, outlook: Outlook, idle: IdleHours | None = None) -> 
         pattern,
         None if idle is None else idle.each(lambda column: column[..., rows]).times(scale),
         by_part=demand.by_part,
+        first_weeks=outlook.first_weeks,
     )
 
 

@@ -152,8 +152,11 @@ def owned_in(plan: Plan, at: datetime) -> Iterator[tuple[Pool, Decimal]]:
 
 def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:
     """Commitments that stand and that the plan neither counted as owned nor asks for: made again with them as
-    ``owned``, it might ask for less."""
-    known = {pool for pool, _ in owned_in(plan, at)} | {pool_of(w.option, w.instance_type) for w in wanted_of(plan, at)}
+    ``owned``, it might ask for less. What it knows to cover nothing stays so."""
+    owned = {
+        pool_of(line.option, line.instance_type) for line in plan.mix if line.is_owned and not is_over(line, plan, at)
+    }
+    known = owned | {pool_of(w.option, w.instance_type) for w in wanted_of(plan, at)}
     return tuple(c for c in held if is_standing(c, at) and pool_of(c.option, c.instance_type) not in known)
 
 

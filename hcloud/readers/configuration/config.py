@@ -16,6 +16,7 @@ from hcloud.model.catalog import USUAL_PROVIDER, Payment, Provider, PurchaseOpti
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.files import HEAD, check_sort, kind_of
 from hcloud.model.json_text import DIALECT
+from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.planning.settings import Divisible, HistorySettings, Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.configuration.bill_section import BillSection
 from hcloud.readers.configuration.live_sections import (
@@ -159,6 +160,12 @@ class PlanningSection(Section):
     size_waste: float = setting(
         0.005, "count in machines whose rounding up wastes no more of the mean demand (ours) [share]", gt=0, le=1
     )
+    first_weeks: int = setting(
+        FIRST_WEEKS,
+        "apply starts what a plan rents at every hour of so many first weeks (ours) [weeks]",
+        ge=1,
+        le=52,
+    )
     divisible: Divisible = setting(Divisible.SERVICES, "jobs that may run on several machines: all, services or none")
     seed: int = setting(42, "seed of scenarios and futures", ge=0)
 
@@ -257,6 +264,7 @@ class Config(Section):
                 growth_per_year=p.growth_per_year,
                 headroom=p.headroom,
                 warm_up_seconds=p.warm_up,
+                first_weeks=p.first_weeks,
             ),
             risk=RiskSettings(
                 p.regret_quantile, p.futures, p.falls, p.level_prior, p.level_prior_weeks, p.growth_prior

@@ -16,6 +16,7 @@ from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.model.catalog import InstanceType, OfferKey
+from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
 from hcloud.model.workload import Demand, JobKind, Jobs, WindowRule, Workload
@@ -23,8 +24,9 @@ from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice, larger_jobs
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.statement import Circumstances, state
+from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover
 from hcloud.planning.fleets.apart import Leanest
-from hcloud.planning.fleets.owned import Owned, why_elsewhere
+from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.required import RequiredMachine, required_by, said_of
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
@@ -257,17 +259,24 @@ def speeds_of(workload: Workload, book: PriceBook) -> Iterator[Speed]:
 
 
 def _owned(section: OwnedSection, book: PriceBook, now: datetime, settings: PlanSettings) -> Owned:
-    offer = book.offer(section.key)
     if (section.count is None) == (section.dollars_per_hour is None):
         raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
-    dollars = section.dollars_per_hour
-    count = section.count if dollars is None else round(dollars / offer.effective_hourly, COUNTED_DIGITS)
+    cover = allowed_cover(section.key, book, settings)
     expires = datetime.combine(section.expires, time(), UTC)
     hours = (expires - now) / timedelta(hours=1)
-    shape = book.instance_type(section.provider, section.instance_type)
-    speed = settings.speed(section.provider, shape.family)
-    elsewhere = why_elsewhere(section.key, settings.markets)
-    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed, elsewhere, expires)
+    speed = settings.speed(section.provider, cover.shape.family)
+    count, bought_as = _count(section, cover, book), None if cover.offer.key == section.key else section.key
+    left = max(int(hours), 0)
+    return Owned(cover.offer, cover.shape, count, left, speed, cover.elsewhere, expires, bought_as)
+
+
+def _count(section: OwnedSection, cover: AllowedCover, book: PriceBook) -> Decimal:
+    """How many instances of the type that it is counted in; the same dollars cover another number of another type."""
+    count, dollars = section.count or Decimal(0), section.dollars_per_hour
+    if dollars is None and cover.offer.key == section.key:
+        return count
+    dollars = book.offer(section.key).effective_hourly * count if dollars is None else dollars
+    return round(dollars / cover.offer.effective_hourly, COUNTED_DIGITS)
 
 
 def _in_use(decision: FleetDecision, book: PriceBook) -> tuple[InstanceType, ...]:
@@ -287,7 +296,10 @@ def _considered(decision: FleetDecision) -> Iterator[OfferKey]:
 def _digest(settings: PlanSettings, owned: Sequence[Owned]) -> str:
     """sha256 over every setting the decision saw and what is owned."""
     held = [(str(o.offer.key), str(o.count), o.hours_left, *([o.elsewhere] if o.elsewhere else [])) for o in owned]
-    document = {"settings": asdict(settings), "owned": held}
+    chosen = asdict(settings)
+    if settings.outlook.first_weeks == FIRST_WEEKS:  # digests from before this key stay as they were
+        del chosen["outlook"]["first_weeks"]
+    document = {"settings": chosen, "owned": held}
     return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +19,14 @@ from hcloud.planning.forecasting.fall import ends_lower
 from hcloud.planning.forecasting.forecast import FINE_STEP, WEEK, counted_too_often
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
 from hcloud.planning.forecasting.outliers import lone, outlier
+from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_span
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
 
 DAY = 86_400
 MEMORY_KEY = "memory_per_core"
@@ -65,6 +70,9 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision)
         )
     if used := [o for o in decision.owned if not o.elsewhere]:
         yield Assumption("owned", f"{len(used)}", "owned capacity serves demand first, whatever type is planned")
+    for pool in (o for o in used if o.bought_as is not None):
+        counted_in = f"{pool.count:f} of {pool.offer.key.instance_type}"
+        yield Assumption("owned", counted_in, f"markets do not allow {pool.bought_as}: its $/h covers these")
     if decision.spot.rentals:
         yield Assumption(
             "planning.spot_share_of_batch", f"{settings.spot_share_of_batch:g}", "batch work that may be interrupted"
@@ -263,18 +271,33 @@ def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
         yield "planning.regret_quantile has no effect: the plan buys no commitment, or planning.futures is 0"
     per_day = DAY // seen.demand.step_seconds
     cores = seen.demand.cores[planning.warm_up // seen.demand.step_seconds :]
-    if len(cores) >= 2 * per_day:
-        first, last = float(np.mean(cores[:per_day])), float(np.mean(cores[-per_day:]))
-        if last > STILL_RISING * first:
-            yield (
-                f"demand is still rising: the last day needs {last / first if first else float('inf'):.1f} times the "
-                "first; if the trace began with an empty cluster, set planning.warm_up"
-            )
+    if len(cores) >= 2 * per_day and (times := _risen(cores, per_day)) > STILL_RISING:
+        goes_on = "" if planning.growth_per_year else _if_it_goes_on(cores, per_day)
+        yield (
+            f"demand is still rising: the last day needs {times:.1f} times the first; {goes_on}if the trace began with"
+            " an empty cluster, set planning.warm_up"
+        )
     if (fell := ends_lower(cores, per_day)) is not None:
         yield (
             f"demand is falling: the last {fell.part} needs {fell.share:.0%} of {fell.than}; what is reserved is paid"
             " for to the end of its term"
         )
+
+
+def _risen(cores: Floats, per_day: int) -> float:
+    """How many times its first day the last day of a demand needs."""
+    first, last = float(np.mean(cores[:per_day])), float(np.mean(cores[-per_day:]))
+    return last / first if first else float("inf") if last else 0.0
+
+
+def _if_it_goes_on(cores: Floats, per_day: int) -> str:
+    """What plans for a demand that keeps rising as it did, where the trace shows how fast."""
+    grows = growth_of(cores, per_day)
+    if grows is None or grows <= 0:
+        return ""
+    return (
+        f"if it keeps rising, --window {AT_EACH_END * 7}d with planning.growth_per_year: {grows:.2f} plans for that; "
+    )
 
 
 def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:

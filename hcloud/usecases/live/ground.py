@@ -151,16 +151,15 @@ class LiveGround:
         site = self.site(lineage=begun.base.lineage if begun else "")
         observed = observe(site)
         found = changes(slots, observed, terms or self.terms())
-        stored = self.store.load()
         if found.coming:
-            template = self._template_of(begun, found) if begun else self._template(found, stored)
+            template = self._template_of(begun, found) if begun else self._template(found, observed.state)
             notes = (*found.notes, *ordered_otherwise(observed, template))
             found = replace(found, template=template, notes=notes, warnings=self._warnings(found))
-        if stored is None:
+        if not observed.serial:  # there is no state yet
             found = replace(found, base=replace(found.base, place=place_digest(self.where)))
         return signed(found)
 
-    def _template(self, found: ChangeSet, stored: State | None) -> LaunchTemplate:
+    def _template(self, found: ChangeSet, stored: State) -> LaunchTemplate:
         """What machines are launched with by the configuration, with the images that stand behind names now."""
         check_project(self.loaded, stored)
         made = configured(self.loaded, self.cloud, types_coming(found), found.base.lineage)

@@ -31,13 +31,18 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
         scope, held = asking.ask(ground.cloud.scope), asking.ask(ground.cloud.commitments)
     except DeniedError as error:
         return loaded, (f"existing commitments could not be read and are not counted: {error}",)
-    standing = _standing(ground)
+    standing = _standing(ground) if any(map(_names_family, held)) else ()
     found = tuple(owned_sections([_counted_in(c, ground, standing) for c in held], scope, at))
     known = tuple(o for o in found if o.key in ground.book.offers)
     strange = sorted({str(o.key) for o in found if o not in known})
     said = tuple(f"{key} exists in the account, but the price book has no price for it: not counted" for key in strange)
     config = loaded.config.model_copy(update={"owned": (*loaded.config.owned, *known)})
     return replace(loaded, config=config), said
+
+
+def _names_family(found: Commitment) -> bool:
+    """Whether it is in dollars for a family, of no type."""
+    return found.option.is_spend_based and "." not in found.instance_type and bool(found.instance_type)
 
 
 def _standing(ground: LiveGround) -> tuple[str, ...]:
@@ -50,7 +55,7 @@ def _standing(ground: LiveGround) -> tuple[str, ...]:
 def _counted_in(found: Commitment, ground: LiveGround, standing: Sequence[str]) -> Commitment:
     """A savings plan with a type that its dollars can be counted in: its own, else of its family the one that most
     machines here are of, else one of 16 vCPUs or the next smaller (ours: any of a family costs the same a vCPU)."""
-    if not found.option.is_spend_based or "." in found.instance_type or not found.instance_type:
+    if not _names_family(found):
         return found
     shapes = [s for (p, _), s in ground.book.types.items() if p == ground.place.provider]
     fits = [s for s in shapes if s.family == found.instance_type and s.vcpus <= LARGE_VCPUS]

@@ -14,8 +14,8 @@ from hcloud.model.catalog import Offer, OfferKey
 from hcloud.model.checks import CheckResult, CheckStatus
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Workload
+from hcloud.planning.fleets.allowed_cover import allowed_cover
 from hcloud.planning.fleets.candidates import find_candidates
-from hcloud.planning.fleets.owned import why_elsewhere
 from hcloud.planning.settings import Market
 from hcloud.readers.configuration.config import Config, Loaded, load_config
 from hcloud.units import counted, format_age, format_duration, format_span
@@ -208,12 +208,11 @@ def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> CheckResult:
         if (section.count is None) == (section.dollars_per_hour is None):
             problems.append(f"{where}: give either count or dollars_per_hour")
         try:
-            book.offer(section.key)
+            why = allowed_cover(section.key, book, loaded.config.settings()).elsewhere
+            elsewhere += [f"{where}: {section.key} covers nothing: {why}"] if why else []
         except HcloudError as error:
             problems.append(f"{where}: {error}")
         expired += section.expires <= now.date()
-        if why := why_elsewhere(section.key, loaded.config.settings().markets):
-            elsewhere.append(f"{where}: {section.key} covers nothing: {why}")
     message = f"{counted(len(loaded.config.owned), 'commitment')}, {expired} expired"
     if problems:
         return CheckResult("owned", CheckStatus.ERROR, message, tuple(problems))

@@ -40,7 +40,8 @@ class SeriesMark:
 @dataclass(frozen=True, slots=True)
 class Panel:
     """A field with its axes: ``log`` names those that are logarithmic, ``names`` what stands at 0, 1, 2 ... of the
-    horizontal one, ``limit`` a value of it that is marked, and ``over`` is drawn on areas as a line of steps."""
+    horizontal one, ``limit`` a value of it that is marked, and ``over`` is drawn on areas as a line of steps. ``whole``
+    says that its values are whole numbers: no tick lies between."""
 
     title: str
     kind: PanelKind
@@ -53,6 +54,7 @@ class Panel:
     limit: float | None = None
     from_zero: bool = True
     over: Sequence[SeriesMark] = ()
+    whole: bool = False
 
     @property
     def series(self) -> list[str]:
@@ -206,7 +208,11 @@ def _upright(panel: Panel, ends: Ends) -> Axis:
     if "y" in panel.log:
         return log_axis(panel.y, ends)
     made = axis(panel.y, ends, 7, short_number)
-    return replace(made, ticks=[t for t in made.ticks if t == int(t)]) if panel.kind == "heat" else made
+    return _at_whole(made) if panel.kind == "heat" else made
+
+
+def _at_whole(made: Axis) -> Axis:
+    return replace(made, ticks=[t for t in made.ticks if t == int(t)])
 
 
 def _across(panel: Panel, width: float) -> Axis:
@@ -223,7 +229,8 @@ def _across(panel: Panel, width: float) -> Axis:
     if panel.kind == "dots":
         low, high = low - (high - low or high) * 0.15, high + (high - low or high) * 0.15
     most = max(int(width // 45), 2)
-    return log_axis(panel.x, (low, high), most) if "x" in panel.log else axis(panel.x, (low, high), most, short_number)
+    made = log_axis(panel.x, (low, high), most) if "x" in panel.log else axis(panel.x, (low, high), most, short_number)
+    return _at_whole(made) if panel.whole else made
 
 
 def _step(places: Sequence[float]) -> float:

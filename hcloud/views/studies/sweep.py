@@ -137,6 +137,7 @@ def _panels(grid: SweepGrid, cells: Sequence[Cell], name: str, title: str) -> It
     low, high = min(places.values()), max(places.values())
     log = "x" if numeric and low > 0 and high / low >= _LOG_FROM else ""
     names = () if numeric else tuple(places)
+    whole = all(isinstance(c.value, int) for c in first)
     for facet in second:
         marks = []
         for cell in cells:
@@ -146,4 +147,4 @@ def _panels(grid: SweepGrid, cells: Sequence[Cell], name: str, title: str) -> It
                 values = (interval.mean, interval.mean - half, interval.mean + half)
                 marks.append(SeriesMark(cell.strategy, places[cell.changes[grid.keys[0]]], values))
         above = "" if facet is None else f"{facet.key} = {facet.label}"
-        yield Panel(above, "lines", first[0].key, title, marks, log=log, names=names)
+        yield Panel(above, "lines", first[0].key, title, marks, log=log, names=names, whole=whole)

@@ -167,6 +167,22 @@ def test_out_and_explain(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["explain", str(plan_file), "aws/moon/x"]) == 64
 
 
+def test_a_plan_says_of_how_many_first_weeks_it_was_made_where_that_is_not_four(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {}
+    for weeks in ("4", "1"):
+        monkeypatch.setenv("HYC_PLANNING__FIRST_WEEKS", weeks)
+        assert run(["plan", str(trace), "--out", str(tmp_path / f"{weeks}.json")]) == 0
+        found[weeks] = load_plan(tmp_path / f"{weeks}.json")
+    assert {weeks: plan.first_weeks for weeks, plan in found.items()} == {"4": 4, "1": 1}
+    assert found["4"].digests.policy != found["1"].digests.policy
+    documents = {weeks: json.loads((tmp_path / f"{weeks}.json").read_text(encoding="utf-8")) for weeks in found}
+    assert {weeks: d.get("first_weeks") for weeks, d in documents.items()} == {"4": None, "1": 1}
+    for document in documents.values():
+        jsonschema.validate(document, dict(plan_schema()))
+
+
 def test_detailed_exitcode_says_whether_something_would_be_bought(trace: Path) -> None:
     assert run(["plan", str(trace), *NOW, "--family", "m6i", "--detailed-exitcode"]) == 2
     idle = trace.with_name("idle.csv")

@@ -14,7 +14,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.overlay import Match, OverlayRule, apply_overlay
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption, QuarantinedPrice
-from hcloud.planning.decide import Given, decide
+from hcloud.planning.decide import Given, decide, of_several_types
 from hcloud.planning.explanations.reasons import reasons, refusals
 from hcloud.planning.fleets.candidates import Candidate, _excluded, find_candidates
 from hcloud.planning.fleets.evaluate import reserved_for_peak
@@ -297,9 +297,21 @@ def test_names_the_book_does_not_know() -> None:
     given = book(*market_of_two())
     with pytest.raises(UsageError, match="no prices for region 'moon-1'"):
         find_candidates(given, replace(MARKET, regions=("moon-1",)), 8760)
-    with pytest.raises(UsageError, match="no family matches 'z9'"):
+    with pytest.raises(UsageError, match="no family matches 'z9' in us-east-1"):
         find_candidates(given, replace(MARKET, families=("z9",)), 8760)
     with pytest.raises(UsageError, match="no type has 4 vCPUs"):
         decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, vcpus=4),)))
     with pytest.raises(EvidenceError, match="no instance type matches"):
         decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, architectures=("arm64",)),)))
+
+
+def test_what_types_cost_together_is_what_a_decision_that_mixes_them_finds() -> None:
+    lean = candidate("c9.4xlarge", "0.80", [reserved("c9.4xlarge", "0.50")], memory=32)
+    rich = candidate("r9.4xlarge", "1.20", [reserved("r9.4xlarge", "0.75")], memory=128)
+    prices, series = book(lean, rich), demand([160.0] * 12 + [320.0] * 12, memory_per_core=5.0)
+    settings = PlanSettings(markets=(Market(Provider.AWS, (REGION,)),), mix_min_saving=0.9)
+    alone = decide(prices, series, settings)
+    assert len(alone.types) == 1
+    mixed = decide(prices, series, replace(settings, mix_min_saving=0.0))
+    assert len(mixed.types) == 2
+    assert of_several_types(alone) == mixed.machines.cost < alone.machines.cost

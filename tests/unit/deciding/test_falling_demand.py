@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hcloud.cli.main import run
 from hcloud.model.workload import Demand, Provenance
 from hcloud.planning.forecasting.fall import DemandFall, ends_lower, fall_of
+from hcloud.planning.forecasting.rising import growth_of
 
 WEEK = 604_800
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -168,3 +169,20 @@ def test_demand_that_ended_is_said_with_what_plans_it_nevertheless(
     assert "no demand in the last 4d" in err
     assert "--window 24d" in err
     assert planned(capsys, "--window", "24d")["workload"]["mean_cores"] == pytest.approx(10 * 20 / 24, abs=1e-3)
+
+
+def test_a_trace_that_grows_says_which_growth_plans_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{86400 * day},{40 * 1.5 ** (day / 365)}\n" for day in range(420))
+    Path("trace.csv").write_text(f"time,cores\n{rows}", encoding="utf-8")
+    (said,) = (w for w in planned(capsys)["warnings"] if "still rising" in w)
+    assert "--window 28d with planning.growth_per_year: 0.50 plans for that" in said
+    monkeypatch.setenv("HYC_PLANNING__GROWTH_PER_YEAR", "0.5")
+    (said,) = (w for w in planned(capsys)["warnings"] if "still rising" in w)
+    assert "growth_per_year" not in said
+
+
+def test_a_few_weeks_show_no_growth() -> None:
+    assert growth_of(np.arange(1.0, 12 * 7 * 24), 24) is None

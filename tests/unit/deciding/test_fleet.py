@@ -77,3 +77,11 @@ def test_rivals_reserve_the_peak_or_the_break_even_quantile() -> None:
     assert peak is not None
     assert [h.count for h in peak.holdings] == [12]
     assert [h.count for h in static_hybrid(c, given).holdings] == [1]
+
+
+@pytest.mark.parametrize(("weeks", "bounds"), [(1, (3, 3)), (2, (1, 3)), (52, (1, 3))])
+def test_what_is_rented_is_told_of_as_many_first_weeks_as_are_asked_for(weeks: int, bounds: tuple[int, int]) -> None:
+    week = 7 * 24
+    given = replace(forecast([48.0] * week + [16.0] * week), first_weeks=weeks)
+    (rented,) = serve(given, [candidate()], ()).rentals
+    assert (rented.first_least, rented.first_peak) == bounds

@@ -3,26 +3,65 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from builders import ORIGIN
 
+from hcloud.catalog.book import PriceBook
 from hcloud.cli.main import run
-from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
-from hcloud.planning.fleets.owned import why_elsewhere
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.planning.fleets.allowed_cover import allowed_cover
 from hcloud.planning.purchases.purchase import owned_in
-from hcloud.planning.settings import Market
+from hcloud.planning.settings import Market, PlanSettings
 from hcloud.planning.strategies.own_fleet import fleet_of
+from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.plan_file import load_plan
 
-HERE = Market(Provider.AWS, ("us-east-1",))
 OPTION = PurchaseOption
 CENT = Decimal("0.01")
+HERE = Market(Provider.AWS, ("us-east-1",))
+CLOUDS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
+SHAPES = (
+    InstanceType(Provider.AWS, "m5a.large", "m5a", Decimal(2), Decimal(8), Decimal(4)),
+    InstanceType(Provider.AWS, "c7i.large", "c7i", Decimal(2), Decimal(4), Decimal(4)),
+    InstanceType(Provider.AWS, "c7i.4xlarge", "c7i", Decimal(16), Decimal(32), Decimal(32)),
+    InstanceType(Provider.AWS, "m7g.large", "m7g", Decimal(2), Decimal(8), Decimal(4), arch="arm64"),
+    InstanceType(Provider.AWS, "g5.xlarge", "g5", Decimal(4), Decimal(16), Decimal(4), gpus=1),
+    InstanceType(Provider.GCP, "n2-standard-2", "n2", Decimal(2), Decimal(8), Decimal(8)),
+    InstanceType(Provider.GCP, "n2d-standard-2", "n2d", Decimal(2), Decimal(8), Decimal(8)),
+    InstanceType(Provider.AZURE, "Standard_D2s_v5", "Dsv5", Decimal(2), Decimal(8), Decimal(8)),
+    InstanceType(Provider.AZURE, "Standard_D2as_v5", "Dasv5", Decimal(2), Decimal(8), Decimal(8)),
+)
+HOURLY = {"c7i": "0.04", "n2d": "0.025", "Dasv5": "0.025"}
+"""By the vCPU, at every term; 0.05 for the others."""
 
 
-def key(option: PurchaseOption, region: str = "us-east-1", os: str = "linux", cloud: str = "aws") -> OfferKey:
-    return OfferKey(Provider(cloud), region, "m5a.large", option, 1, Payment.NONE, os)
+def key(option: PurchaseOption, region: str = "us-east-1", os: str = "linux", name: str = "m5a.large") -> OfferKey:
+    cloud = next(s.provider for s in SHAPES if s.name == name)
+    place = region if cloud is Provider.AWS else CLOUDS[cloud]
+    return OfferKey(cloud, place, name, option, 1, Payment.NONE, os)
+
+
+def prices() -> PriceBook:
+    """Every type under every option, wherever these tests look."""
+    keys = {
+        key(option, region, os, s.name): Decimal(HOURLY.get(s.family, "0.05")) * s.vcpus
+        for s in SHAPES
+        for option in OPTION
+        if option.is_commitment
+        for region in ("us-east-1", "eu-west-1")
+        for os in ("linux", "windows")
+    }
+    return PriceBook(
+        {(s.provider, s.name): s for s in SHAPES}, {k: Offer(k, p, Decimal(0), ORIGIN) for k, p in keys.items()}
+    )
+
+
+def why_elsewhere(owned: OfferKey, *markets: Market) -> str:
+    return allowed_cover(owned, prices(), PlanSettings(markets=markets)).elsewhere
 
 
 @pytest.mark.parametrize(
@@ -38,13 +77,84 @@ def key(option: PurchaseOption, region: str = "us-east-1", os: str = "linux", cl
             "no market there is of windows on shared hardware: set markets.os and markets.tenancy",
         ),
         (
-            key(OPTION.COMMITTED_USE, "us-central1", cloud="gcp"),
+            key(OPTION.COMMITTED_USE, name="n2-standard-2"),
             "no market is of gcp: add {provider: gcp, regions: [us-central1]} to markets",
+        ),
+        (
+            key(OPTION.FLEXIBLE_COMMITTED_USE, name="n2-standard-2"),
+            "no market is of gcp: add {provider: gcp, regions: [us-central1]} to markets",
+        ),
+        (key(OPTION.RESERVED, name="m7g.large"), "markets.architectures does not name arm64: add it"),
+        (
+            key(OPTION.RESERVED, name="g5.xlarge"),
+            "g5 has GPUs, and the plan is for jobs without: set markets.gpus",
         ),
     ],
 )
 def test_what_is_owned_counts_where_it_covers_what_a_market_allows(owned: OfferKey, said: str) -> None:
-    assert why_elsewhere(owned, (HERE,)) == said
+    assert why_elsewhere(owned, HERE) == said
+
+
+OTHERS = {Provider.AWS: "c7i", Provider.GCP: "n2d", Provider.AZURE: "Dasv5"}
+
+
+def _of_other_families(cloud: Provider, size: int = 0) -> Market:
+    return Market(cloud, (CLOUDS[cloud],), (OTHERS[cloud],), vcpus=size)
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        (OPTION.RESERVED, "m5a.large"),
+        (OPTION.CONVERTIBLE, "m5a.large"),
+        (OPTION.INSTANCE_SAVINGS_PLAN, "m5a.large"),
+        (OPTION.COMMITTED_USE, "n2-standard-2"),
+        (OPTION.RESERVATION, "Standard_D2s_v5"),
+    ],
+)
+def test_what_is_bound_to_a_family_covers_no_other(option: PurchaseOption, name: str) -> None:
+    owned = key(option, name=name)
+    family = next(s.family for s in SHAPES if s.name == name)
+    assert (
+        why_elsewhere(owned, _of_other_families(owned.provider)) == f"markets.families does not name {family}: add it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "counted_in"),
+    [
+        (OPTION.COMPUTE_SAVINGS_PLAN, "m5a.large", "c7i.large"),
+        (OPTION.FLEXIBLE_COMMITTED_USE, "n2-standard-2", "n2d-standard-2"),
+        (OPTION.SAVINGS_PLAN, "Standard_D2s_v5", "Standard_D2as_v5"),
+    ],
+)
+def test_dollars_of_any_family_are_counted_in_one_that_is_allowed(
+    option: PurchaseOption, name: str, counted_in: str
+) -> None:
+    owned = key(option, name=name)
+    found = allowed_cover(owned, prices(), PlanSettings(markets=(_of_other_families(owned.provider),)))
+    assert (found.offer.key, found.elsewhere) == (replace(owned, instance_type=counted_in), "")
+    assert found.shape.name == counted_in
+
+
+def test_dollars_are_counted_in_the_size_that_is_allowed() -> None:
+    settings = PlanSettings(markets=(_of_other_families(Provider.AWS, 16),))
+    found = allowed_cover(key(OPTION.COMPUTE_SAVINGS_PLAN), prices(), settings)
+    assert found.shape.name == "c7i.4xlarge"
+
+
+def test_dollars_that_nothing_allowed_is_priced_under_cover_nothing() -> None:
+    owned, without = key(OPTION.COMPUTE_SAVINGS_PLAN), prices()
+    without = without.restricted(k for k in without.offers if k.instance_type == owned.instance_type)
+    settings = PlanSettings(markets=(_of_other_families(Provider.AWS),))
+    assert allowed_cover(owned, without, settings).elsewhere == "no type that markets allow has a price under it"
+
+
+def test_a_reserved_instance_of_one_size_covers_no_other_size() -> None:
+    owned, windows = key(OPTION.RESERVED, os="windows"), replace(HERE, os="windows")
+    said = "it covers m5a.large alone, and markets.vcpus is 16: set that to 2 or 0"
+    assert why_elsewhere(owned, replace(windows, vcpus=16)) == said
+    assert why_elsewhere(owned, windows) == why_elsewhere(key(OPTION.RESERVED), replace(HERE, vcpus=16)) == ""
 
 
 def _planned(tmp_path: Path, name: str, owned: str) -> Path:
@@ -82,6 +192,42 @@ def test_what_is_owned_in_another_region_is_paid_for_named_and_covers_nothing(
     (said,) = (w for w in plan.warnings if w.startswith("owned"))
     assert "aws/eu-west-1/m5a.large/reserved-instance-1y-all-upfront covers nothing here" in said
     assert "markets.regions does not name eu-west-1: add it" in said
+
+
+OTHER_FAMILY = """owned:
+  - {provider: aws, region: us-east-1, instance_type: m6i.2xlarge, option: OPTION, term_years: 1,
+     payment: no-upfront, count: 1, expires: 2030-03-01}
+"""
+
+
+@pytest.mark.slow
+def test_a_reserved_instance_of_a_family_that_is_not_allowed_takes_no_purchase_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without = load_plan(_planned(tmp_path, "without", ""))
+    plan = load_plan(_planned(tmp_path, "with", OTHER_FAMILY.replace("OPTION", "reserved-instance")))
+    assert plan.purchases == without.purchases
+    assert plan.purchases
+    assert [m.instance_type for m in plan.mix if m.covers_nothing] == ["m6i.2xlarge"]
+
+
+@pytest.mark.slow
+def test_a_compute_savings_plan_covers_by_its_dollars_what_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = load_plan(_planned(tmp_path, "with", OTHER_FAMILY.replace("OPTION", "compute-savings-plan")))
+    (owned,) = (m for m in plan.mix if m.is_owned)
+    book = load_bundled()
+    rates = {
+        name: book.offer(OfferKey(Provider.AWS, "us-east-1", name, OPTION.COMPUTE_SAVINGS_PLAN, 1, Payment.NONE))
+        for name in ("m6i.2xlarge", owned.instance_type)
+    }
+    dollars, rate = (o.effective_hourly for o in rates.values())
+    assert owned.instance_type.startswith("m5a.")
+    assert abs(owned.hourly - dollars) < Decimal("0.0001")
+    assert abs(owned.count - dollars / rate) < Decimal("0.0001")
+    (said,) = (a for a in plan.assumptions if "m6i.2xlarge" in a.why)
+    assert owned.instance_type in said.value
 
 
 @pytest.mark.slow

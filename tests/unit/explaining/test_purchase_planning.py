@@ -180,6 +180,14 @@ def test_what_ends_soon_and_what_the_plan_does_not_know_is_told() -> None:
     assert unplanned(plan(line(RI, "10")), [soon, strange], AT) == (strange,)
 
 
+def test_what_the_plan_knows_to_cover_nothing_is_no_stranger_to_it() -> None:
+    address, none = "owned/aws/us-east-1/c5.large/reserved-instance", Decimal(0)
+    useless = line(RI, "4", address=address, instance_type="c5.large", vcpus=none, memory_gib=none)
+    made, there = plan(useless, line(RI, "10")), held(RI, 4, instance_type="c5.large")
+    assert unplanned(made, [there], AT) == ()
+    assert [need.missing for need in still_to_buy(made, [there], AT)] == [10]
+
+
 @pytest.mark.parametrize("hourly", ["100", "0.01", "1.3", "0.7"])
 def test_K8_a_quote_far_from_the_price_book_is_not_believed(hourly: str) -> None:
     need = CommitmentNeed(replace(wanted("aws", 1), total=Decimal(8760), break_even=Decimal("0.6")), Decimal(0))

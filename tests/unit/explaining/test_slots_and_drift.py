@@ -34,9 +34,10 @@ def line(option: PurchaseOption, count: str, name: str = "m5.4xlarge", **more: o
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def plan_of(*lines: MixLine) -> Plan:
+def plan_of(*lines: MixLine, first_weeks: int = 4) -> Plan:
     made = object.__new__(Plan)
     object.__setattr__(made, "mix", lines)
+    object.__setattr__(made, "first_weeks", first_weeks)
     return made
 
 
@@ -68,6 +69,12 @@ def test_what_is_rented_beside_is_told_of_the_first_weeks_and_after_them() -> No
     assert said.startswith(
         "apply keeps 2 machines running; the plan rents up to 9 more in its first 4 weeks and up to 140 more later"
     )
+
+
+def test_the_first_weeks_are_those_that_the_plan_counted() -> None:
+    rented = line(PurchaseOption.ON_DEMAND, "20", peak=142, first_least=2, first_peak=11)
+    (said,) = left_to_others(plan_of(rented, first_weeks=1), HERE)
+    assert "9 more in its first 1 week and up to 140 more later" in said
 
 
 def test_what_is_bought_within_the_first_day_stands_and_renewals_are_told_by_their_days() -> None:

@@ -125,6 +125,14 @@ def test_any_values_are_drawn_or_left_out(data: st.DataObject, kind: PanelKind, 
     assert not re.search(r"nan|inf", re.sub(r">[^<]*<", "><", svg))
 
 
+@pytest.mark.parametrize(("whole", "expected"), [(True, ["1", "2"]), (False, ["1", "1.25", "1.5", "1.75", "2"])])
+def test_an_axis_of_whole_numbers_has_no_ticks_between(whole: bool, expected: list[str]) -> None:
+    marks = [SeriesMark("a", x, (9.0, 9.0, 9.0)) for x in (1.0, 2.0)]
+    svg = drawn(Panel("", "lines", "seeds", "y", marks, whole=whole), 260).svg()
+    found = dict.fromkeys(e.text for e in ET.fromstring(svg).iter(f"{SVG}text") if e.get("text-anchor") == "middle")
+    assert [text for text in found if text in {"1", "1.25", "1.5", "1.75", "2"}] == expected
+
+
 def test_panels_of_a_group_have_one_scale_unless_they_have_their_own() -> None:
     low, high = (Panel("", "bars", "", "y", [SeriesMark("a", 0.0, (v, v, v))]) for v in (1.0, 100.0))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,12 @@ from states import LINEAGE, OTHER_LINEAGE, a_conclusion, a_record, a_state, an_i
 
 from hcloud.control.ports import MendableStore
 from hcloud.errors import HcloudError, InputError
+from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.state import Intent, State
+from hcloud.readers.configuration.config import load_config
 from hcloud.store.states.codec import decode_state
 from hcloud.store.states.in_directory import FileStateStore
+from hcloud.usecases.live.ground import CloudSelection, opened
 
 
 def test_the_version_before_is_kept(tmp_path: Path) -> None:
@@ -135,3 +140,26 @@ def test_numbers_are_never_given_again(tmp_path: Path) -> None:
     assert later.next_number() == 3
     later.trim(2)
     assert FileStateStore(tmp_path / "state").journal().next_number() == 4
+
+
+class _CountedReads(FileStateStore):
+    """A store that counts how often its state is read."""
+
+    reads = 0
+
+    def load(self) -> State | None:
+        self.reads += 1
+        return super().load()
+
+
+def test_what_would_change_is_found_by_two_reads_of_the_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One before the cloud lists its machines and one after: in a bucket each is a request."""
+    monkeypatch.chdir(tmp_path)
+    Path("hcloud.yaml").write_text("live: {cloud: fake, project: demo}\n", encoding="utf-8")
+    store = _CountedReads(tmp_path / "state")
+    with opened(load_config(None), CloudSelection(), datetime(2026, 11, 1, tzinfo=UTC)) as ground:
+        slots = (Slot("web", "m5.large", ("us-east-1a",), 2, Decimal("0.1")),)
+        found = replace(ground, store=store).changes(slots)
+    assert found.coming == 2
+    assert found.base.place
+    assert store.reads == 2
