@@ -57,11 +57,11 @@ from hcloud.usecases.live.operating.setup import Policy, servers_that_fit, setup
 
 REQUESTS = "requests"
 NAMED = 5
+"""Jobs that a message names."""
 JOBS_FROM = "jobs.from"
 """The file beside a journal that names the file of jobs that its work began with."""
-"""Jobs that a message names."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
-FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
+FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=30.0)
 
 
 @dataclass(frozen=True, slots=True)
