@@ -175,7 +175,7 @@ def test_a_machine_lost_while_jobs_run(tmp_path: Path, strategy: str, pool: int)
 
 
 def test_a_machine_that_its_cloud_does_not_show_yet_is_not_lost(tmp_path: Path) -> None:
-    """EC2 knows an instance only some seconds after its launch, in the list and by its id; rehearsals have that, too."""
+    """EC2 knows an instance only some seconds after its launch, in lists and by its id; rehearsals have that too."""
     world = World.of(tmp_path / "j", TWELVE, "HM", 1, plan=FaultPlan(visibility_delay=12.0))
     world.rhythm = FAKE_RHYTHM
     world.run()
