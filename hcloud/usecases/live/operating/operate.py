@@ -53,7 +53,7 @@ from hcloud.usecases.live.operating.engine import (
 )
 from hcloud.usecases.live.operating.fake_machines import executed
 from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
-from hcloud.usecases.live.operating.setup import Policy, servers_that_fit, setup_for
+from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
 REQUESTS = "requests"
 NAMED = 5
@@ -308,9 +308,9 @@ def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, engi
         made = setup_for(here, policy)
         check_sizes(engine, made.rules)
         return made
-    if policy.is_stated and replace(setup_for(here, policy), start=known.setup.start) != known.setup:
+    if policy.is_stated and (differs := different(setup_for(here, policy.beside(known.setup)), known.setup)):
         raise UsageError(
-            f"{here.beside.resolve() / DIRECTORY}: work is running there with another strategy, pool or list of types",
+            f"{here.beside.resolve() / DIRECTORY}: work is running there with {differs}",
             hint="leave these options out to continue, or end it first: hcloud operate stop",
         )
     return known.setup
