@@ -11,7 +11,8 @@ from hcloud.readers.configuration.config import config_schema
 from hcloud.readers.harvest.dags import dags_schema
 from hcloud.readers.rules import rules_schema
 from hcloud.store.diff_codec import difference_schema, verdict_schema
-from hcloud.store.journals.line_schemas import advice_schema, decision_schema, event_schema, order_schema
+from hcloud.store.exchange import TOLD
+from hcloud.store.journals.line_schemas import advice_schema, decision_schema, event_schema, order_schema, told_schema
 from hcloud.store.plan_file import changes_schema, explanation_schema, plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.states.codec import state_schema
@@ -92,6 +93,7 @@ def schemas() -> Mapping[str, Mapping[str, object]]:
         "purchase": purchase_schema(),
         "rules": {"$schema": DIALECT, **rules_schema(), "title": "rules.yaml"},
         "state": state_schema(),
+        "told": told_schema(TOLD),
     }
 
 

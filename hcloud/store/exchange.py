@@ -76,6 +76,14 @@ def _check_name(name: object) -> None:
         raise EventError(f"event: {name[:60]!r}{guess}; one of {', '.join(TOLD)}")
 
 
+def _check_whole(event: Arrival) -> None:
+    """EventError for a job in parts: parts would begin one by one, and each before what it comes after has ended."""
+    if event.pieces > 1:
+        raise EventError(f"pieces: {event.pieces}; each piece arrives as a job of its own")
+    if event.after is not None:
+        raise EventError(f"after: {event.after}; a job arrives when what it waits for has ended")
+
+
 @dataclass(slots=True)
 class _Followed:
     """A file of lines that is read as it grows."""
@@ -185,6 +193,7 @@ class JobExchange:
         if event.at < EARLIEST:
             raise EventError(f"at: {event.at:g}; seconds since 1970, or leave it out")
         if isinstance(event, Arrival):
+            _check_whole(event)
             self._arrived(event)
         elif isinstance(event, Completion | Failed | Cancelled):
             self._ended(event)
@@ -203,7 +212,7 @@ class JobExchange:
         self.arrivals[event.job] = event
         submit = event.at if event.submitted is None else event.submitted
         order = JobOrder(event.job, submit, (), event.ask, event.memory, restartable=event.restartable)
-        self._new.append(replace(order, priority=event.priority))
+        self._new.append(replace(order, priority=event.priority, expect=event.expected or None))
 
     def _ended(self, event: Completion | Failed | Cancelled) -> None:
         name, attempt = event.job, self._ordered().get(event.job)

@@ -19,17 +19,22 @@ _CENT = Decimal("0.0001")
 _SAMPLE_DAY = date(2026, 11, 21)
 
 # Made up (ours), near enough to real ones that plans look familiar: name, vCPUs, GiB, dollars an hour.
-_SAMPLE = (
+_SMALL = (
     ("t3.micro", 2, 1, "0.0104"),
     ("t3.small", 2, 2, "0.0208"),
     ("t3.medium", 2, 4, "0.0416"),
-    ("m5.large", 2, 8, "0.096"),
-    ("m5.xlarge", 4, 16, "0.192"),
-    ("m5.2xlarge", 8, 32, "0.384"),
-    ("c5.large", 2, 4, "0.085"),
-    ("c5.xlarge", 4, 8, "0.17"),
-    ("r5.large", 2, 16, "0.126"),
     ("g4dn.xlarge", 4, 16, "0.526"),
+)
+# Family, GiB a vCPU, dollars a vCPU and hour; and sizes by their vCPUs: the strategies reserve servers of 16.
+_FAMILIES = (("m5", 4, "0.048"), ("m6i", 4, "0.048"), ("c5", 2, "0.0425"), ("c6i", 2, "0.0425"), ("r5", 8, "0.063"))
+_SIZES = {"large": 2, "xlarge": 4, "2xlarge": 8, "4xlarge": 16}
+_SAMPLE = (
+    *_SMALL,
+    *(
+        (f"{family}.{size}", vcpus, vcpus * gib, str(Decimal(rate) * vcpus))
+        for family, gib, rate in _FAMILIES
+        for size, vcpus in _SIZES.items()
+    ),
 )
 # Share of the on-demand price by years and payment (ours).
 _SHARE = {

@@ -30,9 +30,14 @@ from hcloud.model.running.event import Arrival, Cancelled, ClockTick
 from hcloud.model.running.harvest_note import HarvestNote
 from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import Asked, CommitmentsAdvised, ControllerStarted, Finished, JobTaken, LimitsSet
+from hcloud.units import counted
 
 QUIET_SECONDS = 60.0
 """Ours: what hindered a moment ago, and does again, is not said again so soon."""
+STOP_SECONDS = 10.0
+"""Ours: jobs that are asked to end take so long where nothing is wrong; the engine of this machine kills after five."""
+NAMED = 5
+"""Jobs that a message names."""
 WORKER_SECONDS = 0.02
 """Ours: how soon the answer of a worker is looked for."""
 Pieces = tuple[JobOrder, ...]
@@ -54,7 +59,7 @@ class OperatingLoop:
         harvest = terms.harvest
         self.harvester = None if harvest is None else Harvester(self.desk, harvest, self._take_from_idle, self._cancel)
         self.desk.harvests = harvest is not None
-        self._looked = -math.inf
+        self._looked, self._stops_at = -math.inf, math.inf
         self._told: dict[tuple[str, str], float] = {}
         self._held: dict[int, str] = {}
         now = self.desk.now()
@@ -121,6 +126,7 @@ class OperatingLoop:
         self._take_jobs(now)
         self._judge.judge(now)
         self._learner.flush(now)
+        self._await_ends(now)
         advise(desk, now)
         desk.happen(ClockTick(now))
         actions = self._on_idle_capacity(now) + intended(desk, now) + self._judge.intended(now)
@@ -201,6 +207,18 @@ class OperatingLoop:
         if now - self._looked >= desk.terms.rhythm.look:
             self._looked = now
             desk.do("look", 0, partial(desk.parts.machines.look, desk.terms.owner.lineage, now))
+
+    def _await_ends(self, now: float) -> None:
+        """Say what a stop waits for: machines are kept while something of a job may still run on them."""
+        desk = self.desk
+        self._stops_at = min(self._stops_at, now) if desk.stops and not desk.forced else math.inf
+        slow = [name for name, job in desk.fold.active.items() if job.on is not None] if self._stops_at < now else []
+        if not slow or now < self._stops_at + STOP_SECONDS:
+            desk.troubles.pop("stop", None)
+            return
+        named = ", ".join(slow[:NAMED]) + (", ..." if len(slow) > NAMED else "")
+        ends = "'hcloud operate stop --force' terminates the machines all the same"
+        desk.troubles["stop"] = f"waits for {counted(len(slow), 'job')} that did not end yet: {named}; {ends}"
 
     def expect(self, found: NewJobs) -> None:
         """Jobs that will come, each at its time; those that are known are not taken twice."""

@@ -14,7 +14,7 @@ from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import Launch, Machine, MachineState, Notice, Owner
 
 SETTLED_SECONDS = 120.0
-"""Ours: so long after an order whose answer was lost the cloud has to know its machine, or there is none."""
+"""Ours: so long after an order the cloud has to know its machine, or there is none."""
 
 
 class NotCertainError(HcloudError):
@@ -80,14 +80,18 @@ class Machines:
         if machine.id:
             return self._cloud.examine([machine.id])
         found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
-        age = self._clock.now() - (machine.ordered_at or 0.0)
-        if not found and age < self._settled:
+        if not found and self._is_new(machine):
             raise NotCertainError(f"machine {machine.instance}: the cloud does not know yet whether it was launched")
         return found
 
     def is_gone(self, machine: MachineRecord) -> bool:
-        """Whether the cloud, asked for this machine alone, says that it ended or that it knows none."""
-        return all(m.state is MachineState.ENDED for m in self._cloud.examine([machine.id]))
+        """Whether the cloud, asked for this machine alone, says that it ended; or that it knows none, of one that it
+        has had the time to know: EC2 answers so in the first seconds after a launch."""
+        found = self._cloud.examine([machine.id])
+        return all(m.state is MachineState.ENDED for m in found) and (bool(found) or not self._is_new(machine))
+
+    def _is_new(self, machine: MachineRecord) -> bool:
+        return self._clock.now() - (machine.ordered_at or 0.0) < self._settled
 
     def end_strays(self, ids: Sequence[str]) -> None:
         """Ask for the end of machines that bear our lineage and that nothing in the journal wants."""

@@ -193,10 +193,9 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
     """What the cloud shows beside what should stand: what it leaves out is asked about, what nobody wants is ended."""
     wanted = {m.key: m for m in desk.fold.standing.values() if m.stands}
     desk.parts.shown({m.instance: sight.machines[m.key] for m in wanted.values() if m.key in sight.machines})
-    settled = sight.asked - desk.terms.rhythm.settled
     for machine in wanted.values():
         there = machine.phase in (MachinePhase.STARTING, MachinePhase.READY)
-        if there and machine.key not in sight.machines and (machine.launched or now) <= settled:
+        if there and machine.key not in sight.machines and (machine.launched or now) <= sight.asked:
             desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine)))
     numbers = {machine.key: machine.instance for machine in wanted.values()}
     before = {n: notice for n, notice in desk.notices.items() if n in numbers.values()} if sight.unheard else {}

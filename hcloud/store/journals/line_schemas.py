@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from hcloud.model.json_text import DIALECT
 from hcloud.model.running.decision import DecisionAction
@@ -16,14 +16,22 @@ _TEXT: Schema = {"type": "string"}
 
 def event_schema() -> Schema:
     """A line that tells of an event."""
-    lines = [
-        _closed(
-            {key: {"const": name} if key == "event" else form.keys[key].schema for key in EVENT_KEYS[name]},
-            [key for key in EVENT_KEYS[name] if key == "event" or form.keys[key].usual is REFUSED],
-        )
-        for name, form in FORMS.items()
-    ]
+    lines = [_event_line(name) for name in FORMS]
     return {"$schema": DIALECT, "title": "an event, a line of hcloud decide", "oneOf": lines}
+
+
+def told_schema(names: Iterable[str]) -> Schema:
+    """A line of the file of events that another scheduler writes (see hcloud.store.exchange): its time may be left out,
+    and that an attempt has ended because it was to stop is told there only."""
+    lines = [_event_line(name, without=_PARTS, usual=("at",)) for name in names if name in FORMS]
+    stopped = _closed({"at": _TIME, "event": {"const": "stopped"}, **_ATTEMPT}, ["event", *_ATTEMPT])
+    return {"$schema": DIALECT, "title": "an event, a line of events.jsonl", "oneOf": [*lines, stopped]}
+
+
+def _event_line(name: str, without: Sequence[str] = (), usual: Sequence[str] = ()) -> Schema:
+    keys, form = [key for key in EVENT_KEYS[name] if key not in without], FORMS[name]
+    needed = [key for key in keys if key == "event" or (form.keys[key].usual is REFUSED and key not in usual)]
+    return _closed({key: {"const": name} if key == "event" else form.keys[key].schema for key in keys}, needed)
 
 
 def decision_schema() -> Schema:
@@ -57,6 +65,8 @@ _ORDERS: Mapping[str, Mapping[str, Schema]] = {
     "leave": _MACHINE,
 }
 """What the line of each order has, beside its time."""
+_PARTS = ("pieces", "after")
+"""What only journals say of arrivals: each job that another scheduler tells of is whole."""
 
 
 def order_schema() -> Schema:

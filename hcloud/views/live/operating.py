@@ -188,7 +188,8 @@ def _cost(fold: Fold, now: float) -> str:
     """Dollars an hour and so far; where machines have no price, hours of their vCPUs."""
     if fold.hourly() or fold.spent(now):
         return f"{format_money(fold.hourly(), CENTS)}/h, {format_money(fold.spent(now), CENTS)} so far"
-    return f"{fold.core_seconds(now) / SECONDS_PER_HOUR:,.3f} vCPU-hours so far"
+    hours = fold.core_seconds(now) / SECONDS_PER_HOUR
+    return f"{hours:,.3f} vCPU-hours so far" if hours else "no cost so far"
 
 
 def _kept(fold: Fold) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.fake.aws.shop import sample_shop
 
 pytestmark = pytest.mark.usefixtures("quick_starts")
 
@@ -82,6 +83,11 @@ def test_a_fake_listens_and_its_ledger_tells_what_an_apply_did(
         monkeypatch.setenv("HYC_LIVE__ACCOUNT", "'999999999999'")
         assert run(["apply", "-y"]) == 4
         assert "live.account is 999999999999" in capsys.readouterr().err
+
+
+def test_a_listening_aws_sells_the_servers_that_strategies_reserve() -> None:
+    whole = 16  # policies: reserved.instance_vcpus
+    assert [t.name for t in sample_shop().types_of("us-east-1") if t.family == "m5" and t.vcpus == whole]
 
 
 def test_doctor_says_what_is_missing_and_what_that_keeps_from_working(

@@ -122,6 +122,27 @@ def test_machines_end_although_their_price_is_missing_by_now(
     assert "none left standing" in capsys.readouterr().out
 
 
+def test_who_continues_with_another_policy_is_told_what_differs(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A strategy alone was said to lack a number of reserved servers, and an edited file was one of three guesses."""
+    (here / "events.jsonl").write_text('{"event":"arrival","job":"a","cores":1}\n')
+    monkeypatch.setattr("hcloud.cli.live.operating.stopping", lambda *_: nullcontext(Asked()))
+    Path("mine.yaml").write_text(text := (bundled("policies") / "HM.yaml").read_text())
+    words = ["operate", "run", "events.jsonl", "--engine", "none", "--cloud", "fake:aws", "--plain", "-s"]
+    assert run([*words, "./mine.yaml", "--pool", "1"]) == 130
+    assert run([*words, "./mine.yaml"]) == 130
+    capsys.readouterr()
+    Path("mine.yaml").write_text(text.replace("value: 0.8\n", "value: 0.7\n"))
+    for others, said in (
+        (["./mine.yaml"], "with strategy HM as its file was then hint:"),
+        (["HF", "--pool", "2"], "with strategy HM, not HF; 1 reserved, not 2 hint:"),
+        (["OdF"], "with strategy HM, not OdF; 1 reserved, not 0 hint:"),
+    ):
+        assert run([*words, *others]) == 64
+        assert said in " ".join(capsys.readouterr().err.split())
+
+
 def test_who_leaves_is_told_the_cloud_and_without_it_that_of_the_journal_is_taken(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

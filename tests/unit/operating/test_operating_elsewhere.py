@@ -155,6 +155,15 @@ def test_machines_are_kept_for_jobs_that_somebody_else_runs(tmp_path: Path, stra
     assert all(o["cores"] >= 1 + int(o["job"][1:]) % 3 for o in begins)
 
 
+def test_the_quality_of_a_job_whose_seconds_are_told_is_judged(tmp_path: Path) -> None:
+    world = world_of(tmp_path, arrival("a", expected=30.0), arrival("b"))
+    loop = world.run()
+    judged(world, 2)
+    assert loop.fold.jobs["a"].order.expect == 30.0
+    assert loop.fold.jobs["a"].reached is not None
+    assert loop.fold.jobs["b"].reached is None
+
+
 @pytest.mark.slow
 def test_a_controller_that_is_killed_anywhere_orders_nothing_twice(tmp_path: Path) -> None:
     points = 0
@@ -279,11 +288,12 @@ def test_an_outsider_that_does_not_answer_cannot_keep_machines_from_being_ended_
     world.run(until=lambda loop: bool(loop.fold.jobs) and loop.fold.jobs["a"].on is not None)
     world.outsider.deaf = True
     world.asked.append(Asked(0.0, "stop"))
-    with pytest.raises(AssertionError, match="not done"):
+    with pytest.raises(AssertionError, match=r"not done.*waits for 1 job that did not end yet: a; .*stop --force"):
         world.run(passes=200)
     world.asked.append(Asked(0.0, FORCED))
-    world.run(passes=200)
+    loop = world.run(passes=200)
     assert world.standing() == []
+    assert "stop" not in loop.desk.troubles
 
 
 @pytest.mark.parametrize(
@@ -299,6 +309,8 @@ def test_an_outsider_that_does_not_answer_cannot_keep_machines_from_being_ended_
         ('{"event":"completion","job":"a"}', "was not begun"),
         ('{"event":"ready","instance":0}', "asks the cloud itself"),
         ('{"event":"stopped","job":"a","attempt":1}', "name a job and an attempt"),
+        ('{"event":"arrival","job":"c","cores":2,"pieces":3}', "each piece arrives as a job"),
+        ('{"event":"arrival","job":"c","cores":2,"after":"a"}', "arrives when what it waits for has ended"),
     ],
 )
 def test_a_line_that_cannot_be_used_is_named_and_the_others_count(tmp_path: Path, line: str, says: str) -> None:

@@ -18,13 +18,13 @@ from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating import crash_points
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import BelowQos, Completion, Latency
+from hcloud.model.running.event import BelowQos, Completion, Latency, Lost
 from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.running.note import Asked, Ended
 from hcloud.model.workload import JobKind
 from hcloud.store.journals.journal import read_journal
 from hcloud.usecases.deciding.explain_job import explain_job
-from hcloud.usecases.live.operating.operate import fold_of, kept_limits
+from hcloud.usecases.live.operating.operate import FAKE_RHYTHM, fold_of, kept_limits
 
 
 @pytest.fixture(autouse=True)
@@ -174,6 +174,15 @@ def test_a_machine_lost_while_jobs_run(tmp_path: Path, strategy: str, pool: int)
     assert results["completed"] + results.get("lost", 0) == 12
     for name, record in loop.fold.jobs.items():
         assert record.result == "completed" or not record.order.restartable, name
+
+
+def test_a_machine_that_its_cloud_does_not_show_yet_is_not_lost(tmp_path: Path) -> None:
+    """EC2 knows an instance only some seconds after its launch, in lists and by its id; rehearsals have that too."""
+    world = World.of(tmp_path / "j", TWELVE, "HM", 1, plan=FaultPlan(visibility_delay=12.0))
+    world.rhythm = FAKE_RHYTHM
+    world.run()
+    assert not any(isinstance(line, Lost) for line in read_journal(world.path).lines)
+    world.check(completed=12)
 
 
 def test_stop_ends_jobs_and_machines(tmp_path: Path) -> None:

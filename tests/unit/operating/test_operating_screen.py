@@ -16,7 +16,7 @@ from hcloud.control.operating.records import MachinePhase
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.policy.facts import TypeFacts
 from hcloud.views.console import Terminal
-from hcloud.views.live.operating import Moment, operating_screen
+from hcloud.views.live.operating import Moment, operating_screen, outcome_lines
 
 NAMES = ("Standard_D2s_v5", "Standard_D16s_v5")
 
@@ -92,3 +92,11 @@ def test_a_queued_job_says_what_its_wait_costs_where_it_promised_a_time(tmp_path
         machine.phase = MachinePhase.WANTED
     Terminal(console, console).show(*operating_screen(world.loop.fold, Moment(came)))
     assert "wanted" not in console.export_text(), "nobody wants a machine of work that is over"
+
+
+def test_work_without_machines_costs_nothing_in_any_unit(tmp_path: Path) -> None:
+    """A cloud with prices was shown with vCPU-hours until its first machine stood."""
+    world = World.of(tmp_path / "j", [], "OdF", 0)
+    fold = world.run().fold
+    assert "no cost so far" in str(operating_screen(fold, Moment(world.now))[0])
+    assert "0 machines launched, none left standing; no cost" in map(str, outcome_lines(fold, world.now))

@@ -13,9 +13,10 @@ from living import events_of, session
 
 from hcloud.model.running.event import EventError
 from hcloud.model.running.note import CommitmentsAdvised
+from hcloud.store.exchange import TOLD
 from hcloud.store.journals.events import EVENT_KEYS, parse_event
 from hcloud.store.journals.journal import entry_line
-from hcloud.store.journals.line_schemas import advice_schema, decision_schema, event_schema
+from hcloud.store.journals.line_schemas import advice_schema, decision_schema, event_schema, told_schema
 from hcloud.store.journals.notes import note_document
 
 EVENTS, DECISIONS = (Draft202012Validator(schema()) for schema in (event_schema, decision_schema))
@@ -48,6 +49,16 @@ def agree(document: dict[str, object]) -> None:
     except EventError:
         taken = False
     assert EVENTS.is_valid(document) == taken, document
+
+
+def test_what_another_scheduler_tells_needs_no_time_and_nothing_of_machines() -> None:
+    validator = Draft202012Validator(told_schema(TOLD))
+    told = [{"event": name, **GOOD[name]} for name in TOLD if name != "stopped"]
+    for document in (*told, {"event": "stopped", "job": "a", "attempt": 1}):
+        assert validator.is_valid(document), document
+        assert validator.is_valid({"at": 1795416660.5, **document}), document
+    for name in ("ready", "lost", "clock"):
+        assert not validator.is_valid({"at": 1, "event": name, **GOOD[name]}), name
 
 
 def test_the_schemas_are_schemas() -> None:

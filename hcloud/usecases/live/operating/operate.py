@@ -53,15 +53,15 @@ from hcloud.usecases.live.operating.engine import (
 )
 from hcloud.usecases.live.operating.fake_machines import executed
 from hcloud.usecases.live.operating.harvest import BesideServices, harvest_terms
-from hcloud.usecases.live.operating.setup import Policy, servers_that_fit, setup_for
+from hcloud.usecases.live.operating.setup import Policy, different, servers_that_fit, setup_for
 
 REQUESTS = "requests"
 NAMED = 5
+"""Jobs that a message names."""
 JOBS_FROM = "jobs.from"
 """The file beside a journal that names the file of jobs that its work began with."""
-"""Jobs that a message names."""
 LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
-FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
+FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=30.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,9 +308,9 @@ def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, engi
         made = setup_for(here, policy)
         check_sizes(engine, made.rules)
         return made
-    if policy.is_stated and replace(setup_for(here, policy), start=known.setup.start) != known.setup:
+    if policy.is_stated and (differs := different(setup_for(here, policy.beside(known.setup)), known.setup)):
         raise UsageError(
-            f"{here.beside.resolve() / DIRECTORY}: work is running there with another strategy, pool or list of types",
+            f"{here.beside.resolve() / DIRECTORY}: work is running there with {differs}",
             hint="leave these options out to continue, or end it first: hcloud operate stop",
         )
     return known.setup

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,12 @@ class Policy:
         """Whether anything is said."""
         return self != Policy()
 
+    def beside(self, running: Setup) -> Policy:
+        """The same with the reserve of work that is running, where none is said."""
+        reserves = self.strategy is None or live_strategy(self.strategy).follows("reserved")
+        keeps = self.pool is None and self.plan is None and reserves
+        return replace(self, pool=running.pool or None) if keeps else self
+
 
 def strategy_with(strategy: str | None, placement: str | None, watching: str | None) -> str | None:
     """The name of a strategy with another placement and another way to watch jobs; None where nothing is said.
@@ -70,6 +76,19 @@ def setup_for(here: LiveGround, policy: Policy) -> Setup:
         raise UsageError("the number of reserved servers is missing", hint="--plan plan.json, or --pool N")
     market = StreamMarket(Provider(here.place.provider), here.place.region, policy.families)
     return make_setup(policy.strategy or STRATEGY, policy.pool or 0, market)
+
+
+def different(said: Setup, running: Setup) -> str:
+    """What work is running with that is not what is said now; nothing where all of it is."""
+    found = []
+    if (said.digest, said.rules) != (running.digest, running.rules):
+        same = said.strategy == running.strategy
+        found.append(f"strategy {running.strategy}{' as its file was then' if same else f', not {said.strategy}'}")
+    if said.pool != running.pool:
+        found.append(f"{running.pool} reserved, not {said.pool}")
+    if said.types != running.types:
+        found.append(f"the types {', '.join(t.name for t in running.types)}")
+    return "; ".join(found) or ("another plan" if replace(said, start=running.start) != running else "")
 
 
 def _planned(here: LiveGround, policy: Policy, path: Path) -> Setup:
