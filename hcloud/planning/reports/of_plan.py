@@ -32,6 +32,7 @@ MONTH_SECONDS = HOURS_PER_MONTH * SECONDS_PER_HOUR
 SPOT = "spot"
 WHOLE = Decimal(1)
 ROUNDING = Decimal("0.0001")  # ours: dollars a day and machine below which prices are the same
+HALF_A_CENT = Decimal("0.005") / 30  # a day's part of what a month is rounded by
 
 Offers = Callable[[OfferKey], Offer]
 
@@ -220,8 +221,9 @@ def _use(one: _PlannedLine, day: Period, hours: Decimal, effective: Decimal) -> 
     if one.line.option.is_commitment:
         kind = (ChargeCategory.USAGE, ChargeFrequency.USAGE_BASED, PricingCategory.COMMITTED)
         return _charge(one, day, kind, (hours, Costs(listed, listed, effective)))
-    # A count told to a millionth makes a difference of rounding, which is no discount
-    listed = effective if abs(listed - effective) < ROUNDING * max(one.line.count, Decimal(1)) else listed
+    # A count told to a millionth and a month told to the cent make a difference of rounding, which is no discount
+    rounding = ROUNDING * max(one.line.count, Decimal(1)) + HALF_A_CENT
+    listed = effective if abs(listed - effective) < rounding else listed
     pricing = PricingCategory.DYNAMIC if one.line.option is PurchaseOption.SPOT else PricingCategory.STANDARD
     kind = (ChargeCategory.USAGE, ChargeFrequency.USAGE_BASED, pricing)
     return _charge(one, day, kind, (hours, Costs(listed, effective, effective, effective)))

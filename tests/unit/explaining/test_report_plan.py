@@ -69,6 +69,15 @@ def test_on_demand_costs_what_the_plan_says_and_is_listed_so(drawn_up: Plan) -> 
     assert found.list == found.contracted == found.effective == found.billed == D(146)
 
 
+def test_a_month_that_is_told_to_the_cent_is_no_discount_and_no_surcharge(drawn_up: Plan) -> None:
+    """Its total was a cent below the same machines at contracted prices."""
+    dollars = D("0.10") * D("0.22255") * YEAR
+    plan = with_mix(drawn_up, line(PurchaseOption.ON_DEMAND, str(dollars), count="0.22255", monthly=D("16.25")))
+    found = total(planned_charges(plan, BOOK.offer, PERIOD))
+    assert found.list == found.contracted == found.effective == D("16.25")
+    assert dollars / YEAR * 730 == D("16.24615")
+
+
 def test_a_discount_by_use_is_not_listed(drawn_up: Plan) -> None:
     plan = with_mix(drawn_up, line(PurchaseOption.ON_DEMAND, "1226.40"))
     found = total(planned_charges(plan, BOOK.offer, PERIOD))
