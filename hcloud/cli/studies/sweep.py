@@ -13,13 +13,20 @@ from hcloud.cli.flags import (
     Admissions,
     CloudModel,
     Configuration,
+    Divisible,
     DropUnplaceable,
     FirstSeed,
     Interference,
     Picture,
     Placements,
     Switch,
+    TraceColumns,
+    TraceDecimal,
+    TraceFormat,
+    TraceKeys,
+    TraceWindow,
     Watchings,
+    reader_keys,
 )
 from hcloud.cli.groups import Printed, Verb
 from hcloud.cli.main import session
@@ -67,9 +74,15 @@ def sweep(
     admission: Admissions = None,
     watching: Watchings = None,
     file: Configuration = None,
+    workload_format: TraceFormat = None,
+    keys: TraceKeys = None,
+    columns: TraceColumns = None,
+    decimal: TraceDecimal = None,
+    window: TraceWindow = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Family pattern; may be repeated.")] = None,
+    divisible: Divisible = None,
     cloud: CloudModel = None,
     interference: Interference = Switch.ON,
     drop_unplaceable: DropUnplaceable = False,
@@ -105,7 +118,17 @@ def sweep(
     if csv is not None and not csv.absolute().parent.is_dir():
         raise UsageError(f"--csv {csv}: there is no folder {csv.parent}")
     sold_by = tuple(map(provider_named, provider or ()))
-    flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
+    flags = Flags(
+        workload,
+        workload_format,
+        reader_keys(keys, columns, decimal),
+        window,
+        sold_by,
+        tuple(region or ()),
+        tuple(family or ()),
+        divisible=None if divisible is None else divisible.value,
+        seed=seed,
+    )
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
     placed = tuple(name for names in placement or () for name in names.split(","))
     waits = tuple(name for names in admission or () for name in names.split(","))

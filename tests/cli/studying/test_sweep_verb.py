@@ -240,6 +240,18 @@ def test_strategies_without_the_rule_are_left_out_with_a_note(trace: Path, capsy
     assert [line.split()[0] for line in captured.out.splitlines() if "0.8" in line[:20]] == ["HF", "HM"]
 
 
+def test_a_trace_is_read_as_its_columns_are_called(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And as every verb that simulates reads it; such a trace could only be swept with hcloud.yaml."""
+    vary = ("--vary", "price_ratio=1,2.74", "--strategy", "HM", "-o", "csv")
+    known = output_of(swept(trace, *vary, "--window", "0..300", "--divisible", "all"), capsys)
+    trace.write_text(
+        trace.read_text().replace("submit,duration,cores,memory", "queued_at;takes;ncpu;ram", 1).replace(",", ";")
+    )
+    columns = ("--columns", "submit=queued_at,duration=takes,cores=ncpu,memory=ram")
+    assert output_of(swept(trace, *vary, *columns, "--window", "0..300", "--divisible", "all"), capsys) == known
+    assert known != output_of(swept(trace, *vary, *columns, "--divisible", "all"), capsys)
+
+
 def test_prices_are_looked_at_without_another_run(
     trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
