@@ -22,6 +22,7 @@ from hcloud.units import format_duration
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX
 
 COMMENT_COLUMN, WIDTH = 30, 110
+LEAST_WIDTH = 20  # ours: of a comment beside a long value
 _PLAIN = re.compile(r"[A-Za-z_./][\w./-]*")
 
 
@@ -118,7 +119,7 @@ def _key(key: str, value: object, text: str, indent: str) -> Iterator[str]:
     shown = yaml_value(value, is_duration=text.endswith(DURATION))
     left = f"{indent}{key}: {shown}"
     column = max(COMMENT_COLUMN, len(left) + 1)
-    words = textwrap.wrap(text, width=WIDTH - column - 2)
+    words = textwrap.wrap(text, width=max(WIDTH - column - 2, LEAST_WIDTH))
     yield f"{left:<{column}}# {words[0]}"
     yield from (f"{'#' if indent.startswith('#') else '':<{column}}# {more}" for more in words[1:])
 

@@ -99,7 +99,10 @@ def test_it_says_what_to_do_next_and_only_on_stderr(home: Path, capsys: pytest.C
 
 @pytest.mark.parametrize(
     ("name", "written"),
-    [("trace.csv", "trace.csv"), ("a b, c.csv", "a b, c.csv"), ("it's #1: x.csv", "it's #1: x.csv"), ("1.0", "1.0")],
+    [
+        *[("trace.csv", "trace.csv"), ("a b, c.csv", "a b, c.csv"), ("it's #1: x.csv", "it's #1: x.csv")],
+        *[("1.0", "1.0"), ("x" * 120, "x" * 120)],
+    ],
 )
 def test_a_workload_is_named_relative_to_the_file(home: Path, name: str, written: str) -> None:
     (home / name).write_text(TRACE, encoding="utf-8")
