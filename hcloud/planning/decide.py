@@ -57,12 +57,12 @@ MOST_SPANS = 36  # ours: three years month by month
 SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that another stream never moves it
 
 
-Relaxed = tuple[tuple[Candidate, ...], Bound]
+RelaxedRegion = tuple[tuple[Candidate, ...], Bound]
 """The useful types of a region, and what fractions of them cost at the least."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedFleets:
     """All that a fleet is chosen among: the options, the cheapest fleet of each alone (the cheapest first), each
     region's ``relaxed`` fleet, and the demand if every job could be split (``plain``)."""
 
@@ -70,7 +70,7 @@ class Compared:
     options: tuple[Option, ...]
     evaluations: tuple[Evaluation, ...]
     plain: DemandParts
-    relaxed: Mapping[tuple[str, str], Relaxed]
+    relaxed: Mapping[tuple[str, str], RelaxedRegion]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class FleetDecision:
     settings: PlanSettings
     ladders: Mapping[str, Ladder]
     machines: Fleet
-    compared: Compared
+    compared: ComparedFleets
     divisible_cost: Decimal | None = None
 
     @property
@@ -199,16 +199,16 @@ def of_several_types(decision: FleetDecision, otherwise: FleetDecision | None = 
     return stated(chosen.fleet, chosen.types, ladders_of(compared.options), chosen.option.parts.planned).cost
 
 
-def _compared(candidates: Sequence[Candidate], asked: FleetProblem) -> tuple[Compared, tuple[Refusal, ...]]:
+def _compared(candidates: Sequence[Candidate], asked: FleetProblem) -> tuple[ComparedFleets, tuple[Refusal, ...]]:
     """What a fleet is chosen among, and the types too small for a job."""
     options, plain, too_small = find_options(candidates, asked)
     evaluations = _evaluated(options, asked.settings)
     groups = map(useful_types, _regions([e.candidate for e in evaluations]))
     relaxed = {region_of(group[0]): (group, lower_bound(group, plain.planned)) for group in groups}
-    return Compared(asked, options, evaluations, plain, relaxed), too_small
+    return ComparedFleets(asked, options, evaluations, plain, relaxed), too_small
 
 
-def _optimum(compared: Compared, settings: PlanSettings, otherwise: FleetDecision | None) -> ChosenFleet:
+def _optimum(compared: ComparedFleets, settings: PlanSettings, otherwise: FleetDecision | None) -> ChosenFleet:
     """The cheapest fleet under settings that may differ from those asked with in how types are mixed."""
     optimum = _choose(compared, settings)
     return optimum if otherwise is None else _no_worse(optimum, compared.options, otherwise)
@@ -246,7 +246,7 @@ def _if_divisible(
     return min(mixed, optimum.fleet.cost, *again)
 
 
-def _choose(compared: Compared, settings: PlanSettings) -> ChosenFleet:
+def _choose(compared: ComparedFleets, settings: PlanSettings) -> ChosenFleet:
     """The best single type, or a mix of types of its region where that saves enough. The bound is for demand that can
     be split."""
     asked, evaluations, options = compared.asked, compared.evaluations, compared.options

@@ -212,9 +212,16 @@ def said_of_risk(risk: Risk) -> str:
     demand = ""
     if risk.demand_p10 is not None and risk.demand_p90 is not None:
         less, more = (_signed(float(part) - 1) for part in (risk.demand_p10, risk.demand_p90))
-        demand = f" (demand {less} to {more})"
+        demand = f" (demand {less} to {more}{_beyond(risk.demand_p10, risk.demand_p90)})"
     regret = f"p90 regret {format_money(risk.regret_p90)}"
     return f"80% of {risk.futures} simulated futures cost {spread}{demand}; {regret}"
+
+
+def _beyond(less: Decimal, more: Decimal) -> str:
+    """That the plan's own forecast lies outside what most futures need."""
+    if less <= 1 <= more:
+        return ""
+    return f": 9 of 10 need {'more' if less > 1 else 'less'} than the forecast"
 
 
 def _refused(plan: Plan) -> list[str]:

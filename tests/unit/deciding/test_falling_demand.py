@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcloud.cli.main import run
+from hcloud.model.plans.plan import Risk
 from hcloud.model.workload import Demand, Provenance
 from hcloud.planning.forecasting.fall import DemandFall, ends_lower, fall_of
 from hcloud.planning.forecasting.rising import growth_of
+from hcloud.views.deciding.plan import said_of_risk
 
 WEEK = 604_800
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -186,3 +189,16 @@ def test_a_trace_that_grows_says_which_growth_plans_for_it(
 
 def test_a_few_weeks_show_no_growth() -> None:
     assert growth_of(np.arange(1.0, 12 * 7 * 24), 24) is None
+
+
+@pytest.mark.parametrize(
+    ("less", "more", "said"),
+    [
+        ("0.9", "1.1", "(demand -10.0% to +10.0%)"),
+        ("1.3", "1.8", "(demand +30.0% to +80.0%: 9 of 10 need more than the forecast)"),
+        ("0.5", "0.9", "(demand -50.0% to -10.0%: 9 of 10 need less than the forecast)"),
+    ],
+)
+def test_futures_that_leave_the_forecast_behind_are_told(less: str, more: str, said: str) -> None:
+    low, middle, high, regret = map(Decimal, (1000, 2000, 3000, 100))
+    assert said in said_of_risk(Risk(200, low, middle, high, regret, None, Decimal(less), Decimal(more)))
