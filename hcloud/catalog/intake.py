@@ -79,11 +79,6 @@ class Intake:
         """Rows in quarantine, of all sources."""
         return sum(len(s.refused) for s in self.sources)
 
-    @property
-    def usable(self) -> int:
-        """Prices that can be used, of all sources."""
-        return sum(len(s.book.offers) for s in self.sources)
-
 
 def number(value: object) -> Decimal:
     """A finite decimal from what a file holds: text in ASCII digits, an int or a Decimal.

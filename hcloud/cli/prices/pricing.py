@@ -153,7 +153,7 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Remove the prices stored before.")] = False,
     shown: Printed,
 ) -> None:
-    """Import prices from files; shows and counts the rows it cannot use, and exits with 9 if it can use none."""
+    """Import prices from files; shows and counts the rows it cannot use, and exits with 9 if it stores none."""
     from hcloud.usecases.prices.intake import Hints, IntakeMode, import_files
 
     hints = Hints(format_, _provider(provider), region or "", _day(day))
@@ -161,7 +161,7 @@ def import_(
     with terminal.progress("reading prices", 1) as advance:
         intake = import_files(files, hints, advance, IntakeMode(dry_run, strict, replace))
     _show_intake(ctx, intake, shown)
-    if not intake.usable or (strict and intake.refused):
+    if (intake.stored is None and not dry_run) or (strict and intake.refused):
         raise typer.Exit(QUARANTINED)
 
 

@@ -48,7 +48,7 @@ def in_gib(memory: Floats, cores: Floats | None, options: WorkloadOptions, file:
 def _check(memory: Floats, cores: Floats | None, file: str) -> None:
     each = np.float64(1.0) if cores is None else np.where(np.isnan(cores), 1.0, cores)
     per_core = (memory / each)[~np.isnan(memory)]
-    if len(per_core) and (usual := float(np.median(per_core))) > MOST_PER_CORE:
+    if len(per_core) and (usual := float(np.quantile(per_core, 0.5, method="lower"))) > MOST_PER_CORE:
         raise InputError(
             f"{file}: memory: half of the jobs have {usual:,.0f} GiB or more for each vCPU, as no machine has",
             hint="say its unit: --set memory_unit=MiB (or B, KiB; GiB where it is so)",
