@@ -29,6 +29,8 @@ def check_version(document: object, where: str, hint: str = "", wrong: type[Hclo
     """Refuse, with InputError or what ``wrong`` says, a document of another major version, or of none."""
     version = str(document.get("format_version", "")) if isinstance(document, Mapping) else ""
     if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+        if not version:
+            raise wrong(f"{where}: has no format_version: not a document of hcloud", hint=hint or "look at the name")
         said = f"format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}"
         raise wrong(f"{where}: {said}", hint=hint)
 

@@ -23,6 +23,7 @@ from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
 
 SORT = "a file of jobs"
+_BEGUN = "write one: CSV with id and command, or YAML with '- id: ...' and 'command: ...' for each job"
 _YAML = (".yaml", ".yml", ".json")
 _NEEDED = ("id", "command")
 _CALLED = {",": "comma", ";": "semicolon", "\t": "tab"}
@@ -224,6 +225,12 @@ def _decoded(data: bytes, path: Path, lines: int) -> str:
         raise InputError(f"{path}: line {line} is not UTF-8 text", hint="save the file as UTF-8") from None
 
 
+def check_there(path: Path) -> None:
+    """Refuse a name without a file of jobs that can be read."""
+    with _opened(path):
+        pass
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
@@ -233,7 +240,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             yield file
     except FileNotFoundError:
         beside = sorted(p.name for p in path.parent.glob("*"))[:_NAMES]
-        raise no_such_file(str(path), SORT, ("", beside), "") from None
+        raise no_such_file(str(path), SORT, ("", beside), _BEGUN) from None
     except OSError as error:
         raise FileError.of(error, path, "read") from error
 

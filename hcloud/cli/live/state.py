@@ -120,12 +120,15 @@ def _unlocked(where: str, info: LockInfo, at: datetime) -> Content:
 
 def _read(source: str) -> bytes:
     """The bytes of a file or of stdin; InputError where they cannot be had."""
+    from hcloud.model.files import no_such_file
+    from hcloud.store.files.looked_at import kind_at
+
     try:
         if source == "-":
             return sys.stdin.buffer.read(LARGEST + 1)
         path = Path(source)
         if not path.is_file():
-            raise InputError(f"{path}: no such file", hint="hcloud state pull > FILE writes one")
+            raise no_such_file(source, "a state", (kind_at(path), []), "hcloud state pull > FILE writes one")
         with path.open("rb") as file:
             return file.read(LARGEST + 1)
     except OSError as error:

@@ -183,7 +183,8 @@ def state_schema() -> Mapping[str, object]:
 def _version(document: Mapping[str, object], where: str) -> str:
     version = document.get("format_version")
     if not isinstance(version, str) or not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", version, re.ASCII):
-        raise InputError(f"{where}: format_version: {version!r} is none: not a state", hint=HINT)
+        said = "it has no format_version" if version is None else f"format_version {version!r} is no version"
+        raise InputError(f"{where}: is not a state: {said}", hint=HINT)
     if version == FORMAT_VERSION or version in MIGRATIONS:
         return version
     later = _numbers(version) > _numbers(FORMAT_VERSION)

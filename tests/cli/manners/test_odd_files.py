@@ -129,3 +129,28 @@ def test_K3_no_part_of_a_state_may_be_without_end(text: str, why: str) -> None:
     with pytest.raises(InputError, match=why):
         load_strict(document.encode(), "state.json")
     assert lock.noted(document.encode()) is None  # the note of a holder is only a note
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("operate run", 64, "no work is running there\nhint: hcloud operate jobs.csv begins some"),
+        ("operate run nowhere", 1, "nowhere: no such file of jobs\nhint: write one: CSV with id and command"),
+        ("operate run folder", 1, "folder: is a directory, not a file of jobs\nhint: name a file in it"),
+        ("state push folder", 1, "folder: is a directory, not a state\nhint: name a file in it"),
+        ("state push nowhere", 1, "nowhere: no such state\nhint: hcloud state pull > FILE writes one"),
+        ("state push other.json", 1, "other.json: is not a state: it has no format_version\nhint: push a file that"),
+        ("iam print other.json", 1, "other.json: has no format_version: not a document of hcloud\nhint: look at"),
+        ("export karpenter other.json", 1, "other.json: has no format_version: not a document of hcloud\nhint: look"),
+    ],
+)
+def test_a_file_that_is_not_there_or_is_none_is_told_and_nothing_is_left(
+    line: str, code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("other.json").write_text('{"a": 1}')
+    before = sorted(tmp_path.rglob("*"))
+    assert run(line.split()) == code
+    assert said in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before

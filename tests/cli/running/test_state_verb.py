@@ -228,9 +228,12 @@ def test_names_cannot_steer_a_terminal(place: Path, capsys: pytest.CaptureFixtur
     assert "\u202e" not in shown
 
 
-def test_a_file_that_is_no_state_is_not_called_the_stored_one(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("bad.json").write_text('{"a": 1}', encoding="utf-8")
-    assert run(["state", "push", "bad.json", "--state", "other"]) == 1
+def test_a_file_that_is_no_state_is_not_called_the_stored_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"a": 1}', encoding="utf-8")
+    assert run(["state", "push", str(bad), "--state", str(tmp_path / "other")]) == 1
     said = capsys.readouterr().err
     assert "'hcloud state pull' wrote" in said
     assert "recover" not in said

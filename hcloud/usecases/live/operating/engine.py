@@ -17,6 +17,7 @@ from hcloud.model.running.job import NewJobs
 from hcloud.policy.repair import ADJUST
 from hcloud.policy.rules import Rules
 from hcloud.readers.job_fields import Fits
+from hcloud.readers.jobs import check_there
 
 if TYPE_CHECKING:
     from hcloud.profiling.local.launch_probe import BestSeen
@@ -62,6 +63,15 @@ class JobsAsked:
     began: float = 0.0
     goes_on: bool = False
     fits: Fits = field(default=lambda order, servers: "")
+
+
+def check_begins(directory: Path, files: tuple[Path | None, Path | None], engine: str | None, *, begun: bool) -> None:
+    """Refuse, before anything is written, to go on where nothing was ``begun``, and a file of jobs that is not there;
+    the second of the files is of jobs for idle capacity."""
+    if not begun and files == (None, None) and engine in (None, LOCAL_ENGINE):
+        raise UsageError(f"{directory}: no work is running there", hint="hcloud operate jobs.csv begins some")
+    if files[0] is not None and engine != NO_ENGINE:
+        check_there(files[0])
 
 
 def check_engine(here: LiveGround, name: str) -> None:

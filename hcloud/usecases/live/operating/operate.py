@@ -47,6 +47,7 @@ from hcloud.usecases.live.operating.engine import (
     SLURM_ENGINE,
     EngineParts,
     JobsAsked,
+    check_begins,
     check_engine,
     check_sizes,
     open_engine,
@@ -68,8 +69,7 @@ FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=30.0)
 class OperateRequest:
     """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
     queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
-    is to do that was begun only for that; every ``replan_every`` seconds the
-    ``planner`` plans anew; ``beside`` is what runs on idle capacity."""
+    is to do that was begun only for that; every ``replan_every`` seconds the ``planner`` plans anew."""
 
     jobs: Path | None = None
     engine: str | None = None
@@ -81,6 +81,11 @@ class OperateRequest:
     planner: Callable[[LiveGround, Path], Callable[[float], CommitmentsAdvised]] | None = None
     replan_every: float = math.inf
     beside: BesideServices = field(default_factory=BesideServices)
+
+    @property
+    def files(self) -> tuple[Path | None, Path | None]:
+        """The file of jobs and that of jobs for idle capacity."""
+        return self.jobs, self.beside.jobs
 
 
 @dataclass(slots=True)
@@ -102,13 +107,13 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     StaleError for a journal of another account.
     """
     directory = here.beside.resolve() / DIRECTORY
+    check_begins(directory, asked.files, asked.engine, begun=directory.exists())
     replan = None if asked.planner is None else asked.planner(here, directory)
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(PrivateDirectory(directory))
     with lock.hold(OPERATE):
         known = _to_go_on_with(directory)
-        if known is None and asked.jobs is asked.beside.jobs is None and asked.engine in (None, LOCAL_ENGINE):
-            raise UsageError(f"{directory}: no work is running there", hint="hcloud operate jobs.csv begins some")
+        check_begins(directory, asked.files, asked.engine, begun=known is not None)
         if known is None or not here.is_local:  # else it is said first which cloud the work is on
             check_engine(here, asked.engine or (known.live.engine if known and known.live else LOCAL_ENGINE))
         origin = _origin(here, asked.engine, known, directory)
