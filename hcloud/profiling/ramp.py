@@ -9,6 +9,7 @@ from enum import Enum
 from hcloud.profiling.noise import spread
 
 FULL = 100.0
+LIMIT = 0.05  # Paragon §2.3: 95 % of the isolated performance
 RAMP = (25.0, 50.0, 75.0)  # ours: coarse steps before bisection
 
 Losses = Mapping[float, Sequence[float]]
@@ -19,7 +20,7 @@ Losses = Mapping[float, Sequence[float]]
 class RampRules:
     """When a loss counts and how long to look; ``noise`` is the drift of undisturbed measurements."""
 
-    limit: float = 0.05  # Paragon §2.3: 95 % of the isolated performance
+    limit: float = LIMIT
     noise: float = 0.0
     fewest: int = 2  # ours
     most: int = 5  # ours

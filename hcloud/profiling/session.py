@@ -19,7 +19,7 @@ from hcloud.profiling.guard import Guard
 from hcloud.profiling.injectors import Injector, Stressor
 from hcloud.profiling.noise import drift
 from hcloud.profiling.place import TooSlowError, TrialError
-from hcloud.profiling.ramp import FULL, Crossing
+from hcloud.profiling.ramp import FULL, LIMIT, Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding
 from hcloud.profiling.trial import OutOfTimeError, PerformanceEstimate, Scores, TimeBudget, Trial, level, timed
 from hcloud.units import counted_vcpus
@@ -102,6 +102,34 @@ class ProfilingSession:
     def record(self, aspect: Aspect, column: str, measured: Measured) -> None:
         """Remember one number."""
         self.entries.setdefault(aspect, {})[column] = measured
+
+    def keep(self, resource: str, finding: ResourceFinding, scores: Scores) -> None:
+        """Remember what was measured of one resource, and what is not known or less sure."""
+        assert finding.stressor is not None
+        assert finding.mode is not None
+        source = f"{finding.stressor.label}, {finding.mode.value}, {scores.noise:.0%} lost"
+        if scores.app is not None and scores.app.never and scores.noise > MOST_NOISE:
+            self.unmeasurable[resource] = (
+                f"undisturbed runs beside it differ by {scores.noise:.0%}; smaller losses cannot be measured here"
+            )
+            return
+        if scores.app is None:
+            self.notes.append(f"{resource}: no score, the time was used up")
+        else:
+            self.record(Aspect.TOLERATED, resource, self._score(scores.app, source))
+            if scores.noise > LIMIT:
+                self.notes.append(f"{resource}: {less_sure(scores.noise)}")
+        if scores.own is not None:
+            own_source = f"{Stressor(resource, 'built-in').label}, {finding.mode.value}"
+            if scores.own.never and scores.own_noise > MOST_NOISE:
+                self.notes.append(f"{resource}: not known what it causes, the stressor's own rate drifts")
+                return
+            self.record(Aspect.CAUSED, resource, self._score(caused(scores.own), own_source))
+        elif scores.app is not None:
+            self.notes.append(f"{resource}: not known what it causes, the time was used up")
+
+    def _score(self, found: Crossing, source: str) -> Measured:
+        return Measured(found.value, found.low, found.high, found.samples, now(), self.machine, source)
 
     def _describe(self) -> None:
         limits = {1: "control groups (version 1)", 2: "control groups (version 2)"}
@@ -193,7 +221,7 @@ class _ProbedRun:
         except TrialError as error:
             self.session.unmeasurable[resource] = f"{self.session.app.command[0]} gave no baseline for it: {error}"
         else:
-            self._keep(resource, finding, scores)
+            self.session.keep(resource, finding, scores)
 
     def _scores(self, finding: ResourceFinding, clock: TimeBudget) -> Scores:
         """Both scores; where the strongest stressor does not count its work, the built-in one is asked for its own."""
@@ -261,31 +289,6 @@ class _ProbedRun:
         self.session.notes.append(f"memcap: {limit / GIB:.2f} GiB shared by both sides")
         return limit
 
-    def _keep(self, resource: str, finding: ResourceFinding, scores: Scores) -> None:
-        assert finding.stressor is not None
-        assert finding.mode is not None
-        source = f"{finding.stressor.label}, {finding.mode.value}, {scores.noise:.0%} lost"
-        if scores.app is not None and scores.app.never and scores.noise > MOST_NOISE:
-            self.session.unmeasurable[resource] = (
-                f"undisturbed runs beside it differ by {scores.noise:.0%}; smaller losses cannot be measured here"
-            )
-            return
-        if scores.app is None:
-            self.session.notes.append(f"{resource}: no score, the time was used up")
-        else:
-            self.session.record(Aspect.TOLERATED, resource, self._score(scores.app, source))
-        if scores.own is not None:
-            own_source = f"{Stressor(resource, 'built-in').label}, {finding.mode.value}"
-            if scores.own.never and scores.own_noise > MOST_NOISE:
-                self.session.notes.append(f"{resource}: not known what it causes, the stressor's own rate drifts")
-                return
-            self.session.record(Aspect.CAUSED, resource, self._score(caused(scores.own), own_source))
-        elif scores.app is not None:
-            self.session.notes.append(f"{resource}: not known what it causes, the time was used up")
-
-    def _score(self, found: Crossing, source: str) -> Measured:
-        return Measured(found.value, found.low, found.high, found.samples, now(), self.session.machine, source)
-
 
 def shared_memory(vcpus: float, peak: int, free: int) -> int:
     """The bytes that an application, which ever held ``peak``, shares with a stressor: what clouds sell with so many
@@ -293,6 +296,13 @@ def shared_memory(vcpus: float, peak: int, free: int) -> int:
     application needs by itself."""
     usual = min(int(MEMORY_PER_VCPU * vcpus), MOST_MEMORY, int(FREE_SHARE * free))
     return max(usual, int(MEMORY_ROOM * peak))
+
+
+def less_sure(noise: float) -> str:
+    """What a tolerated score means where undisturbed runs differ by more than the loss that defines it."""
+    return (
+        f"tolerated is the pressure at which {noise:.0%} is lost, not {LIMIT:.0%}: undisturbed runs differ by so much"
+    )
 
 
 def caused(own: Crossing) -> Crossing:

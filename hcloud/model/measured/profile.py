@@ -214,10 +214,17 @@ def merged(before: Profile, after: Profile) -> Profile:
                 entries.setdefault(aspect, {})[column] = told
             else:
                 failures.setdefault(aspect, {})[column] = told
-    notes = (*after.notes, f"kept of earlier runs: {', '.join(kept)}") if kept else after.notes
+    notes = (*_still_true(before, after), *after.notes)
+    notes = (*notes, f"kept of earlier runs: {', '.join(kept)}") if kept else notes
     reasons = {**before.unmeasurable, **after.unmeasurable}
     unmeasurable = {r: why for r, why in reasons.items() if r not in set(_scored(entries))}
     return replace(after, entries=entries, failures=failures, unmeasurable=unmeasurable, notes=notes)
+
+
+def _still_true(before: Profile, after: Profile) -> Iterator[str]:
+    """What an earlier run said of resources that the later one says nothing of."""
+    told = {note.partition(":")[0] for note in after.notes} | set(after.unmeasurable)
+    yield from (note for note in before.notes if (name := note.partition(":")[0]) in RESOURCES and name not in told)
 
 
 def _subject(profile: Profile) -> tuple[object, ...]:

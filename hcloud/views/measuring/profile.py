@@ -18,8 +18,8 @@ SCORE = 17  # the longest is a blank and "100 (100 to 100)"
 FULL = 100.0
 WITH_BARS = 70  # columns of a terminal that hold both bars and their intervals
 NOT_HERE = "not measurable here"
-NOT_YET = "not known yet; another run adds to this profile (--resources NAMES, a longer --time-cap)"
-_GAPS = ("not measured", "no score", "not known")
+NOT_YET = "not known yet or less well; another run adds to it (--resources, --time-cap)"
+_GAPS = ("not measured", "no score", "not known", "tolerated is")
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -70,8 +70,8 @@ def bar(score: float) -> str:
 
 
 def _gaps(profile: Profile) -> list[str]:
-    """What a run says of numbers that it did not get."""
-    return [note for note in profile.notes if note.rpartition(": ")[2].startswith(_GAPS) or note.startswith(_GAPS)]
+    """What a run says of numbers that it did not get, or that mean something else than usual."""
+    return [note for note in profile.notes if note.partition(": ")[2].startswith(_GAPS) or note.startswith(_GAPS)]
 
 
 def _reason(resource: str, why: str, width: int) -> Text:

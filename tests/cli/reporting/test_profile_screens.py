@@ -12,6 +12,7 @@ import pytest
 from hcloud.cli import main
 from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Metric, Profile
 from hcloud.model.workload import JobKind
+from hcloud.profiling.session import less_sure
 from hcloud.store.profiles import save_profile
 from hcloud.views.measuring.profile import bar
 
@@ -138,11 +139,13 @@ def test_numbers_that_a_run_did_not_get_are_named_with_the_reason(
 ) -> None:
     """A dash stood there, and its reason in the file alone."""
     why = "memcap: no score, the time was used up"
-    notes = ("kept in shape by control groups (version 1)", why, "network: built-in network cost its victim 47%")
+    means = f"network: {less_sure(0.13)}"
+    notes = ("kept in shape by control groups (version 1)", why, means, "network: built-in network cost its victim 47%")
     save_profile(dataclasses.replace(redis(), notes=notes), tmp_path / "a.yaml")
     assert main.run(["profile", "show", str(tmp_path / "a.yaml")]) == 0
     screen = capsys.readouterr().out
     assert why in screen
+    assert "network: tolerated is the pressure at which 13% is lost, not 5%" in " ".join(screen.split())
     assert "cost its victim" not in screen
 
 

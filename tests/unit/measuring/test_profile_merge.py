@@ -49,6 +49,13 @@ def test_what_only_the_earlier_run_measured_is_kept_with_its_date() -> None:
     assert merged(after, before).entries == both.entries  # the newest wins, whichever is merged into which
 
 
+def test_reasons_stay_until_a_later_run_says_something_of_the_resource() -> None:
+    """After a run of network alone nothing said why memcap had no score."""
+    before = profile({}, notes=("memcap: no score, the time was used up", "network: no score, the time was used up"))
+    after = profile({}, notes=("network: built-in network cost its victim 46%",))
+    assert merged(before, after).notes == (before.notes[0], after.notes[0])
+
+
 def test_a_score_replaces_a_reason_and_not_the_other_way_round() -> None:
     known = profile({Aspect.TOLERATED: {"llc": at(40)}})
     unknown = profile({}, unmeasurable={"llc": "no counters", "tlb": "no counters"})

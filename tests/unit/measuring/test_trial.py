@@ -7,13 +7,16 @@ import random
 
 import pytest
 
-from hcloud.model.measured.app import COMPLETION
+from hcloud.model.measured.app import COMPLETION, App
+from hcloud.model.workload import JobKind
 from hcloud.profiling.bench import BenchReading
 from hcloud.profiling.cage import Cage, Hierarchy
 from hcloud.profiling.injectors import Injector, Stressor, StressorContext, Work
 from hcloud.profiling.place import ProcessPlacement, TooSlowError, TrialError
-from hcloud.profiling.selfcheck import IsolationMode, Response
-from hcloud.profiling.trial import OutOfTimeError, TimeBudget, Trial, level
+from hcloud.profiling.ramp import Crossing
+from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding, Response
+from hcloud.profiling.session import ProfilingSession, less_sure
+from hcloud.profiling.trial import OutOfTimeError, Scores, TimeBudget, Trial, level
 
 
 class Known(Injector):
@@ -157,3 +160,13 @@ def test_a_victim_that_was_faster_under_pressure_lost_nothing() -> None:
     """It "lost no more than -2%"."""
     assert Response([-0.02, -0.03], 0.5).shown == "0%"
     assert Response([0.42, 0.42], 0.32).shown == "42%"
+
+
+def test_what_is_less_sure_of_a_score_is_noted() -> None:
+    """A score at which 13 % is lost looked like one at which 5 % is, and a missing one had no reason."""
+    session = ProfilingSession(App("app", JobKind.BATCH, ("app",)), ("network",))
+    finding = ResourceFinding("network", IsolationMode.LIMITED, Stressor("network", "built-in"), "")
+    session.keep("network", finding, Scores(Crossing(39.0, 0.0, 100.0, 4, never=False), None, 0.13, 0.0))
+    assert session.notes == [f"network: {less_sure(0.13)}", "network: not known what it causes, the time was used up"]
+    session.keep("disk", finding, Scores(Crossing(39.0, 0.0, 100.0, 4, never=False), None, 0.05, 0.0))
+    assert not any("disk: tolerated is" in note for note in session.notes)
