@@ -211,6 +211,14 @@ def test_a_wide_table_scrolls_in_itself_by_keyboard(browser: Browser, pages: dic
         it.comes_to("[...document.querySelectorAll('.scroll')].some(s => s.scrollLeft > 0)")
 
 
+@pytest.mark.parametrize("width", [1024, 1100, 1279])
+def test_beside_the_contents_the_alternatives_are_whole(browser: Browser, pages: dict[str, Path], width: int) -> None:
+    """Their last column, by how much each is dearer, was cut off on screens that just hold both."""
+    with shown(browser, pages["plain"], (width, 900)) as it:
+        group = it.page.get_by_role("group", name="Alternatives by arithmetic")
+        assert group.evaluate("it => it.scrollWidth <= it.clientWidth")
+
+
 def test_on_a_phone_each_figure_of_a_table_stands_beside_the_name_of_its_column(
     browser: Browser, pages: dict[str, Path]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -50,10 +51,23 @@ def _of_journal(path: Path) -> QualityReport:
 
 
 def _of_run(journeys: Sequence[Journey], *, without_spot: bool) -> Iterator[str]:
+    yield from _of_pieces(journeys)
     if without_spot:
         yield "a job that may not be interrupted is treated as a service"
     if any(j.kind == SERVICE and j.ended is not None and j.tail is None for j in journeys):
         yield "services without reported tail latency count by their performance, without their wait"
+
+
+def _of_pieces(journeys: Sequence[Journey]) -> Iterator[str]:
+    """That pieces count as jobs: simulations name those of a job that was divided JOB.1, JOB.2 and so on."""
+    names = [j.job.rpartition(".") for j in journeys]
+    numbered = Counter(job for job, _, number in names if job and number.isdigit())
+    divided = {job for job, _, number in names if job and number == "2"}
+    if pieces := sum(numbered[job] for job in divided):
+        yield (
+            f"{pieces:,} of these are pieces of {counted(len(divided), 'divided job')} (named JOB.1, JOB.2 and so on): "
+            "each counts"
+        )
 
 
 def _of_work(journeys: Sequence[Journey]) -> Iterator[str]:

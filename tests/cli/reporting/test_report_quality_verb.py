@@ -244,3 +244,17 @@ def test_a_service_that_still_runs_is_no_miss(there: Path, tmp_path: Path, capsy
     assert whole["unfinished"] == whole["jobs"] > 0, "no job has ended"
     assert whole["wait_max"] is not None, "some run"
     assert whole["kept"] is None, "nothing is known of jobs that run, and none waits"
+
+
+def test_pieces_of_divided_jobs_are_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They count as jobs: of a trace of three more were reported, and nothing said why."""
+    trace, journal = tmp_path / "trace.csv", tmp_path / "run.jsonl"
+    trace.write_text("id,submit,duration,cores,memory,divisible\na,0,60,64,64,yes\nb,0,60,2,8,\nc,9,60,2,8,\n")
+    assert run(["simulate", str(trace), "--strategy", "OdF", "--journal", str(journal)]) == 0
+    capsys.readouterr()
+    assert run(["report", "quality", str(journal), *NOW, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    jobs = told["groups"][0]["jobs"]
+    assert jobs > 3
+    expected = f"{jobs - 2} of these are pieces of 1 divided job (named JOB.1, JOB.2 and so on): each counts"
+    assert expected in told["notes"]
