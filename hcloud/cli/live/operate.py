@@ -20,6 +20,7 @@ from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
+    from hcloud.control.operating.fold import Fold
     from hcloud.harvest.classes import UseTypes
     from hcloud.usecases.live.operating.operate import OperateRequest
     from hcloud.views.console import Terminal
@@ -306,6 +307,11 @@ def stop(
     _end(session(ctx).terminal, where, shown, what, wait=wait)
 
 
+def _is_done(fold: Fold, *, keeps: bool) -> bool:
+    """Whether nothing is left of what was to end."""
+    return fold.is_finished or (keeps and not fold.active)
+
+
 def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
     from hcloud.live.operating.desk import KEEPING
@@ -323,7 +329,9 @@ def _end(terminal: Terminal, where: CloudFlags, shown: ToldAt, what: str, *, wai
             terminal.note(waits_for_end(look(place).fold, services_end=what != "drain", keeps=what == KEEPING))
             with terminal.busy("waiting for the controller"):
                 works_no_more(place)
-        return
+        if not wait or _is_done(look(place).fold, keeps=what == KEEPING):
+            return
+        terminal.note("the controller left before that was done: this command goes on")
     found = look(place)
     if found.fold.is_finished:
         terminal.note(f"{found.directory}: no work is running there")

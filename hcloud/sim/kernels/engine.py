@@ -45,8 +45,9 @@ def simulate(w: SimulatedWorld, until: int) -> bool:
     Stops early with ``tally.full`` set where a table was too short; the run is then repeated with longer ones.
     """
     tally, desk = w.tally, w.control.desk
-    period, endless = w.control.rules.period, w.cloud.losses > 0.0 or w.cloud.crashes > 0.0
-    by_offer = w.control.rules.ranking == BY_OFFER
+    rules, period = w.control.rules, w.control.rules.period
+    endless = w.cloud.losses > 0.0 or w.cloud.crashes > 0.0 or rules.spot > 0  # what may yet befall who is gone
+    by_offer = rules.ranking == BY_OFFER
     while tally.full == 0 and desk.overflow == 0:
         if endless and is_over(w):
             return True

@@ -175,6 +175,27 @@ def test_leaving_and_stopping_without_a_controller(here: Path, capsys: pytest.Ca
     assert not left()
 
 
+def test_a_stop_goes_on_where_the_controller_dies_before_all_has_ended(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended with exit code 0 while machines stood: nobody ended them."""
+    jobs({"a": (0, 300)})
+    running = controller(*RUN)
+    until(ledger)
+
+    def dies(_place: str) -> None:
+        running.kill()
+        running.communicate()
+
+    monkeypatch.setattr(operate_asking, "ask", lambda place, what: f"{what}: saved")
+    monkeypatch.setattr(operate_asking, "works_no_more", dies)
+    assert main.run(["operate", "stop"]) == 0
+    told = capsys.readouterr()
+    assert "the controller left before that was done" in told.err
+    assert "none left standing" in told.out
+    assert not left()
+
+
 def test_stopping_what_is_over_changes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["operate", "stop"]) == 64
     assert main.run(["operate", "run"]) == 64

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulating import Row, jobs_of, setting_of, tasks_in
+from simulating import Row, jobs_of, setting_of, tasks_in, with_spot
 
 from hcloud.cli.main import run as command
 from hcloud.model.catalog import Provider
@@ -33,6 +33,15 @@ def test_a_run_of_a_year_ends() -> None:
     setting = setting_of("OdM", 0)
     outcome = run(setting, tasks_in(setting, jobs_of(rows)))
     assert measure(outcome).use.unfinished == 0
+
+
+def test_a_run_ends_with_its_jobs_where_spot_machines_would_have_been_taken_back_later() -> None:
+    """It went on, ten seconds at a time, until years after its machines were given back; its journal had no room."""
+    setting = replace(setting_of(with_spot(load_strategy("HM"), 0.99), 1), cloud=load_cloud("measured-aws"))
+    rows: list[Row] = [(10.0 * i, 60.0, 16.0, 2.0, 0) for i in range(6)]
+    outcome = run(setting, tasks_in(setting, jobs_of(rows)), journal=True)
+    assert measure(outcome).use.unfinished == 0
+    assert outcome.of_lines("time")[-1] < outcome.seconds + 3600
 
 
 @pytest.mark.slow
