@@ -54,7 +54,8 @@ class SizePoint(NamedTuple):
 class ApplicationNeed:
     """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
     RESOURCES; None where nothing is known) with the standard deviation of each entry in points, its performance by
-    instance type and by number of servers (more is better), and what each rests on, for people."""
+    instance type and by number of servers (more is better), and what each rests on, for people; ``by_runs`` says that
+    performance counts runs, whose time was measured."""
 
     app: str
     sizes: tuple[SizePoint, ...]
@@ -63,6 +64,7 @@ class ApplicationNeed:
     because: str
     errors: tuple[float, ...] = ()
     nodes: Mapping[int, float] = field(default_factory=dict)
+    by_runs: bool = False
 
     @property
     def quality(self) -> int | None:
@@ -81,7 +83,9 @@ def need_of(profile: Profile, estimate: Estimate) -> ApplicationNeed:
     out = known[Aspect.SCALE_OUT].items()
     nodes = {int(c): _performance(p, rising=profile.metric.rising)[0] for c, p in out if c.isdecimal() and int(c)}
     errors = tuple(error for _, error in scores)
-    return ApplicationNeed(profile.app, sizes, vector, types, _because(profile), errors, nodes)
+    return ApplicationNeed(
+        profile.app, sizes, vector, types, _because(profile), errors, nodes, not profile.metric.rising
+    )
 
 
 def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:
