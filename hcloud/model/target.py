@@ -79,10 +79,12 @@ class TargetedSize:
     """A target of a workload's jobs and, where their application is known, what it takes: vCPUs and GiB on each server,
     and how much of what is needed these do together (above 1 where sizes are whole, below where no more can be had).
     ``beside`` is the share of their sum, relative to that of these servers, that one, two, three ... do of which the
-    first is one of these (empty: all of it).
+    first is one of these (empty: all of it). ``whole_runs`` is the work that is done by the deadline where servers do
+    not share a run, if that is less than the target's (None: it is not).
     """
 
     target: JobTarget
     parts: tuple[tuple[float, float], ...] = ()
     reached: float = 1.0
     beside: tuple[float, ...] = ()
+    whole_runs: float | None = None

@@ -63,7 +63,8 @@ class RateSpan(NamedTuple):
 class ApplicationNeed:
     """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
     RESOURCES; None where nothing is known) with the standard deviation of each entry in points, its performance by
-    instance type and by number of servers (more is better), and what each rests on, for people."""
+    instance type and by number of servers (more is better), and what each rests on, for people; ``by_runs`` says that
+    performance counts runs, whose time was measured."""
 
     app: str
     sizes: tuple[SizePoint, ...]
@@ -74,6 +75,7 @@ class ApplicationNeed:
     nodes: Mapping[int, float] = field(default_factory=dict)
     spans: Mapping[str, RateSpan] = field(default_factory=dict)
     """How sure the performance on each instance type is."""
+    by_runs: bool = False
 
     @property
     def quality(self) -> int | None:
@@ -93,7 +95,9 @@ def need_of(profile: Profile, estimate: Estimate) -> ApplicationNeed:
     nodes = {int(c): _performance(p, rising=profile.metric.rising)[0] for c, p in out if c.isdecimal() and int(c)}
     errors = tuple(error for _, error in scores)
     spans = {c: _span(p, rising=profile.metric.rising) for c, p in known[Aspect.TYPES].items()}
-    return ApplicationNeed(profile.app, sizes, vector, types, _because(profile), errors, nodes, spans)
+    return ApplicationNeed(
+        profile.app, sizes, vector, types, _because(profile), errors, nodes, spans, not profile.metric.rising
+    )
 
 
 def _span(found: Predicted, *, rising: bool) -> RateSpan:

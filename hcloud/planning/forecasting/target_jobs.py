@@ -48,8 +48,12 @@ def _told(sized: TargetedSize, count: int, need: ApplicationNeed) -> str:
     short = (
         "" if sized.reached >= 1 - _ROUNDING else f", the most at hand: {reached_share(sized.reached)} of the target"
     )
-    on = counted(len(sized.parts), "server")
-    return f"{counted(count, 'job')} with {sized.target}: {vcpus} on {on}{short}; from {need.because}"
+    on, whole = counted(len(sized.parts), "server"), ""
+    if sized.whole_runs is not None:
+        whole = (
+            f", if runs can be divided (whole ones do {sized.whole_runs:,.6g} of {sized.target.amount:,.6g} in time)"
+        )
+    return f"{counted(count, 'job')} with {sized.target}: {vcpus} on {on}{short}{whole}; from {need.because}"
 
 
 def check_sized(jobs: Jobs) -> None:

@@ -181,7 +181,17 @@ def size_anywhere(target: JobTarget, need: ApplicationNeed) -> TargetedSize | No
     parts = tuple(server.part for server in answer.servers)
     is_measured = not target.linear and len(need.nodes) > 1 and len(efficiency) > 1
     beside = _beside(efficiency, len(parts)) if is_measured else ()
-    return TargetedSize(target, parts, answer.reached / found.needed, beside)
+    whole = in_whole_runs(target, answer) if here.by_runs else None
+    return TargetedSize(target, parts, answer.reached / found.needed, beside, whole)
+
+
+def in_whole_runs(target: JobTarget, answer: SizedAnswer) -> float | None:
+    """The work that the servers of an answer do by a deadline in runs that none of them shares, where that is less than
+    is wanted; None where it is not, or no runs are added up."""
+    if target.kind is not GoalKind.DEADLINE or not target.linear or not answer.met:
+        return None
+    done = target.per_run * sum(int(server.alone * target.limit + _SAME) for server in answer.servers)
+    return done if done < target.amount else None
 
 
 def _beside(efficiency: Reals, servers: int) -> tuple[float, ...]:

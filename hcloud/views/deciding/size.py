@@ -8,14 +8,13 @@ from itertools import groupby
 
 from hcloud.model.target import GoalKind, JobTarget, reached_share
 from hcloud.planning.forecasting.needs import RateSpan
-from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer
+from hcloud.planning.forecasting.targeted import ServerShare, SizedAnswer, SizedApp, SizedServer, in_whole_runs
 from hcloud.units import HOURS_PER_MONTH, counted, counted_vcpus, format_money, format_span, machines
 from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
 _NAMED = 5
 _MANY = 1e6
-_ROUNDING = 1e-9
 _NUMBERS = frozenset({1, 2, 3, 4, 5, 6})
 
 
@@ -156,10 +155,8 @@ def _whole_runs(found: SizedApp) -> Iterator[str]:
     """What is said where the servers of an answer do less by a deadline in runs that none of them shares."""
     assert found.sized is not None
     target, answer = found.target, found.sized.cheapest
-    if target.kind is not GoalKind.DEADLINE or not found.counts_runs or not answer.met:
-        return
-    done = target.per_run * sum(int(server.alone * target.limit + _ROUNDING) for server in answer.servers)
-    if done < target.amount:
+    done = in_whole_runs(target, answer) if found.counts_runs else None
+    if done is not None:
         slowest = f"{1 / min(server.alone for server in answer.servers):,.6g} s"
         yield (
             f"Only if a run can be divided among servers: in whole runs (of up to {slowest} each) these do"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,17 @@ def asks(jobs: Jobs, name: str, seed: int = 0, *changes: str) -> tuple[list[int]
     strategy = varied_strategy(load_strategy(name), [c for text in changes for c in parse_axis(text)])
     tasks = tasks_of(jobs, load_cloud("paper"), strategy, LARGE, seed)
     return tasks.ask.tolist(), tasks.need.tolist()
+
+
+def test_a_deadline_that_cuts_runs_is_told_as_size_tells_it(tmp_path: Path) -> None:
+    """In 5 min a server ends one run of 200 s, not one and a half; 334 servers were said to do 500."""
+    runs = replace(NEED, sizes=(SizePoint(1, 4, 1 / 200, 1 / 200, True),), nodes={}, by_runs=True)
+    for limit, work, said in (("5m", 500, True), ("10m", 500, False)):
+        row = f"x,0,60,a,,deadline={limit} work={work} scale_out=linear\n"
+        *_, told = fit_targets(read(tmp_path, row), [runs]).provenance.modelled
+        assert ("if runs can be divided (whole ones do 334 of 500 in time)" in told.rule) == said
+        *_, told = fit_targets(read(tmp_path, row), [replace(runs, by_runs=False)]).provenance.modelled
+        assert "runs" not in told.rule
 
 
 def test_a_target_takes_the_servers_of_the_walk(tmp_path: Path) -> None:
