@@ -84,15 +84,15 @@ def worth_reserving(types: Sequence[Priced], jobs: Jobs, vcpus: int) -> Priced:
     return min(types, key=rank)
 
 
-def large_enough(shapes: Sequence[InstanceType], jobs: Jobs, vcpus: int) -> list[InstanceType]:
-    """The types of so many ``vcpus`` or more, and smaller ones of a shape of which the mean demand, in vCPUs or GiB
-    whichever takes more, does not fill a server of so many."""
+def smaller_ones(shapes: Sequence[InstanceType], jobs: Jobs, vcpus: int) -> list[InstanceType]:
+    """The types below so many ``vcpus`` of a shape of which the mean demand, in vCPUs or GiB whichever takes more, does
+    not fill a server of so many; none where jobs require something of their machine, which may be its size."""
     cores, memory = _mean_demand(jobs)
 
     def filled(shape: InstanceType) -> bool:
         return max(cores, memory * float(shape.vcpus / shape.memory_gib)) >= vcpus
 
-    return [shape for shape in shapes if shape.vcpus >= vcpus or not filled(shape)]
+    return [] if jobs.requires is not None else [s for s in shapes if s.vcpus < vcpus and not filled(s)]
 
 
 def _mean_demand(jobs: Jobs) -> tuple[float, float]:

@@ -27,13 +27,14 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs
 from hcloud.policy.registry import rule_of
 from hcloud.policy.renting import SmallestFitting
-from hcloud.sim.setup.fitting import Priced, held_by_some, large_enough, largest_whole, worth_reserving
+from hcloud.sim.setup.fitting import Priced, held_by_some, largest_whole, smaller_ones, worth_reserving
 from hcloud.units import HOURS_PER_YEAR
 
 _ALIKE = Decimal("0.01")
 """GiB per vCPU by which types of one shape may differ."""
 LEAST_RATIO, MOST_RATIO = 1e-6, 1e6
 MOST_VCPUS = 1 << 16
+MOST_NAMED = 12  # ours: families that a refusal lists
 COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
 
 PricingModel = Literal["aws", "gce", "azure"]
@@ -83,8 +84,9 @@ class Shop:
 
 @dataclass(frozen=True, slots=True)
 class ShopChoice:
-    """Where to shop: family patterns (``n1-standard*``), vCPUs of the large type, and the price of on-demand over
-    reserved where it is stated instead of taken from the book."""
+    """Where to shop: family patterns (``n1-standard*``), vCPUs of the large type (``or_less`` where
+    the jobs do not fill such a server), and the price of on-demand over reserved where it is stated instead of taken
+    from the book."""
 
     provider: Provider
     region: str
@@ -92,6 +94,7 @@ class ShopChoice:
     large_vcpus: int = 16
     price_ratio: float | None = None
     os: str = "linux"
+    or_less: bool = False
 
     @classmethod
     def paper(cls) -> ShopChoice:
@@ -101,7 +104,7 @@ class ShopChoice:
 
 def fitting_shop(book: PriceBook, wanted: ShopChoice, jobs: Jobs, *, one_shape: bool, exact: bool) -> Shop:
     """The shop whose large type is the one worth reserving for these jobs: of ``wanted.large_vcpus`` where that is
-    ``exact``, else at least so large if the mean demand fills a server of so many. With ``one_shape`` only its own
+    ``exact``, else at least so large (see ``or_less``). With ``one_shape`` only its own
     family, processor and GiB per vCPU are rented, else all the families that were named, in sizes up to its own.
 
     Raises UsageError where no type matches, EvidenceError where none that does has a commitment.
@@ -112,12 +115,13 @@ def fitting_shop(book: PriceBook, wanted: ShopChoice, jobs: Jobs, *, one_shape: 
     if exact:
         fitting = [t for t in sold if t.shape.vcpus == wanted.large_vcpus]
     else:
-        enough = large_enough([t.shape for t in sold], counted, wanted.large_vcpus)
-        fitting = [t for t in sold if t.shape in enough] or sold[-1:]
+        smaller = smaller_ones([t.shape for t in sold], counted, wanted.large_vcpus) if wanted.or_less else ()
+        fitting = [t for t in sold if t.shape.vcpus >= wanted.large_vcpus or t.shape in smaller] or sold[-1:]
     if not fitting:
-        raise _unknown(wanted)
-    offers = {t.shape.name: commitment_of(book, t.on_demand, wanted.price_ratio) for t in fitting}
-    priced = [Priced(t.shape, o.effective_hourly) for t in fitting if (o := offers[t.shape.name]) is not None]
+        raise _unknown(book, wanted)
+    offers = {t.shape.name: commitment_of(book, t.on_demand, wanted.price_ratio) for t in (fitting if exact else sold)}
+    committed = [t for t in fitting if offers[t.shape.name]] or [t for t in sold if offers.get(t.shape.name)]
+    priced = [Priced(t.shape, o.effective_hourly) for t in committed if (o := offers[t.shape.name]) is not None]
     if not priced:
         raise _no_commitment(fitting[0].on_demand)
     large = worth_reserving(priced, counted, wanted.large_vcpus).shape
@@ -189,7 +193,7 @@ def open_shop(book: PriceBook, wanted: ShopChoice) -> Shop:
     types = _rentables(book, wanted)
     large = next((i for i, t in enumerate(types) if t.shape.vcpus == wanted.large_vcpus), None)
     if large is None:
-        raise _unknown(wanted)
+        raise _unknown(book, wanted)
     cheapest = types[large]
     reserved = commitment_of(book, cheapest.on_demand, wanted.price_ratio)
     if reserved is None:
@@ -198,11 +202,17 @@ def open_shop(book: PriceBook, wanted: ShopChoice) -> Shop:
     return Shop(types, large, reserved, book.billing[wanted.provider], book.sustained.get((wanted.provider, series)))
 
 
-def _unknown(wanted: ShopChoice) -> UsageError:
+def _unknown(book: PriceBook, wanted: ShopChoice) -> UsageError:
+    there = (wanted.provider, wanted.region, wanted.os, PurchaseOption.ON_DEMAND)
+    names = {k.instance_type for k in book.offers if (k.provider, k.region, k.os, k.option) == there}
+    families = sorted({book.types[wanted.provider, name].family for name in names})
+    more = f" and {len(families) - MOST_NAMED} more" if len(families) > MOST_NAMED else ""
+    sold = f"--family names others; sold there: {', '.join(families[:MOST_NAMED])}{more}"
+    listed = f"see 'hcloud pricing list --provider {wanted.provider} --region {wanted.region}'"
     return UsageError(
         f"{wanted.provider} {wanted.region}: no priced type of {wanted.large_vcpus} vCPUs matches"
         f" {', '.join(wanted.patterns)}",
-        hint=f"see 'hcloud pricing list --provider {wanted.provider} --region {wanted.region}'",
+        hint=sold if families else listed,
     )
 
 

@@ -181,7 +181,7 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
     wanted = ShopChoice.paper()
     if named:
         families, size = market.families or CLOUDS[market.provider].shapes, int(market.vcpus or LARGE_VCPUS)
-        wanted = ShopChoice(market.provider, market.regions[0], families, size, os=market.os)
+        wanted = ShopChoice(market.provider, market.regions[0], families, size, os=market.os, or_less=True)
         book, _ = open_prices(loaded, today)
         check_regions(loaded, book)
     else:

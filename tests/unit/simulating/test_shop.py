@@ -73,7 +73,7 @@ def test_no_less_than_a_whole_server_is_worth_reserving() -> None:
 
 def test_what_does_not_fill_a_large_server_is_reserved_in_smaller_ones() -> None:
     """One service of 2 vCPUs had a server of 16 to itself; of sizes that cost the same the largest up to 16 counts."""
-    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("m9*",), 16, 2.0)
+    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("m9*",), 16, 2.0, or_less=True)
     middle = sold("m9.2xlarge", 8, 32, "0.50")
     made = book(LARGE, SMALL, middle, TWICE)
     shelves = PriceBook(made.types, made.offers, billing=load_bundled(providers={Provider.AWS}).billing)
@@ -84,6 +84,23 @@ def test_what_does_not_fill_a_large_server_is_reserved_in_smaller_ones() -> None
         return shop.types[shop.large].shape.name
 
     assert [large(count) for count in (1, 7, 8, 100)] == ["m9.large", "m9.2xlarge", "m9.4xlarge", "m9.4xlarge"]
+
+
+def test_where_no_large_server_can_be_committed_to_a_smaller_one_is_reserved() -> None:
+    small = sold("m9.large", 2, 8, "0.13", reserved("m9.large", "0.08"))
+    made = book(small, TWICE)
+    shelves = PriceBook(made.types, made.offers, billing=load_bundled(providers={Provider.AWS}).billing)
+    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("m9*",), 16)
+    many = jobs_of([(0.0, 36_000.0, 2.0, 4.0, 0)] * 100)
+    shop = fitting_shop(shelves, wanted, many, one_shape=True, exact=False)
+    assert (shop.types[shop.large].shape.name, shop.reserved) == ("m9.large", small.commitments[0])
+
+
+def test_a_refusal_names_the_families_that_are_sold() -> None:
+    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("c5*",))
+    with pytest.raises(UsageError) as caught:
+        fitting_shop(shelf(), wanted, SMALL_JOBS, one_shape=True, exact=False)
+    assert caught.value.hint == "--family names others; sold there: m9"
 
 
 def test_without_a_commitment_the_reserve_has_the_on_demand_price() -> None:
