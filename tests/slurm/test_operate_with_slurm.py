@@ -167,5 +167,7 @@ def test_jobs_leave_hclouds_own_queue_in_slurms_order(home: Path, controllers: C
 
 
 def test_a_job_file_and_a_cluster_of_another_kind_are_refused(grid: Cluster, controllers: Controllers) -> None:
-    refused = controller(controllers, grid, "jobs.csv", *RUN[1:])
+    file = grid.home / "jobs.csv"
+    file.write_text("submit,duration,cores,command\n0,10,1,true\n")
+    refused = controller(controllers, grid, str(file), *RUN[1:])
     assert (refused.wait(30), "sbatch" in refused.said) == (64, True)

@@ -58,7 +58,8 @@ def _as_of_folder(error: InputError, path: Path, found: Delivery) -> InputError:
     if path.is_dir():
         others = sum(found.said.values()) + len(found.files) - 1
         beside = f", and {counted(others, 'other file')}" if others else ""
-        why = f"folder {path.name} was read as a bill, for {found.files[0].name} in it{beside}; else name the file"
+        first = Path(found.files[0].name).name
+        why = f"folder {path.name} was read as a bill, for {first} in it{beside}; else name the file"
         error.hint = "; ".join(filter(None, (why, error.hint)))
     return error
 

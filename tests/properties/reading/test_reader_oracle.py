@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.options import WorkloadOptions
 
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
 PIECES = [
@@ -52,6 +53,9 @@ def expected(row: tuple[str, ...]) -> list[float] | None:
     return numbers if row[4] in ("batch", "service", "") else None
 
 
+GIB = WorkloadOptions(memory_unit="GiB")
+
+
 @given(st.lists(ROW, min_size=1, max_size=6))
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_fast_and_slow_agree(rows: list[tuple[str, ...]]) -> None:
@@ -68,16 +72,16 @@ def judge(path: Path, wanted: list[list[float] | None]) -> None:
     bad = [line for line, numbers in enumerate(wanted, 2) if numbers is None]
     if bad:
         with pytest.raises(InputError) as caught:
-            read_workload(path, "jobs-csv")
+            read_workload(path, "jobs-csv", GIB)
         named = {int(p.where.split(",")[0].removeprefix("line ")) for p in caught.value.problems}
         assert named == set(bad)
         return
     good = sorted((n for n in wanted if n is not None and n[1] > 0), key=lambda n: n[0])
     if not good:
         with pytest.raises(InputError, match="no usable job"):
-            read_workload(path, "jobs-csv")
+            read_workload(path, "jobs-csv", GIB)
         return
-    jobs = read_workload(path, "jobs-csv")
+    jobs = read_workload(path, "jobs-csv", GIB)
     assert isinstance(jobs, Jobs)
     assert jobs.submit.tolist() == [n[0] for n in good]
     assert jobs.duration.tolist() == [n[1] for n in good]

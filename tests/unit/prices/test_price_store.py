@@ -107,7 +107,7 @@ def test_damaged_files_are_errors_not_empty_books(store: PriceStore) -> None:
     for text, words in (
         ("{", "cannot be read"),
         ('{"format_version": "2.0"}', "format_version '2.0'"),
-        ("[]", "cannot be read"),
+        ("[]", "has no format_version"),
     ):
         meta.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=words):

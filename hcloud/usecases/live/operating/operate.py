@@ -107,8 +107,8 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     StaleError for a journal of another account.
     """
     directory = here.beside.resolve() / DIRECTORY
-    check_begins(directory, asked.files, asked.engine, begun=directory.exists())
     replan = None if asked.planner is None else asked.planner(here, directory)
+    check_begins(directory, asked.files, asked.engine, begun=directory.exists())
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(PrivateDirectory(directory))
     with lock.hold(OPERATE):
