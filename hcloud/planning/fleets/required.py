@@ -82,15 +82,15 @@ def said_of(required: Sequence[RequiredMachine], types: Iterable[InstanceType]) 
         return ""
     unmet = [one for one in required if not any(one.is_met(shape) for shape in shapes)]
     if unmet:
-        return f"{_jobs(unmet)} require a machine that this plan does not have ({_texts(unmet)}): {_APART}"
+        return f"{_jobs(unmet)} a machine that this plan does not have ({_texts(unmet)}): {_APART}"
     if sum(one.share for one in required) >= _ALL:
         return ""
-    return f"{_jobs(required)} require {_texts(required)}, and only such types were considered: {_APART}"
+    return f"{_jobs(required)} {_texts(required)}, and only such types were considered: {_APART}"
 
 
 def _jobs(required: Sequence[RequiredMachine]) -> str:
-    share = sum(one.share for one in required)
-    return f"{counted(sum(one.jobs for one in required), 'job')} ({share:.1%} of the vCPU-hours)"
+    share, jobs = sum(one.share for one in required), sum(one.jobs for one in required)
+    return f"{counted(jobs, 'job')} ({share:.1%} of the vCPU-hours) {'requires' if jobs == 1 else 'require'}"
 
 
 def _texts(required: Sequence[RequiredMachine]) -> str:

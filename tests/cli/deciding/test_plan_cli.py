@@ -370,7 +370,7 @@ def test_types_are_chosen_that_all_jobs_may_run_on(
     plan = load_plan(out)
     assert {line.instance_type[:2] for line in plan.mix} == {"r5"}
     (said,) = (one for one in plan.warnings if "require" in one)
-    assert re.match(r"1 job \(.*% of the vCPU-hours\) require type=r5", said)
+    assert re.match(r"1 job \(.*% of the vCPU-hours\) requires type=r5", said)
     assert "only such types" in said
     assert any(r.reason == "job s0 requires type=r5*|r6i.4xlarge" for r in plan.refusals)
 
@@ -382,7 +382,7 @@ def test_jobs_that_no_planned_type_holds_are_counted_and_what_nothing_meets_is_r
     assert run(["plan", str(_requiring(trace, "type=r5*", "type=m5*")), "--out", str(out), *NOW]) == 0
     plan = load_plan(out)
     assert not any(line.instance_type.startswith("r5") for line in plan.mix)
-    assert any("require a machine that this plan does not have (type=r5*" in one for one in plan.warnings)
+    assert any("requires a machine that this plan does not have (type=r5*" in one for one in plan.warnings)
     capsys.readouterr()
     assert run(["plan", str(_requiring(trace, "", "type=z99*")), *NOW]) == 9
     assert "job s1 requires type=z99*, and no allowed type meets that" in capsys.readouterr().err

@@ -130,10 +130,11 @@ def test_memory_that_no_machine_has_needs_a_unit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["01:34:00", "0 days 01:34:00", "1-02:03"])
 def test_a_duration_as_on_a_clock_is_met_with_how_to_write_it(tmp_path: Path, text: str) -> None:
     path = tmp_path / "jobs.csv"
-    path.write_text(f"submit,duration\n0,{text}\n")
-    with pytest.raises(InputError) as caught:
-        jobs(path)
-    assert "total_seconds()" in caught.value.hint
+    for name, called in (("duration", ""), ("runtime_min", "duration=runtime_min")):
+        path.write_text(f"submit,{name}\n0,{text}\n")
+        with pytest.raises(InputError) as caught:
+            read_workload(path, options=WorkloadOptions(columns=called))
+        assert "total_seconds()" in caught.value.hint
 
 
 @pytest.mark.parametrize(

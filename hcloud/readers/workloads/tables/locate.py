@@ -76,8 +76,11 @@ def with_command(source: TraceFile, findings: Findings) -> InputError:
             "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
             " pd.to_datetime(column, format='%m/%d/%Y %I:%M %p') of the US, format='%d.%m.%Y %H:%M' of Germany"
         )
-    elif any(_CLOCK.search(problem.value) and "duration" in problem.where for problem in findings.problems):
-        error.hint = "write durations as numbers; in pandas: pd.to_timedelta(column).dt.total_seconds()"
+    elif any(_CLOCK.search(problem.value) and problem.allowed.startswith("a number") for problem in findings.problems):
+        error.hint = (
+            "write durations in seconds, and say so with --set duration_unit=s; in pandas:"
+            " pd.to_timedelta(column).dt.total_seconds()"
+        )
     elif all(OPEN in problem.allowed for problem in findings.problems):
         error.hint = f"count what has no end up to the newest time: {plan_command(source, open_ends='run')}"
     return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -31,11 +32,9 @@ def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> Worklo
 
 
 def highest(options: WorkloadOptions) -> Mapping[str, float]:
-    """The highest number that a column with a unit may hold."""
-    return {
-        "memory": limits.MEMORY_GIB * IN_A_GIB[options.memory_unit],
-        "duration": limits.DURATION_SECONDS / SECONDS[options.duration_unit],
-    }
+    """The highest number that a column with a unit may hold; of durations a round one."""
+    longest = math.log10(limits.DURATION_SECONDS / SECONDS[options.duration_unit])
+    return {"memory": limits.MEMORY_GIB * IN_A_GIB[options.memory_unit], "duration": 10.0 ** math.floor(longest)}
 
 
 def in_gib(memory: Floats, cores: Floats | None, options: WorkloadOptions, file: str) -> Floats:
