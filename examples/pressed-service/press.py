@@ -17,6 +17,10 @@ def seen() -> "List[Row]":
     return [(float(at), float(rate), float(p99), quota) for at, rate, p99, quota in rows]
 
 
+def is_kept(rows: "List[Row]") -> bool:
+    return len(rows) > 8 and all(row[2] < TARGET for row in rows[-8:])
+
+
 def wait(what: "Callable[[List[Row]], bool]") -> None:
     began = time.monotonic()
     while not what(seen()) and time.monotonic() < began + PATIENCE:
@@ -37,10 +41,11 @@ press(FEW)
 wait(lambda rows: len(rows) > 8)
 press(MANY)
 wait(lambda rows: rows[-1][2] > TARGET)
-wait(lambda rows: len(rows) > 8 and all(row[2] < TARGET for row in rows[-8:]))
+wait(is_kept)
 most = seen()[-1][3]
 press(FEW)
 wait(lambda rows: rows[-1][3] < most if most == "-" else int(rows[-1][3]) < int(most))
 time.sleep(4)
+wait(is_kept)
 with open("over", "w"):
     pass

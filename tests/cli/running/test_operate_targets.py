@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux"),
     pytest.mark.slow,
 ]
-TARGET, LIMIT = 100.0, 30.0
+TARGET, LIMIT = 100.0, 60.0
 """Milliseconds, and the seconds within which it is to be kept again."""
 CALM, PRESSED = 15, 80
 """Requests a second; each takes 2 ms of processor: a busy machine has that for it, and ``ASKED`` is less than what the
@@ -66,10 +66,10 @@ def test_a_service_that_is_pressed_gets_more_and_gives_it_back(here: Path, capsy
     assert last_late - pressed[0][0] < LIMIT
     assert pressed[-1][2] < TARGET, "it has enough now"
     calm = [row for row in seen if row[0] > pressed[-1][0]]
-    first, most, last = seen[0][3], max(quota for *_, quota in seen), calm[-1][3]
-    assert first < most > last, "more of its machine, and less again"
+    first, most, least = seen[0][3], max(quota for *_, quota in seen), min(quota for *_, quota in calm)
+    assert first < most > least, "more of its machine, and less again"
     assert next(at for at, *_, quota in calm if quota < most) - calm[0][0] < LIMIT
-    assert calm[-1][2] < TARGET
+    assert calm[-1][2] < TARGET, "and if that was too much beside what else the machine does, it has enough again"
 
     known = read_journal(here / ".hcloud" / "operate" / "journal.jsonl")
     made = [e for e in known.lines if isinstance(e, Decision) and e.job == "web"]
