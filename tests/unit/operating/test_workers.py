@@ -150,8 +150,13 @@ def test_closing_waits_for_what_is_under_way_and_leaves_the_rest() -> None:
     workers.do("first", first)
     workers.do("second", lambda: done.append("second"))
     assert begun.wait(10)
-    threading.Timer(0.02, hold.set).start()
-    workers.close()
+    closing = threading.Thread(target=workers.close)
+    closing.start()
+    while workers._left:
+        time.sleep(0.001)
+    assert closing.is_alive(), "it waits"
+    hold.set()
+    closing.join(10)
     assert done == ["first"]
 
 
