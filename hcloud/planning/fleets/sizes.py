@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hcloud.catalog.flexibility import covers_all_sizes
@@ -65,11 +66,11 @@ def units_of(candidates: Sequence[Candidate], waste_vcpus: float, holds: Holds |
 def _units_of_line(sizes: Sequence[Candidate], holds: Holds | None) -> Iterator[Unit]:
     """The units among the sizes of one line. Where jobs have to be held, sizes are also counted together that differ in
     price (see ``_levelled``): what makes one of them cheaper never makes a plan dearer."""
-    plain = [Unit(ladder_of(c, sizes)) for c in sizes]
-    holding = [(holds or _always)(u.ladder) for u in plain]
-    levelled = [] if holds is None else [u for u in _levelled(sizes, plain) if holds(u.ladder)]
-    others = [_Priced.of(u.candidate) for u in levelled]
     priced = [_Priced.of(c) for c in sizes]
+    plain = [Unit(_ladder(p, priced)) for p in priced]
+    holding = [(holds or _always)(u.ladder) for u in plain]
+    levelled = [] if holds is None else [u for u in _levelled(priced, plain) if holds(u.ladder)]
+    others = [_Priced.of(u.candidate) for u in levelled]
 
     def excess(at: int) -> float | None:
         smaller = [p for p, its in zip(priced[:at], holding[:at], strict=True) if its or not holding[at]]
@@ -82,7 +83,7 @@ def _units_of_line(sizes: Sequence[Candidate], holds: Holds | None) -> Iterator[
     yield from levelled
 
 
-def _levelled(sizes: Sequence[Candidate], plain: Sequence[Unit]) -> Sequence[Unit]:
+def _levelled(sizes: Sequence[_Priced], plain: Sequence[Unit]) -> Sequence[Unit]:
     """At the prices of each size, those that are no dearer by the vCPU: so many of the smallest cost, and serve, what
     fewer of the others do at the most. Without those that a unit of as many sizes is as cheap as."""
     found = sorted((_of_price(dearest, sizes) for dearest in sizes), key=lambda u: -len(u.ladder))
@@ -93,10 +94,11 @@ def _levelled(sizes: Sequence[Candidate], plain: Sequence[Unit]) -> Sequence[Uni
     return kept
 
 
-def _of_price(dearest: Candidate, sizes: Sequence[Candidate]) -> Unit:
-    members = [c for c in sizes if _is_no_dearer(c, dearest)] or [dearest]
-    ladder = tuple(c for c in members if c.shape.vcpus % members[0].shape.vcpus == 0)
-    return Unit(ladder, _cheaper_by(ladder), _at_prices_of(dearest, members[0]))
+def _of_price(dearest: _Priced, sizes: Sequence[_Priced]) -> Unit:
+    members = [p for p in sizes if _is_no_dearer(p, dearest)] or [dearest]
+    first = members[0].candidate
+    ladder = [p for p in members if p.candidate.shape.vcpus % first.shape.vcpus == 0]
+    return Unit(tuple(p.candidate for p in ladder), _cheaper_by(ladder), _at_prices_of(dearest.candidate, first))
 
 
 def _stands_for(unit: Unit, other: Unit) -> bool:
@@ -106,30 +108,31 @@ def _stands_for(unit: Unit, other: Unit) -> bool:
     return _excess(_Priced.of(unit.candidate), _Priced.of(other.candidate)) <= ROUNDING
 
 
-def _cheaper_by(members: Ladder) -> float:
+def _cheaper_by(members: Sequence[_Priced]) -> float:
     """By what fraction at most one of the sizes is priced lower by the vCPU than the first."""
-    priced = [_Priced.of(c) for c in members]
-    return max(0.0, *(_excess(priced[0], p) for p in priced))
+    return max(0.0, *(_excess(members[0], p) for p in members))
 
 
-def _is_no_dearer(size: Candidate, dearest: Candidate) -> bool:
+def _is_no_dearer(size: _Priced, dearest: _Priced) -> bool:
     """Whether a size has the other's GiB per vCPU, and each of its prices by the vCPU but for rounding or lower, under
     commitments that cover every size."""
-    part = size.shape.vcpus / dearest.shape.vcpus
-    if size.shape.memory_gib != dearest.shape.memory_gib * part:
+    part = size.candidate.shape.vcpus / dearest.candidate.shape.vcpus
+    if size.candidate.shape.memory_gib != dearest.candidate.shape.memory_gib * part:
         return False
-    its = _by_terms(size)
-    pairs = [(size.on_demand.hourly, dearest.on_demand.hourly)]
-    for offer in dearest.commitments:
-        same = its.get(_terms(offer))
-        if same is None or not _is_flexible(same, offer, size.shape.family):
-            return False
-        pairs.append((same.term_cost, offer.term_cost))
-    return all(float(mine) <= float(most * part) * (1 + ROUNDING) for mine, most in pairs)
+    pairs = _alike(dearest, size)
+    return bool(pairs) and all(float(mine) <= float(most * part) * (1 + ROUNDING) for most, mine in pairs)
 
 
-def _is_flexible(mine: Offer, its: Offer, family: str) -> bool:
-    return mine.remaining is None and its.remaining is None and covers_all_sizes(mine.key, family)
+def _alike(one: _Priced, other: _Priced) -> Sequence[tuple[Decimal, Decimal]]:
+    """Each price of one size with that of the other; none where the other lacks an offer of the one, or where one of
+    such offers does not cover every size."""
+    pairs = [(one.candidate.on_demand.hourly, other.candidate.on_demand.hourly)]
+    for terms, cost in one.shared.items():
+        same = other.shared.get(terms)
+        if cost is None or same is None:
+            return ()
+        pairs.append((cost, same))
+    return pairs
 
 
 def _at_prices_of(dearest: Candidate, size: Candidate) -> Candidate:
@@ -156,21 +159,25 @@ def _lines(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
 
 @dataclass(frozen=True, slots=True)
 class _Priced:
-    """A candidate with its cheapest price by term in hours (0: on demand), and those that do not run out."""
+    """A candidate with its cheapest price by term in hours (0: on demand), those that do not run out, and what each of
+    its commitments costs over its term, None where it does not cover every size or runs out."""
 
     candidate: Candidate
     cheapest: Mapping[int, float]
     unlimited: Mapping[int, float]
+    shared: Mapping[tuple[object, ...], Decimal | None]
 
     @classmethod
     def of(cls, candidate: Candidate) -> _Priced:
-        terms = [(o.term_hours, float(o.term_cost), o.remaining) for o in candidate.commitments]
+        costs = [(o, o.term_cost) for o in candidate.commitments]
+        terms = [(o.term_hours, float(cost), o.remaining) for o, cost in costs]
         rented = {0: float(candidate.on_demand.hourly)}
         dearest_first = sorted(terms, key=lambda t: -t[1])
         return cls(
             candidate,
             rented | {hours: cost for hours, cost, _ in dearest_first},
             rented | {hours: cost for hours, cost, left in dearest_first if left is None},
+            {_terms(o): cost if _is_flexible(o, candidate.shape.family) else None for o, cost in costs},
         )
 
 
@@ -191,23 +198,27 @@ def _excess(small: _Priced, large: _Priced) -> float:
 
 def ladder_of(unit: Candidate, sizes: Sequence[Candidate]) -> Ladder:
     """The type and those of the sizes that are so many of it, in what they serve and in every price."""
-    return (unit, *(c for c in sizes if c.shape.vcpus > unit.shape.vcpus and _is_proportional(unit, c)))
+    return _ladder(_Priced.of(unit), [_Priced.of(c) for c in sizes])
 
 
-def _is_proportional(unit: Candidate, size: Candidate) -> bool:
+def _ladder(unit: _Priced, sizes: Sequence[_Priced]) -> Ladder:
+    larger = (p for p in sizes if p.candidate.shape.vcpus > unit.candidate.shape.vcpus)
+    return (unit.candidate, *(p.candidate for p in larger if _is_proportional(unit, p)))
+
+
+def _is_proportional(unit: _Priced, size: _Priced) -> bool:
     """Whether the size is so many units in vCPUs, in GiB and, but for rounding, in every price the unit has, and is
     covered by every commitment to the unit."""
-    count = size.shape.vcpus / unit.shape.vcpus
-    if count != int(count) or size.shape.memory_gib != unit.shape.memory_gib * count:
+    small, large = unit.candidate.shape, size.candidate.shape
+    count = large.vcpus / small.vcpus
+    if count != int(count) or large.memory_gib != small.memory_gib * count:
         return False
-    pairs = [(unit.on_demand.hourly, size.on_demand.hourly)]
-    alike = _by_terms(size)
-    for offer in unit.commitments:
-        same = alike.get(_terms(offer))
-        if same is None or not _is_flexible(same, offer, unit.shape.family):
-            return False
-        pairs.append((offer.term_cost, same.term_cost))
-    return all(abs(float(its - mine * count)) <= float(mine * count) * ROUNDING for mine, its in pairs)
+    pairs = _alike(unit, size)
+    return bool(pairs) and all(abs(float(its - mine * count)) <= float(mine * count) * ROUNDING for mine, its in pairs)
+
+
+def _is_flexible(offer: Offer, family: str) -> bool:
+    return offer.remaining is None and covers_all_sizes(offer.key, family)
 
 
 def _by_terms(size: Candidate) -> Mapping[tuple[object, ...], Offer]:
