@@ -66,7 +66,7 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
                 hint="leave it out of 'owned': commitments in the bill are used first",
             )
     horizon = loaded.config.settings().outlook.horizon_hours
-    rule = HeldRule(now, loaded.config.bill.held_until, horizon, found.recent_hours, found.end)
+    rule = HeldRule(now, loaded.config.bill.held_until, horizon, found.recent_hours, found.end, found.shrunk)
     held = held_of(found.bill, kinds, found.types, rule)
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
     large = tuple(use for use in kinds if use.size >= least)
