@@ -32,7 +32,8 @@ A_DAY = timedelta(days=1)
 class HeldRule:
     """When plans begin, and the day at whose beginning commitments end whose end a bill does not say (None: not within
     the horizon, so that nothing is bought twice); ``recent_hours`` at the end of the bill say what still runs, and all
-    that is planned for of kinds whose use fell below the part ``shrunk``."""
+    that is planned for of kinds whose use fell below the part ``shrunk``; ``floating`` are the types, with their place
+    and system, for which commitments that float are sold (None: all)."""
 
     now: datetime
     until: date | None
@@ -40,6 +41,7 @@ class HeldRule:
     recent_hours: int
     bill_end: datetime | None = None
     shrunk: float = 0.0
+    floating: frozenset[tuple[str, ...]] | None = None
 
     def has_stopped(self, held: BilledCommitment, others: Iterable[BilledCommitment]) -> bool:
         """Whether one whose end a bill does not say has no lines any more: none in its recent part, or for a day where
@@ -57,6 +59,12 @@ class HeldRule:
         if use.recent(self.recent_hours) >= self.shrunk * float(use.cores.mean()):
             return use.cores
         return np.resize(recent[::-1], len(use.cores))[::-1]
+
+    def is_covered(self, use: KindUse) -> bool:
+        """Whether commitments that float may cover a kind."""
+        kind = use.kind
+        place = (kind.provider, kind.region, use.usual.name, kind.os, kind.tenancy)
+        return self.floating is None or place in self.floating
 
     def hours_left(self, held: BilledCommitment) -> int:
         """How many hours it still holds."""
@@ -102,7 +110,9 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
         left = rule.hours_left(held)
         parts = list(_parts(held, bill, kinds, types)) if left else []
         if held.option in FLOATING and left:
+            own = {part.use.kind for part in parts}
             fitting = [use for use in kinds if _covers(held, use.kind) and use.recent(rule.recent_hours)]
+            fitting = [use for use in fitting if use.kind in own or rule.is_covered(use)]
             parts = list(flowing(parts, fitting, running, (0.0, 0.0) if parts else _free(held, bill)))
         parts = [part for part in parts if part.use.recent(rule.recent_hours)]
         if left and not parts:

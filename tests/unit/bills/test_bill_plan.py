@@ -262,6 +262,15 @@ def test_negotiated_prices_are_told_where_nothing_is_committed(paid: str, told: 
     assert any("without commitments the bill has" in warning for warning in made.warnings) == told
 
 
+def test_a_discount_for_sustained_use_is_no_negotiated_price() -> None:
+    kind = UsageKind(Provider.GCP, "p", "us-central1", "n1", "n1-standard-4")
+    listed = Decimal("0.189999") * 10 * HOURS
+    made = planned(bill(BilledUsage(kind, 10 * FLAT, listed * Decimal("0.72"), listed)))
+    assert not any("without commitments the bill has" in warning for warning in made.warnings)
+    cheaper = planned(bill(BilledUsage(kind, 10 * FLAT, listed * Decimal("0.5"), listed)))
+    assert any("without commitments the bill has" in warning for warning in cheaper.warnings)
+
+
 def cheapest_hour(name: str) -> float:
     """The least that an hour of a type costs under a commitment of a year."""
     return min(

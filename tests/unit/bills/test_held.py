@@ -103,6 +103,14 @@ def test_a_plan_that_was_not_used_at_all_holds_at_the_price_of_the_one_that_was(
     assert dollars_of(shares) == {"m5": 0.6}
 
 
+def test_a_plan_moves_only_to_kinds_that_it_is_sold_for() -> None:
+    usage = [machines("m5.large", 10, 10), machines("r5.large", 20, 0), machines("c5.large", 20, 0)]
+    lines = {LineKind.ON_DEMAND: LineSum(1, Decimal(1))}
+    bill = Bill("acme", "cur-2.0", "d" * 64, START, HOURS, False, tuple(usage), (plan("a", "0.7", "0.7"),), lines)
+    rule = replace(RULE, floating=frozenset({(Provider.AWS, "us-east-1", "c5.large", "linux", "shared")}))
+    assert vcpus_of(held_of(bill, kinds_of(bill, TYPES)[0], TYPES, rule)) == {"m5": 10.0, "c5": 10.0}
+
+
 def test_what_covers_fargate_is_neither_paid_nor_held_by_machines() -> None:
     usage = [machines("m5.large", 0, 10), fargate(100, "3.2")]
     shares = shares_of(usage, plan("a", "3.9", "3.9"))
