@@ -15,52 +15,54 @@ from hcloud.planning.billed.kinds import KindUse, MachineKind
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
+Running = Mapping[MachineKind, "Floats"]
 COUNT_PLACES = 4
 NOTHING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class HeldPart:
-    """What a commitment holds of a kind: so many of a type, in each hour of the bill where it moves, and the amortised
-    dollars an hour of each."""
+    """What a commitment holds of a kind: so many of a type, where it moves in each hour of the bill until each of the
+    hours of ``phases``, and the amortised dollars an hour of each."""
 
     use: KindUse
     shape: InstanceType
     count: Decimal
     hourly: Decimal
-    by_hour: Floats | None = None
-
-    @property
-    def vcpus(self) -> float | Floats:
-        """The vCPUs that it holds in each hour."""
-        counts = float(self.count) if self.by_hour is None else self.by_hour
-        return counts * float(self.shape.vcpus)
+    phases: tuple[tuple[int, Floats], ...] = ()
 
 
 def flowing(
     parts: Sequence[HeldPart],
     fitting: Sequence[KindUse],
-    running: Mapping[MachineKind, Floats],
+    running: Sequence[tuple[int, Running]],
     free: tuple[float, float],
 ) -> Iterator[HeldPart]:
-    """The same commitment, its dollars divided in each hour in proportion to what runs of the kinds (``running``,
-    vCPUs that nothing else covers), so that none is idle in one kind while another is rented; ``free`` are dollars an
-    hour at list prices, and dollars an hour, beside ``parts``."""
+    """The same commitment, its dollars divided in each hour in proportion to what runs of the kinds (``running``:
+    until which hour, the vCPUs that nothing else covers then), so that none is idle in one kind while another is
+    rented; ``free`` are dollars an hour at list prices, and dollars an hour, beside ``parts``."""
     dollars = free[1] + float(sum(part.count * part.hourly for part in parts))
     listed = free[0] + sum(float(part.count * part.shape.vcpus) * part.use.list_rate for part in parts)
     if min(dollars, listed) <= NOTHING:
         return
     rates = {use.kind: use.list_rate * dollars / listed for use in fitting}
     rates |= {part.use.kind: float(part.hourly / part.shape.vcpus) for part in parts if part.hourly}
-    needs = _needs(fitting, running)
-    asked = sum(needs[use.kind] * rates[use.kind] for use in fitting)
+    divided = [(until, _divided(dollars, fitting, rates, _needs(fitting, vcpus))) for until, vcpus in running]
+    spans = np.diff([0, *(until for until, _ in divided)])
     for use in fitting:
-        by_hour = needs[use.kind] * dollars / asked / float(use.usual.vcpus)
-        if count := round(Decimal(float(by_hour.mean())), COUNT_PLACES):
-            yield HeldPart(use, use.usual, count, Decimal(rates[use.kind]) * use.usual.vcpus, by_hour)
+        phases = tuple((until, by_kind[use.kind]) for until, by_kind in divided)
+        mean = float(np.average([by_hour.mean() for _, by_hour in phases], weights=spans))
+        if count := round(Decimal(mean), COUNT_PLACES):
+            yield HeldPart(use, use.usual, count, Decimal(rates[use.kind]) * use.usual.vcpus, phases)
 
 
-def _needs(fitting: Sequence[KindUse], running: Mapping[MachineKind, Floats]) -> dict[MachineKind, Floats]:
+def _divided(dollars: float, fitting: Sequence[KindUse], rates: Mapping[MachineKind, float], needs: Running) -> Running:
+    """How many of its usual type are covered of each kind, by hour."""
+    asked = sum((needs[use.kind] * rates[use.kind] for use in fitting), np.zeros(1))
+    return {use.kind: needs[use.kind] * dollars / asked / float(use.usual.vcpus) for use in fitting}
+
+
+def _needs(fitting: Sequence[KindUse], running: Running) -> Running:
     """vCPUs by hour that it may cover; the mean of all that ran in hours in which nothing needs it."""
     some = sum(running[use.kind] for use in fitting) > NOTHING
     return {use.kind: np.where(some, running[use.kind], use.cores.mean()) for use in fitting}

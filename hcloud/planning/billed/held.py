@@ -13,7 +13,7 @@ import numpy as np
 
 from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, PurchaseOption
-from hcloud.planning.billed.floating import COUNT_PLACES, HeldPart, flowing
+from hcloud.planning.billed.floating import COUNT_PLACES, HeldPart, Running, flowing
 from hcloud.planning.billed.kinds import KindUse, MachineKind, Types
 from hcloud.planning.fleets.owned import Owned
 from hcloud.units import HOURS_PER_MONTH, format_money
@@ -25,6 +25,7 @@ ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COM
 """Options that cover all systems of a family in a region."""
 FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 """Options that cover every family and region of their provider."""
+Shares = Mapping[MachineKind, "Sequence[Owned]"]
 A_DAY = timedelta(days=1)
 
 
@@ -103,7 +104,6 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
     unused: dict[str, str] = {}
     endless = []
     stopped = {c.id: c.last for c in bill.commitments if c.last and rule.has_stopped(c, bill.commitments)}
-    running = {use.kind: rule.running(use) for use in kinds}
     for held in sorted(bill.commitments, key=lambda c: (c.option in FLOATING, -rule.hours_left(c))):
         if held.id in stopped:
             continue
@@ -113,6 +113,7 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             own = {part.use.kind for part in parts}
             fitting = [use for use in kinds if _covers(held, use.kind) and use.recent(rule.recent_hours)]
             fitting = [use for use in fitting if use.kind in own or rule.is_covered(use)]
+            running = [(until, _running(kinds, shares, rule, begin)) for begin, until in _phases(shares, left)]
             parts = list(flowing(parts, fitting, running, (0.0, 0.0) if parts else _free(held, bill)))
         parts = [part for part in parts if part.use.recent(rule.recent_hours)]
         if left and not parts:
@@ -121,13 +122,27 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
         if parts and held.end is None and rule.until is None:
             endless.append(held.id)
         for part in parts:
-            kind = part.use.kind
-            running[kind] = np.maximum(running[kind] - part.vcpus, 0.0)
-            offer = _offer(held, kind, part.shape, part.hourly, rule.now.date())
-            shares[kind].append(
-                Owned(offer, part.shape, part.count, left, expires=rule.end_of(held), by_hour=part.by_hour)
-            )
+            offer = _offer(held, part.use.kind, part.shape, part.hourly, rule.now.date())
+            owned = Owned(offer, part.shape, part.count, left, expires=rule.end_of(held), phases=part.phases)
+            shares[part.use.kind].append(owned)
     return HeldShares({kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless), stopped)
+
+
+def _phases(shares: Shares, left: int) -> Iterator[tuple[int, int]]:
+    """From when to when the same is held beside a commitment that lasts for so many hours: for a month at least, so
+    that there are not too many."""
+    begin = 0
+    for end in sorted({owned.hours_left for of in shares.values() for owned in of if owned.hours_left < left}):
+        if end - begin >= HOURS_PER_MONTH:
+            yield begin, end
+            begin = end
+    yield begin, left
+
+
+def _running(kinds: Sequence[KindUse], shares: Shares, rule: HeldRule, hour: int) -> Running:
+    """The vCPUs of each kind that nothing of what is held covers at an hour of the horizon."""
+    held = {use.kind: sum(o.at(hour) * float(o.shape.vcpus) for o in shares.get(use.kind, ())) for use in kinds}
+    return {use.kind: np.maximum(rule.running(use) - held[use.kind], 0.0) for use in kinds}
 
 
 def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: Types) -> Iterator[HeldPart]:

@@ -26,7 +26,8 @@ class Owned:
     ``elsewhere`` says why it covers nothing of what the markets allow, where it does not; ``expires`` is the moment at
     which it ends, None where that is not known. Dollars that were bought for a type that these do not allow are
     counted in one that they do; ``bought_as`` is then the former. What floats between kinds of machines is worth
-    ``by_hour`` instances here in the hours that demand was measured in, of which ``count`` is the mean."""
+    another number in each hour that demand was measured in, and another until each of the hours of ``phases``;
+    ``count`` is the mean."""
 
     offer: Offer
     shape: InstanceType
@@ -36,7 +37,7 @@ class Owned:
     elsewhere: str = ""
     expires: datetime | None = None
     bought_as: OfferKey | None = None
-    by_hour: Floats | None = field(default=None, compare=False)
+    phases: tuple[tuple[int, Floats], ...] = field(default=(), compare=False)
 
     @property
     def is_used(self) -> bool:
@@ -47,9 +48,28 @@ class Owned:
         """Amortised dollars of what is left of it inside the horizon: sunk, and the same for every alternative."""
         return self.offer.effective_hourly * self.count * min(self.hours_left, horizon_hours)
 
+    def phase(self, hour: float) -> int:
+        """The number of its phase at an hour of the horizon."""
+        return sum(until <= hour for until, _ in self.phases[:-1])
+
+    def at(self, hour: float) -> float | Floats:
+        """How many instances it is worth at an hour of the horizon, none from its end on."""
+        if hour >= self.hours_left:
+            return 0.0
+        return self.phases[self.phase(hour)][1] if self.phases else float(self.count)
+
+    def lasting(self, phase: int, until: int) -> Owned:
+        """The same as it is in a phase, from now on until an hour."""
+        phases = ((until, self.phases[phase][1]),) if self.phases else ()
+        return replace(self, hours_left=until, phases=phases)
+
     def counts(self, forecast: Forecast) -> Floats:
-        """How many instances it is worth at each step, none from its end on."""
-        each = np.full(len(forecast), float(self.count)) if self.by_hour is None else _repeated(self.by_hour, forecast)
+        """How many instances it is worth at each step."""
+        each, begin = np.full(len(forecast), float(self.count)), 0
+        for until, by_hour in self.phases:
+            end = until * SECONDS_PER_HOUR // forecast.step_seconds
+            each[begin:end] = _repeated(by_hour, forecast)[begin:end]
+            begin = end
         each[self.hours_left * SECONDS_PER_HOUR // forecast.step_seconds :] = 0.0
         return each
 
