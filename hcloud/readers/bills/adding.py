@@ -117,13 +117,12 @@ class BillSums:
                 if total:
                     money = self.totals[one].money
                     money[role] = money.get(role, 0) + total
-        for one, quantity in zip(ids, _by_sort(cells), strict=True):
-            self.totals[one].units += quantity * self.totals[one].line.units
         timed = cells.start[cells.start >= 0]
         self.low = min(self.low, int(timed.min(initial=NEVER)))
         ends = (cells.start + cells.span)[(cells.start >= 0) & (cells.span <= _DAY)]
         self.high = max(self.high, int(ends.max(initial=-1)))
         self._spans(cells, ids)
+        self._units(cells, ids)
         self._hours(cells, ids)
 
     def _id(self, form: BillFormat, sort: tuple[str, ...], row: int, check: Callable[[Texts], None]) -> int:
@@ -156,6 +155,12 @@ class BillSums:
             total = self.totals[ids[place]]
             total.covered += used[place] * total.line.per if total.target >= 0 else 0.0
             total.first, total.last = min(total.first, int(low[place])), max(total.last, int(high[place]))
+
+    def _units(self, cells: Cells, ids: list[int]) -> None:
+        """How much of parts of machines the lines are of."""
+        if any(self.totals[one].line.units for one in ids):
+            for one, quantity in zip(ids, _by_sort(cells), strict=True):
+                self.totals[one].units += quantity * self.totals[one].line.units
 
     def _hours(self, cells: Cells, ids: list[int]) -> None:
         targets = np.array([self.totals[one].target for one in ids], np.int64)[cells.codes]
