@@ -363,20 +363,20 @@ def _sized(chosen: ChosenFleet, settings: PlanSettings, owned: Sequence[Owned]) 
 def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> list[HoldingSpan]:
     """The months of the horizon, those together in whose middle the same is held and owned; of more than ``MOST_SPANS``
     months several are looked at as one."""
-    together: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+    together: dict[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], list[int]] = {}
     hours = settings.outlook.horizon_hours
     count = -(-hours // HOURS_PER_MONTH)
     alike = -(-count // MOST_SPANS)
     for month in range(count):
         middle = min((month // alike + 0.5) * alike * HOURS_PER_MONTH, float(hours))
         lasting = (i for i, h in enumerate(fleet.holdings) if 0 <= middle - h.start_hour <= h.offer.term_hours)
-        left = (i for i, o in enumerate(owned) if o.hours_left >= middle)
+        left = ((i, o.phase(middle)) for i, o in enumerate(owned) if o.hours_left >= middle)
         together.setdefault((tuple(lasting), tuple(left)), []).append(month)
     return [
         HoldingSpan(
             np.array(months),
             tuple(fleet.holdings[i] for i in held),
-            partial(_left, pattern, settings, [replace(owned[i], hours_left=hours) for i in left]),
+            partial(_left, pattern, settings, [owned[i].lasting(phase, hours) for i, phase in left]),
         )
         for (held, left), months in together.items()
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -44,15 +44,17 @@ def told_apart(plans: Sequence[KindPlan], differs: Decimal) -> Iterator[str]:
             )
 
 
-def uncommitted(plans: Sequence[KindPlan], differs: Decimal) -> Iterator[str]:
-    """Where machines without any commitment cost less than the price book says."""
+def uncommitted(plans: Sequence[KindPlan], differs: Decimal, charged: Mapping[str, Decimal]) -> Iterator[str]:
+    """Where machines without any commitment cost less than the price book says; ``charged`` is the least part of it
+    that sustained use leaves of kinds that have it."""
     for one in plans:
         if one.covered_share or not one.at_book or one.plan is None:
             continue
-        if one.paid < one.at_book * (1 - differs):
+        least = one.at_book * charged.get(one.name, Decimal(1))
+        if one.paid < least * (1 - differs):
             yield (
                 f"{one.name}: without commitments the bill has {format_money(one.paid)}/month, the price book "
-                f"{format_money(one.at_book)}: where your prices are negotiated, up to "
-                f"{format_money(one.at_book - one.paid)} of what the plan saves is none; bring them with "
+                f"{format_money(least)}: where your prices are negotiated, up to "
+                f"{format_money(least - one.paid)} of what the plan saves is none; bring them with "
                 "'hcloud pricing import' or an overlay"
             )

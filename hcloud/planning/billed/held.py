@@ -7,32 +7,42 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from hcloud.model.bill import Bill, BilledCommitment
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, PurchaseOption
+from hcloud.planning.billed.floating import COUNT_PLACES, HeldPart, Running, flowing
 from hcloud.planning.billed.kinds import KindUse, MachineKind, Types
 from hcloud.planning.fleets.owned import Owned
 from hcloud.units import HOURS_PER_MONTH, format_money
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
 
 ANY_SYSTEM = frozenset({PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION})
 """Options that cover all systems of a family in a region."""
 FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 """Options that cover every family and region of their provider."""
+Shares = Mapping[MachineKind, "Sequence[Owned]"]
 A_DAY = timedelta(days=1)
-COUNT_PLACES = 4
-NOTHING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class HeldRule:
     """When plans begin, and the day at whose beginning commitments end whose end a bill does not say (None: not within
-    the horizon, so that nothing is bought twice); ``recent_hours`` at the end of the bill say what still runs."""
+    the horizon, so that nothing is bought twice); ``recent_hours`` at the end of the bill say what still runs, and all
+    that is planned for of kinds whose use fell below the part ``shrunk``; ``floating`` are the types, with their place
+    and system, for which commitments that float are sold (None: all)."""
 
     now: datetime
     until: date | None
     horizon_hours: int
     recent_hours: int
     bill_end: datetime | None = None
+    shrunk: float = 0.0
+    floating: frozenset[tuple[str, ...]] | None = None
 
     def has_stopped(self, held: BilledCommitment, others: Iterable[BilledCommitment]) -> bool:
         """Whether one whose end a bill does not say has no lines any more: none in its recent part, or for a day where
@@ -43,6 +53,19 @@ class HeldRule:
         if silent >= timedelta(hours=self.recent_hours):
             return True
         return silent > A_DAY and any(_follows(other, held) for other in others)
+
+    def running(self, use: KindUse) -> Floats:
+        """The vCPUs of a kind in each hour of the bill, as they are planned for."""
+        recent = use.cores[-self.recent_hours :]
+        if use.recent(self.recent_hours) >= self.shrunk * float(use.cores.mean()):
+            return use.cores
+        return np.resize(recent[::-1], len(use.cores))[::-1]
+
+    def is_covered(self, use: KindUse) -> bool:
+        """Whether commitments that float may cover a kind."""
+        kind = use.kind
+        place = (kind.provider, kind.region, use.usual.name, kind.os, kind.tenancy)
+        return self.floating is None or place in self.floating
 
     def hours_left(self, held: BilledCommitment) -> int:
         """How many hours it still holds."""
@@ -68,42 +91,62 @@ class HeldShares:
 
 
 def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) -> HeldShares:
-    """Share each commitment out over the kinds that it may cover, by what its option covered there in the bill.
+    """Share each commitment out over the kinds that it may cover, in the order in which providers apply them: what is
+    bound to a place first.
 
     Reserved instances and the like count as the bill says. What is bought in dollars, and whatever else the bill does
     not count, holds as much as its dollars covered in the mean, those that were not used included; dollars that were
-    used for what is not among the kinds (Fargate, Lambda) are left out. What floats over families is so held fixed,
-    where in life it moves from hour to hour and covers no less. Its price is what the bill amortises: sunk, and the
-    same for every alternative.
+    used for what is not among the kinds (Fargate, Lambda) are left out. What floats over families is divided hour by
+    hour (:mod:`hcloud.planning.billed.floating`). Its price is what the bill amortises: sunk, and the same for every
+    alternative.
     """
     shares: dict[MachineKind, list[Owned]] = defaultdict(list)
     unused: dict[str, str] = {}
     endless = []
     stopped = {c.id: c.last for c in bill.commitments if c.last and rule.has_stopped(c, bill.commitments)}
-    for held in (c for c in bill.commitments if c.id not in stopped):
+    for held in sorted(bill.commitments, key=lambda c: (c.option in FLOATING, -rule.hours_left(c))):
+        if held.id in stopped:
+            continue
         left = rule.hours_left(held)
         parts = list(_parts(held, bill, kinds, types)) if left else []
         if held.option in FLOATING and left:
-            fitting = [use for use in kinds if _covers(held, use.kind)]
-            free = (0.0, 0.0) if parts else _free(held, bill)
-            parts = list(_moved(parts, fitting, shares, rule.recent_hours, free))
-        parts = [part for part in parts if part[0].recent(rule.recent_hours)]
+            own = {part.use.kind for part in parts}
+            fitting = [use for use in kinds if _covers(held, use.kind) and use.recent(rule.recent_hours)]
+            fitting = [use for use in fitting if use.kind in own or rule.is_covered(use)]
+            running = [(until, _running(kinds, shares, rule, begin)) for begin, until in _phases(shares, left)]
+            parts = list(flowing(parts, fitting, running, (0.0, 0.0) if parts else _free(held, bill)))
+        parts = [part for part in parts if part.use.recent(rule.recent_hours)]
         if left and not parts:
             monthly = format_money(held.paid / _hours_held(held, bill) * HOURS_PER_MONTH)
             unused[held.id] = f"{monthly}/month{_until(held)}; {_why_unused(held, kinds)}"
         if parts and held.end is None and rule.until is None:
             endless.append(held.id)
-        for use, shape, count, hourly in parts:
-            offer = _offer(held, use.kind, shape, hourly, rule.now.date())
-            shares[use.kind].append(Owned(offer, shape, count, left, expires=rule.end_of(held)))
+        for part in parts:
+            offer = _offer(held, part.use.kind, part.shape, part.hourly, rule.now.date())
+            owned = Owned(offer, part.shape, part.count, left, expires=rule.end_of(held), phases=part.phases)
+            shares[part.use.kind].append(owned)
     return HeldShares({kind: tuple(owned) for kind, owned in shares.items()}, unused, tuple(endless), stopped)
 
 
-Part = tuple[KindUse, InstanceType, Decimal, Decimal]
+def _phases(shares: Shares, left: int) -> Iterator[tuple[int, int]]:
+    """From when to when the same is held beside a commitment that lasts for so many hours: for a month at least, so
+    that there are not too many."""
+    begin = 0
+    for end in sorted({owned.hours_left for of in shares.values() for owned in of if owned.hours_left < left}):
+        if end - begin >= HOURS_PER_MONTH:
+            yield begin, end
+            begin = end
+    yield begin, left
 
 
-def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: Types) -> Iterator[Part]:
-    """(use, the type it is counted in, how many, amortised dollars an hour of each) for each kind it is shared to."""
+def _running(kinds: Sequence[KindUse], shares: Shares, rule: HeldRule, hour: int) -> Running:
+    """The vCPUs of each kind that nothing of what is held covers at an hour of the horizon."""
+    held = {use.kind: sum(o.at(hour) * float(o.shape.vcpus) for o in shares.get(use.kind, ())) for use in kinds}
+    return {use.kind: np.maximum(rule.running(use) - held[use.kind], 0.0) for use in kinds}
+
+
+def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: Types) -> Iterator[HeldPart]:
+    """What it holds of each kind that it is shared to."""
     own = _own(held, kinds)
     fitting = [use for use in kinds if _covers(held, use.kind) or use.kind in own]
     covered, bore = _shared(held, fitting, own)
@@ -113,7 +156,7 @@ def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: 
         return
     if not sum(covered):
         if fitting and shape is not None and held.count and not held.option.is_spend_based:
-            yield fitting[0], shape, held.count, held.paid / hours / held.count
+            yield HeldPart(fitting[0], shape, held.count, held.paid / hours / held.count)
         return
     fee, growth = _own_capacity(held, sum(bore)) if own else _capacity(held, bill, fitting)
     for use, units, cost in zip(fitting, covered, bore, strict=True):
@@ -125,7 +168,7 @@ def _parts(held: BilledCommitment, bill: Bill, kinds: Sequence[KindUse], types: 
             count = Decimal(units) / hours / counted.units * growth
             paid = fee * (cost / sum(bore) if sum(bore) else share)
         if count := round(count, COUNT_PLACES):
-            yield use, counted, count, paid / hours / count
+            yield HeldPart(use, counted, count, paid / hours / count)
 
 
 def _own(held: BilledCommitment, kinds: Sequence[KindUse]) -> dict[MachineKind, tuple[float, Decimal]]:
@@ -208,44 +251,6 @@ def _why_unused(held: BilledCommitment, kinds: Sequence[KindUse]) -> str:
     if held.option in FLOATING and not any(use.covered_vcpu_hours(held.option) for use in kinds) and held.used:
         return "it covers what is not planned here"
     return "no machine that it covered runs any more"
-
-
-def _moved(
-    parts: Sequence[Part],
-    fitting: Sequence[KindUse],
-    shares: Mapping[MachineKind, Sequence[Owned]],
-    recent: int,
-    free: tuple[float, float],
-) -> Iterator[Part]:
-    """The parts of a commitment that floats, where machines it covered became fewer or stopped: what they leave, and
-    what is ``free``, covers others, the largest kinds first, and what nobody is left for stays with the largest."""
-    room = {
-        use.kind: max(use.recent(recent) - sum(_vcpus(o) for o in shares.get(use.kind, ())), 0.0) for use in fitting
-    }
-    dollars, fee = free
-    for use, shape, count, hourly in parts:
-        vcpus = float(count * shape.vcpus)
-        kept = min(vcpus, room[use.kind])
-        room[use.kind] -= kept
-        share = kept / vcpus
-        dollars += (vcpus - kept) * use.list_rate
-        fee += float(count * hourly) * (1 - share)
-        if kept:
-            yield use, shape, round(count * Decimal(share), COUNT_PLACES), hourly
-    live = [use for use in fitting if use.recent(recent)]
-    for place, use in enumerate([*live, *live[:1]]):
-        if dollars <= NOTHING or not use.list_rate:
-            return
-        vcpus = dollars / use.list_rate
-        taken = vcpus if place == len(live) else min(vcpus, room[use.kind])
-        if count := round(Decimal(taken) / use.usual.vcpus, COUNT_PLACES):
-            part = taken / vcpus
-            yield use, use.usual, count, Decimal(fee * part) / count
-            fee, dollars = fee * (1 - part), dollars * (1 - part)
-
-
-def _vcpus(owned: Owned) -> float:
-    return float(owned.count * owned.shape.vcpus)
 
 
 def _until(held: BilledCommitment) -> str:

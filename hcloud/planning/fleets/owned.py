@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,13 +16,18 @@ from hcloud.planning.forecasting.covered import CoveredParts
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.units import SECONDS_PER_HOUR
 
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
 
 @dataclass(frozen=True, slots=True)
 class Owned:
     """``count`` instances of a commitment bought before, the hours until it expires, and a candidate's ``speed``;
     ``elsewhere`` says why it covers nothing of what the markets allow, where it does not; ``expires`` is the moment at
     which it ends, None where that is not known. Dollars that were bought for a type that these do not allow are
-    counted in one that they do; ``bought_as`` is then the former."""
+    counted in one that they do; ``bought_as`` is then the former. What floats between kinds of machines is worth
+    another number in each hour that demand was measured in, and another until each of the hours of ``phases``;
+    ``count`` is the mean."""
 
     offer: Offer
     shape: InstanceType
@@ -31,6 +37,7 @@ class Owned:
     elsewhere: str = ""
     expires: datetime | None = None
     bought_as: OfferKey | None = None
+    phases: tuple[tuple[int, Floats], ...] = field(default=(), compare=False)
 
     @property
     def is_used(self) -> bool:
@@ -41,6 +48,39 @@ class Owned:
         """Amortised dollars of what is left of it inside the horizon: sunk, and the same for every alternative."""
         return self.offer.effective_hourly * self.count * min(self.hours_left, horizon_hours)
 
+    def phase(self, hour: float) -> int:
+        """The number of its phase at an hour of the horizon."""
+        return sum(until <= hour for until, _ in self.phases[:-1])
+
+    def at(self, hour: float) -> float | Floats:
+        """How many instances it is worth at an hour of the horizon, none from its end on."""
+        if hour >= self.hours_left:
+            return 0.0
+        return self.phases[self.phase(hour)][1] if self.phases else float(self.count)
+
+    def lasting(self, phase: int, until: int) -> Owned:
+        """The same as it is in a phase, from now on until an hour."""
+        phases = ((until, self.phases[phase][1]),) if self.phases else ()
+        return replace(self, hours_left=until, phases=phases)
+
+    def counts(self, forecast: Forecast) -> Floats:
+        """How many instances it is worth at each step."""
+        each, begin = np.full(len(forecast), float(self.count)), 0
+        for until, by_hour in self.phases:
+            end = until * SECONDS_PER_HOUR // forecast.step_seconds
+            each[begin:end] = _repeated(by_hour, forecast)[begin:end]
+            begin = end
+        each[self.hours_left * SECONDS_PER_HOUR // forecast.step_seconds :] = 0.0
+        return each
+
+
+def _repeated(by_hour: Floats, forecast: Forecast) -> Floats:
+    """Hours of the past as a forecast repeats the last of them."""
+    hours = max(forecast.step_seconds // SECONDS_PER_HOUR, 1)
+    steps = by_hour[len(by_hour) % hours :].reshape(-1, hours).mean(axis=1)
+    steps = np.repeat(steps, max(SECONDS_PER_HOUR // forecast.step_seconds, 1))
+    return np.resize(steps[-forecast.pattern :], len(forecast))
+
 
 def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     """The demand that is left when what is owned serves what it can."""
@@ -50,10 +90,10 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     cores, memory, vcpus = forecast.cores.copy(), forecast.memory.copy(), np.zeros(len(forecast))
     parts = [] if forecast.idle is not None else [_covered(p, forecast) for p in owned if _flexes(p)]
     for pool in owned:
-        end = pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds
-        cores[:end] -= float(pool.shape.vcpus * pool.speed * pool.count)
-        vcpus[:end] += float(pool.shape.vcpus * pool.speed * pool.count)
-        memory[:end] -= float(pool.shape.memory_gib * pool.count)
+        counts = pool.counts(forecast)
+        vcpus += counts * float(pool.shape.vcpus * pool.speed)
+        memory -= counts * float(pool.shape.memory_gib)
+    cores -= vcpus
     left = np.maximum(cores, 0.0)
     batch = np.minimum(forecast.batch_cores, left)
     idle = None if forecast.idle is None else replace(forecast.idle, owned=forecast.idle.owned + vcpus)
@@ -68,8 +108,7 @@ def _flexes(pool: Owned) -> bool:
 
 def _covered(pool: Owned, forecast: Forecast) -> CoveredParts:
     """What it covers of machines at each step."""
-    key, lasts = pool.offer.key, np.zeros(len(forecast))
-    lasts[: pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds] = float(pool.count)
+    key, lasts = pool.offer.key, pool.counts(forecast)
     place = ("", "") if key.option.floats else (key.region, pool.shape.family)
     vcpus, gib = float(pool.shape.vcpus * pool.speed), float(pool.shape.memory_gib)
     return CoveredParts(key.provider, *place, lasts * vcpus, lasts * gib)

@@ -42,6 +42,8 @@ class LineTotal:
     """Of its rows, those with a list cost."""
     covered: float = 0.0
     """What its rows used under a commitment, in hours."""
+    units: float = 0.0
+    """What its rows are of a part of machines, for an hour each."""
     money: dict[str, int] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     """The columns of texts and of money that a file of it has none of, by role."""
@@ -120,6 +122,7 @@ class BillSums:
         ends = (cells.start + cells.span)[(cells.start >= 0) & (cells.span <= _DAY)]
         self.high = max(self.high, int(ends.max(initial=-1)))
         self._spans(cells, ids)
+        self._units(cells, ids)
         self._hours(cells, ids)
 
     def _id(self, form: BillFormat, sort: tuple[str, ...], row: int, check: Callable[[Texts], None]) -> int:
@@ -147,11 +150,17 @@ class BillSums:
         low, high = np.full(len(ids), NEVER), np.full(len(ids), -1)
         np.minimum.at(low, cells.codes, cells.start)
         np.maximum.at(high, cells.codes, cells.start + cells.span)
-        used = np.bincount(cells.codes, weights=np.nan_to_num(cells.quantity), minlength=len(ids))
+        used = _by_sort(cells)
         for place in held:
             total = self.totals[ids[place]]
-            total.covered += float(used[place]) * total.line.per if total.target >= 0 else 0.0
+            total.covered += used[place] * total.line.per if total.target >= 0 else 0.0
             total.first, total.last = min(total.first, int(low[place])), max(total.last, int(high[place]))
+
+    def _units(self, cells: Cells, ids: list[int]) -> None:
+        """How much of parts of machines the lines are of."""
+        if any(self.totals[one].line.units for one in ids):
+            for one, quantity in zip(ids, _by_sort(cells), strict=True):
+                self.totals[one].units += quantity * self.totals[one].line.units
 
     def _hours(self, cells: Cells, ids: list[int]) -> None:
         targets = np.array([self.totals[one].target for one in ids], np.int64)[cells.codes]
@@ -185,6 +194,12 @@ class BillSums:
     def _refuse(rows: Whole, odd: NDArray[np.bool_], column: str, allowed: str) -> None:
         if odd.any():
             raise PlaceError(int(rows[np.argmax(odd)]), column, "is empty", allowed)
+
+
+def _by_sort(cells: Cells) -> list[float]:
+    """The quantities of a batch, added up by sort of line."""
+    quantity = np.nan_to_num(cells.quantity)
+    return list(np.bincount(cells.codes, weights=quantity, minlength=len(cells.sorts)).tolist())
 
 
 def has(total: LineTotal, roles: tuple[str, ...]) -> bool:

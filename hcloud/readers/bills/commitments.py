@@ -8,31 +8,26 @@ from decimal import Decimal
 from fractions import Fraction
 
 from hcloud.model.bill import NO_NAME, BilledCommitment, CoveredUse, LineKind, UsageKind
-from hcloud.model.catalog import PurchaseOption
 from hcloud.planning.billed.held import FLOATING
 from hcloud.readers.bills.adding import NEVER, LineTotal, has
 from hcloud.readers.bills.hours import BillHours
 from hcloud.readers.bills.lines import NamedCommitment, Stream
 from hcloud.readers.bills.listed import has_list_cost
 from hcloud.readers.bills.priced import PricedLines
+from hcloud.readers.bills.taken_off import TakenOff
 
 _RATE = Decimal("0.000001")
 
 
-def commitments_of(totals: list[LineTotal], priced: PricedLines, hours: BillHours) -> tuple[BilledCommitment, ...]:
+def commitments_of(
+    totals: list[LineTotal], priced: PricedLines, hours: BillHours, off: TakenOff
+) -> tuple[BilledCommitment, ...]:
     """The commitments that lines name, or that cover something, each once."""
     by_id: dict[str, list[LineTotal]] = {}
     for total in totals:
         if (held := _held_by(total)) is not None:
             by_id.setdefault(held.id, []).append(total)
-    offset = _offset_options(totals)
-    return tuple(_commitment(of, priced, hours, offset) for _, of in sorted(by_id.items()))
-
-
-def _offset_options(totals: list[LineTotal]) -> frozenset[PurchaseOption]:
-    """Options whose fees the bill takes off as they are used (Google), all of them: a fee that is left was not used."""
-    offset = {t.line.holding.option for t in totals if t.line.kind is LineKind.COMMITTED and t.line.holding is not None}
-    return frozenset(offset - {t.line.option for t in totals if t.line.stream is Stream.COVERED})
+    return tuple(_commitment(of, priced, hours, off) for _, of in sorted(by_id.items()))
 
 
 def _held_by(total: LineTotal) -> NamedCommitment | None:
@@ -47,15 +42,13 @@ def _held_by(total: LineTotal) -> NamedCommitment | None:
     return replace(held, id=words, region=region, family=family)
 
 
-def _commitment(
-    of: list[LineTotal], priced: PricedLines, hours: BillHours, offset: frozenset[PurchaseOption]
-) -> BilledCommitment:
+def _commitment(of: list[LineTotal], priced: PricedLines, hours: BillHours, off: TakenOff) -> BilledCommitment:
     of = sorted(of, key=lambda t: not t.line.fee)
     held = _merged([held for t in of if (held := _held_by(t)) is not None])
     fees = [t for t in of if t.line.fee]
     paid, used = _paid_and_used(of, fees, priced, hours)
-    if fees and used is None and held.option in offset:
-        used = Decimal(0)
+    if used is None:
+        used = off.used_of(fees)
     covered = [t for t in of if t.line.kind is LineKind.COVERED]
     return BilledCommitment(
         id=held.id,

@@ -58,7 +58,8 @@ class BillLine:
 
     ``per`` is how many hours one unit of their quantity is, ``paid_by`` the column with the amortised cost of usage.
     ``fee`` names the columns whose sum a commitment cost, ``use`` those of which its used part is the sum, ``unused``
-    those whose sum was not used.
+    those whose sum was not used. Where commitments hold for ``part`` of a machine alone (vCPUs, memory), one unit of
+    quantity is so many ``units`` of it for an hour.
     """
 
     kind: LineKind
@@ -72,6 +73,8 @@ class BillLine:
     use: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     said: str = ""
+    part: str = ""
+    units: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from hcloud.readers.bills.hours import BillHours
 from hcloud.readers.bills.lines import Stream
 from hcloud.readers.bills.listed import has_list_cost, listed_use
 from hcloud.readers.bills.priced import PricedLines
+from hcloud.readers.bills.taken_off import TakenOff
 from hcloud.readers.prices.shipped.names import types
 
 Floats = NDArray[np.float64]
@@ -26,7 +27,6 @@ _LONGEST, _SORTS = 200, 50
 """Of what is said of lines: characters of each sentence, and sentences."""
 _NAMED = 5
 """So many types are named in one sentence."""
-_AMORTISED = Decimal("0.000000000001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
     priced = PricedLines(origin.rates)
     hours = BillHours(sums, origin.gap_days, finished=origin.finished)
     kinds = _by_kind(sums)
-    fees = _fees(sums.totals, priced)
-    usage = tuple(_usage(kind, kinds[kind], hours, priced, fees) for kind in sorted(kinds))
+    off = TakenOff(sums.totals, priced)
+    usage = tuple(_usage(kind, kinds[kind], hours, priced, off) for kind in sorted(kinds))
     without = lacking(sums.totals, slashes="legacy" in origin.format)
     return Bill(
         name=origin.name,
@@ -59,7 +59,7 @@ def bill_of(sums: BillSums, origin: BillOrigin, said: Mapping[str, int]) -> Bill
         hours=hours.count,
         daily=hours.daily,
         usage=usage,
-        commitments=commitments_of(sums.totals, priced, hours),
+        commitments=commitments_of(sums.totals, priced, hours, off),
         lines=_lines(sums.totals, priced),
         files=origin.files,
         repaired={_CORRECTED: hours.corrected} if hours.corrected else {},
@@ -92,18 +92,13 @@ def _by_kind(sums: BillSums) -> dict[UsageKind, _OfKind]:
     return kinds
 
 
-_Reach = tuple[PurchaseOption, str, str]
-"""An option, and the region and family that its commitments hold in: empty for one that holds in all."""
-_Fees = Mapping[_Reach, tuple[Decimal, Decimal]]
-
-
-def _usage(kind: UsageKind, there: _OfKind, hours: BillHours, priced: PricedLines, fees: _Fees) -> BilledUsage:
+def _usage(kind: UsageKind, there: _OfKind, hours: BillHours, priced: PricedLines, off: TakenOff) -> BilledUsage:
     places, of = there.places, there.totals
     used = [t for t in of if t.line.stream is not Stream.SPOT]
     rows = [row for (stream, _), row in places.items() if stream is Stream.HOURS]
     spot = next((row for (stream, _), row in places.items() if stream is Stream.SPOT), None)
     memory = [row for (stream, _), row in places.items() if stream is Stream.MEMORY]
-    cost = priced.paid(used) + _share(of, priced, fees)
+    cost = priced.paid(used) + off.borne_by(of)
     alone = places.get((Stream.HOURS, None)) if kind.instance_type else None
     listed = listed_use(used, cost, 0.0 if alone is None else float(hours.values[alone].sum()), priced)
     return BilledUsage(
@@ -116,59 +111,23 @@ def _usage(kind: UsageKind, there: _OfKind, hours: BillHours, priced: PricedLine
         spot=None if spot is None else hours.values[spot].copy(),
         spot_cost=priced.paid(t for t in of if t.line.stream is Stream.SPOT),
         whole_days=_sum(hours.whole, rows) if hours.daily else None,
-        covered_cost=_covered_cost(of, priced, fees),
+        covered_cost=_covered_cost(of, priced, off),
         covered_list_cost=listed.covered,
     )
 
 
-def _fees(totals: list[LineTotal], priced: PricedLines) -> _Fees:
-    """The fees of commitments that the bill spreads over no usage (Google), by what they reach, and what was taken off
-    there for them."""
-    offset = {t.line.holding.id for t in totals if t.line.holding is not None and t.line.use and not t.line.fee}
-    fees: dict[_Reach, list[LineTotal]] = {}
-    for total in totals:
-        held = total.line.holding
-        if held is not None and total.line.fee and held.id not in offset:
-            place = ("", "") if held.option.floats else (held.region, held.family)
-            fees.setdefault((held.option, *place), []).append(total)
-    off = [t for t in totals if t.line.stream is Stream.COVERED]
-    return {reach: (priced.of(of, "cost"), _taken_off(off, reach, priced)) for reach, of in fees.items() if off}
-
-
-def _taken_off(of: list[LineTotal], reach: _Reach, priced: PricedLines) -> Decimal:
-    """The credits of lines that commitments reach: each line has its own."""
-    return priced.of((t for t in of if t.line.stream is Stream.COVERED and _is_reached(t, reach)), "cost")
-
-
-def _is_reached(total: LineTotal, reach: _Reach) -> bool:
-    option, region, family = reach
-    used = total.line.usage
-    if used is None or total.line.option is not option:
-        return False
-    return region in ("", used.region) and family in ("", used.family)
-
-
-def _share(of: list[LineTotal], priced: PricedLines, fees: _Fees) -> Decimal:
-    """The share of those fees that lines of a kind bear: in proportion to what was taken off them."""
-    shares = Decimal(0)
-    for reach, (paid, off) in fees.items():
-        if off:
-            shares += (paid * _taken_off(of, reach, priced) / off).quantize(_AMORTISED)
-    return shares
-
-
-def _covered_cost(of: list[LineTotal], priced: PricedLines, fees: _Fees) -> dict[PurchaseOption, Decimal]:
+def _covered_cost(of: list[LineTotal], priced: PricedLines, off: TakenOff) -> dict[PurchaseOption, Decimal]:
     """The part of the amortised cost of usage that each option bears."""
     by_option: dict[PurchaseOption, list[LineTotal]] = {}
     for total in of:
         if total.line.option is not None:
             by_option.setdefault(total.line.option, []).append(total)
-    return {option: _borne(lines, priced, fees) for option, lines in sorted(by_option.items())}
+    return {option: _borne(lines, priced, off) for option, lines in sorted(by_option.items())}
 
 
-def _borne(lines: list[LineTotal], priced: PricedLines, fees: _Fees) -> Decimal:
+def _borne(lines: list[LineTotal], priced: PricedLines, off: TakenOff) -> Decimal:
     covered = (t for t in lines if t.line.stream is not Stream.COVERED)
-    return priced.paid(covered) + _share(lines, priced, fees)
+    return priced.paid(covered) + off.borne_by(lines)
 
 
 def _sum(values: Floats, rows: list[int]) -> Floats:

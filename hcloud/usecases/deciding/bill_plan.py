@@ -65,15 +65,22 @@ def basis_of(found: BillOfKinds, loaded: Loaded, now: datetime) -> BillBasis:
                 f"owned: {section.key} floats over the kinds of machines in a bill and cannot be given to one",
                 hint="leave it out of 'owned': commitments in the bill are used first",
             )
-    horizon = loaded.config.settings().outlook.horizon_hours
-    rule = HeldRule(now, loaded.config.bill.held_until, horizon, found.recent_hours, found.end)
-    held = held_of(found.bill, kinds, found.types, rule)
+    book = _book_of(found.bill, loaded, now)
+    held = held_of(found.bill, kinds, found.types, _held_rule(found, loaded, book, now))
     least = sum((use.size for use in kinds), Decimal(0)) * Decimal(loaded.config.bill.least_share)
     large = tuple(use for use in kinds if use.size >= least)
     small = tuple(use for use in kinds if use.size < least)
-    book = _book_of(found.bill, loaded, now)
     priced = frozenset((key.provider, key.region, key.os, key.tenancy) for key in book.offers)
     return BillBasis(found, large, small, held, book, priced, loaded)
+
+
+def _held_rule(found: BillOfKinds, loaded: Loaded, book: PriceBook, now: datetime) -> HeldRule:
+    horizon = loaded.config.settings().outlook.horizon_hours
+    floating = frozenset(
+        (k.provider, k.region, k.instance_type, k.os, k.tenancy) for k in book.offers if k.option in FLOATING
+    )
+    until = loaded.config.bill.held_until
+    return HeldRule(now, until, horizon, found.recent_hours, found.end, found.shrunk, floating)
 
 
 def plan_bill(loaded: Loaded, now: datetime, progress: Progress = unheard) -> BillPlan:
@@ -275,7 +282,14 @@ def _warnings(basis: BillBasis, plans: Sequence[KindPlan], now: datetime) -> Ite
     yield from of_prices(plans)
     differs = Decimal(str(rule.differs))
     yield from told_apart(plans, differs)
-    yield from uncommitted(plans, differs)
+    yield from uncommitted(plans, differs, dict(_sustained(basis)))
+
+
+def _sustained(basis: BillBasis) -> Iterator[tuple[str, Decimal]]:
+    """The part of list prices that use in all hours of a month is charged, of each kind with sustained use."""
+    for use in basis.kinds:
+        if rule := basis.book.sustained.get((use.kind.provider, use.kind.family)):
+            yield use.kind.name, rule.full_month_factor
 
 
 def _endless(basis: BillBasis) -> Iterator[str]:

@@ -129,7 +129,7 @@ def test_a_plan_used_by_half_has_room_for_twice_what_it_covered() -> None:
 
 
 @pytest.mark.slow
-def test_a_plan_that_covers_several_kinds_is_shared_by_what_it_covered() -> None:
+def test_a_plan_that_covers_several_kinds_is_divided_by_what_runs() -> None:
     half = {COMPUTE_PLAN: 10 * FLAT}
     made = planned(
         bill(
@@ -139,7 +139,42 @@ def test_a_plan_that_covers_several_kinds_is_shared_by_what_it_covered() -> None
             commitments=(savings_plan("1.1"),),
         )
     )
-    assert {k.name.rpartition("/")[2]: k.held_vcpus for k in made.kinds} == {"m5": 20, "c5": 20, "r5": 0}
+    held = {k.name.rpartition("/")[2]: float(k.held_vcpus) for k in made.kinds}
+    assert held == pytest.approx(dict.fromkeys(("m5", "c5", "r5"), 20 * 0.181 / 0.307), rel=1e-4)
+
+
+@pytest.mark.slow
+def test_a_plan_that_moves_between_kinds_by_the_hour_leaves_nothing_to_buy() -> None:
+    by_day = np.where(np.arange(HOURS) % 24 < 16, 40.0, 0.0)
+    by_night = 40.0 - by_day
+    rates = {"m5.large": 0.07, "c5.large": 0.07 * 0.085 / 0.096}
+    ran = {"m5.large": by_day, "c5.large": by_night}
+    dollars = 40 * 0.07
+    used_part = sum(float(hours.mean()) * rates[name] for name, hours in ran.items()) / dollars
+    usage = [
+        used(
+            name,
+            hours,
+            covered={COMPUTE_PLAN: hours},
+            covered_cost={COMPUTE_PLAN: Decimal(str(round(hours.sum() * rates[name], 6)))},
+        )
+        for name, hours in ran.items()
+    ]
+    held = savings_plan(str(dollars), datetime(2029, 1, 1, tzinfo=UTC), used_part=str(round(used_part, 9)))
+    made = planned(bill(*usage, commitments=(held,)))
+    assert not made.purchases
+    assert float(made.now) == pytest.approx(730 * dollars, rel=1e-4)  # nothing runs on demand in any hour
+
+
+@pytest.mark.slow
+def test_a_savings_plan_covers_what_reserved_instances_leave_whatever_they_are_called() -> None:
+    reserved = BilledCommitment(
+        "z-ri", AWS, PurchaseOption.RESERVED, "1", "us-east-1", "m5", "m5.large", Decimal(40), Decimal(1000), None
+    )
+    usage = used("m5.large", 40 * FLAT, covered={PurchaseOption.RESERVED: 20 * FLAT, COMPUTE_PLAN: 20 * FLAT})
+    made = planned(bill(usage, used("r5.large", 40 * FLAT), commitments=(savings_plan("1.2"), reserved)))
+    held = {k.name.rpartition("/")[2]: float(k.held_vcpus) for k in made.kinds}
+    assert held == pytest.approx({"m5": 80, "r5": 40 * 0.096 / 0.126}, rel=1e-4)
 
 
 @pytest.mark.slow
@@ -225,6 +260,15 @@ def test_negotiated_prices_are_told_where_nothing_is_committed(paid: str, told: 
     usage = used("m5.large", 50 * FLAT)
     made = planned(bill(replace(usage, cost=usage.cost * Decimal(paid))))
     assert any("without commitments the bill has" in warning for warning in made.warnings) == told
+
+
+def test_a_discount_for_sustained_use_is_no_negotiated_price() -> None:
+    kind = UsageKind(Provider.GCP, "p", "us-central1", "n1", "n1-standard-4")
+    listed = Decimal("0.189999") * 10 * HOURS
+    made = planned(bill(BilledUsage(kind, 10 * FLAT, listed * Decimal("0.72"), listed)))
+    assert not any("without commitments the bill has" in warning for warning in made.warnings)
+    cheaper = planned(bill(BilledUsage(kind, 10 * FLAT, listed * Decimal("0.5"), listed)))
+    assert any("without commitments the bill has" in warning for warning in cheaper.warnings)
 
 
 def cheapest_hour(name: str) -> float:

@@ -189,8 +189,7 @@ def test_what_a_detailed_export_of_google_says(name: str) -> None:
     assert older.memory is not None
     assert (older.hours.tolist(), older.memory.tolist()) == ([0, 2, 0, 0], [0, 7.5, 0, 0])
     assert older.cost == Decimal("0.0949995") - Decimal("0.0189666")
-    assert bill.commitments[0].paid == Decimal("0.637264")
-    assert bill.commitments[0].used is None
+    assert bill.commitments[0].paid == bill.commitments[0].used == Decimal("0.637264")
     assert bill.lines[LineKind.COMMITTED] == LineSum(0, Decimal("-1.55376"))
 
 

@@ -183,6 +183,40 @@ def test_the_fee_of_a_commitment_of_google_is_borne_by_the_lines_that_it_is_take
     assert [held.family for held in bill.commitments] == ["n2", "c2", "n1", "nvidia-tesla-t4-gpu", "local-ssd"]
 
 
+def machine_of_google(name: str, cores: int, row: Row) -> Row:
+    labels = {"machine_spec": name, "cores": str(cores)}
+    return {
+        **row, "system_labels": [{"key": f"compute.googleapis.com/{k}", "value": v} for k, v in labels.items()],
+    }  # fmt: skip
+
+
+def test_committed_vcpus_and_memory_are_used_and_borne_apart(tmp_path: Path) -> None:
+    """16 vCPUs and 64 GiB of N2 are committed; machines of 8 vCPUs use half of the ones, with 32 GiB and 32 GiB all of
+    the other. A correction with a credit of its own is no use."""
+    rows = [
+        of_google("Commitment v1: N2 Cpu in Americas for 1 Year", "0.32", 16.0),
+        of_google("Commitment v1: N2 Ram in Americas for 1 Year", "0.16", 64.0),
+        machine_of_google(
+            "n2-standard-8", 8, with_credit("N2 Instance Core running in Americas", "0.24", 8.0, "-0.24")
+        ),
+        machine_of_google(
+            "n2-standard-8", 8, with_credit("N2 Instance Ram running in Americas", "0.128", 32.0, "-0.128")
+        ),
+        machine_of_google(
+            "n2-highmem-4", 4, with_credit("N2 Instance Ram running in Americas", "0.128", 32.0, "-0.128")
+        ),
+        {**with_credit("N2 Instance Core running in Americas", "-0.3", -10.0, "0.1"), "cost_type": "adjustment"},
+    ]
+    figures = figures_of(read_bill(as_objects(rows, tmp_path / "google.jsonl")))
+    (held,) = figures.commitments
+    assert held.used == Decimal("0.16") + Decimal("0.16")
+    assert (figures.unused, figures.utilisation) == (Decimal("0.16"), round(Decimal("0.32") / Decimal("0.48"), 6))
+    assert {u.kind.instance_type: u.cost for u in figures.bill.usage} == {
+        "n2-standard-8": Decimal("0.16") + Decimal("0.08"),
+        "n2-highmem-4": Decimal("0.08"),
+    }
+
+
 def of_report(kind: str, usage_type: object = "BoxUsage:m5.large", cost: object = "0", **cells: object) -> Row:
     """A line of CUR 2.0: an hour of a machine, or what a commitment cost."""
     return {

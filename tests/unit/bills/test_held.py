@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -101,6 +101,30 @@ def test_a_plan_that_was_not_used_at_all_holds_at_the_price_of_the_one_that_was(
     shares = shares_of([machines("m5.large", 1, 1)], plan("a", "0.1", "0.07"), plan("b", "0.5", "0"))
     assert vcpus_of(shares) == {"m5": 17.14}  # $0.60 an hour at $0.035 a vCPU
     assert dollars_of(shares) == {"m5": 0.6}
+
+
+def test_a_plan_covers_what_reserved_instances_covered_from_their_end_on() -> None:
+    usage = [machines("m5.large", 0, 10, option=PurchaseOption.RESERVED), machines("r5.large", 0, 10)]
+    reserved = BilledCommitment(
+        "ri", Provider.AWS, PurchaseOption.RESERVED, "1", "us-east-1", "m5", "m5.large", Decimal(10), Decimal(470),
+        used=None,
+        end=RULE.now + timedelta(hours=1000),
+    )  # fmt: skip
+    held = replace(plan("a", "1.4", "0.7"), end=RULE.now + timedelta(hours=3000))
+    by_kind = {kind.label: owned for kind, owned in shares_of(usage, held, reserved).by_kind.items()}
+    [m5] = (one for one in by_kind["m5"] if one.offer.key.option is COMPUTE_PLAN)
+    [r5] = by_kind["r5"]
+    assert [float(np.mean(one.at(999))) for one in (m5, r5)] == pytest.approx([0, 20])  # half of it is idle
+    assert [float(np.mean(one.at(1000))) for one in (m5, r5)] == pytest.approx([10, 10])  # 20 machines, $1.40
+    assert float(m5.count) == pytest.approx(10 * 2000 / 3000, abs=1e-3)
+
+
+def test_a_plan_moves_only_to_kinds_that_it_is_sold_for() -> None:
+    usage = [machines("m5.large", 10, 10), machines("r5.large", 20, 0), machines("c5.large", 20, 0)]
+    lines = {LineKind.ON_DEMAND: LineSum(1, Decimal(1))}
+    bill = Bill("acme", "cur-2.0", "d" * 64, START, HOURS, False, tuple(usage), (plan("a", "0.7", "0.7"),), lines)
+    rule = replace(RULE, floating=frozenset({(Provider.AWS, "us-east-1", "c5.large", "linux", "shared")}))
+    assert vcpus_of(held_of(bill, kinds_of(bill, TYPES)[0], TYPES, rule)) == {"m5": 10.0, "c5": 10.0}
 
 
 def test_what_covers_fargate_is_neither_paid_nor_held_by_machines() -> None:

@@ -38,6 +38,9 @@ _COMMITTED = re.compile(r"Commitment v\d: (?P<what>.*?)(?: running)? in .*", re.
 _COMMITTED_PART = re.compile(r"(?P<series>.*?) ?(?:AMD |Arm )?(?:Cpu|Ram)")
 _PER = {"hour": 1.0, "hours": 1.0, "h": 1.0, "second": 1 / 3600, "seconds": 1 / 3600}
 _PER_MEMORY = {"gibibyte hour": 1.0, "byte-seconds": 1 / 3600 / 2**30, "gibibyte second": 1 / 3600}
+_VCPUS, _MEMORY = "vCPUs", "memory"
+_PARTS = {"Cpu": _VCPUS, "Ram": _MEMORY}
+"""The parts of machines that are committed to apart, by the words of commitments."""
 _OFFSET = "FEE_UTILIZATION_OFFSET"
 """The credit on a fee for the part of it that usage at the committed price used."""
 _CREDITS = (
@@ -54,12 +57,10 @@ _CREDIT = pa.list_(pa.struct([("amount", pa.float64()), ("type", pa.string())]))
 
 
 def _meaning(texts: Texts) -> BillLine:
+    if texts["cost_type"] not in ("", "regular"):
+        return BillLine(LineKind.TAX if texts["cost_type"] == "tax" else LineKind.CREDIT)
     if texts["credit"]:
         return _credit(texts)
-    if texts["cost_type"] == "tax":
-        return BillLine(LineKind.TAX)
-    if texts["cost_type"] not in ("", "regular"):
-        return BillLine(LineKind.CREDIT)
     if texts["service"] != "Compute Engine":
         return BillLine(LineKind.OTHER_SERVICE)
     if texts["sku"].startswith("Commitment"):
@@ -80,9 +81,10 @@ def use_of_google(texts: Texts) -> BillLine:
     if sku is None:
         return BillLine(LineKind.OTHER_COMPUTE)
     memory = sku["part"] == "Ram"
-    per = (_PER_MEMORY if memory else _PER).get(texts["pricing_unit"] or texts["unit"])
-    if per is None:
+    units = _hours_of(texts, memory=memory)
+    if units is None:
         return BillLine(LineKind.OTHER_COMPUTE, said=f"lines of a unit that is not known ({texts['unit']})")
+    per = units
     labels = details_in(texts["labels"])
     name, cores = labels.get(_SPEC, ""), labels.get(_CORES, "")
     family = _series(sku)
@@ -95,7 +97,12 @@ def use_of_google(texts: Texts) -> BillLine:
     if sku["spot"]:
         return _spot(kind, per, memory=memory)
     stream = Stream.MEMORY if memory and not name else Stream.HOURS
-    return BillLine(LineKind.ON_DEMAND, kind, stream, per=per)
+    return BillLine(LineKind.ON_DEMAND, kind, stream, per=per, part=_MEMORY if memory else _VCPUS, units=units)
+
+
+def _hours_of(texts: Texts, *, memory: bool) -> float | None:
+    """How many vCPU-hours or GiB-hours one unit of a line's quantity is; None for a unit that is not known."""
+    return (_PER_MEMORY if memory else _PER).get(texts["pricing_unit"] or texts["unit"])
 
 
 def _spot(kind: UsageKind, per: float, *, memory: bool) -> BillLine:
@@ -116,9 +123,10 @@ def _credit(texts: Texts) -> BillLine:
     of = use_of_google(texts)
     if of.usage is None or kind is LineKind.CREDIT:
         return BillLine(kind)
-    if option is None or of.stream is not Stream.HOURS:
+    if option is None or of.stream is Stream.SPOT:
         return BillLine(kind, of.usage, Stream.SPOT if of.stream is Stream.SPOT else Stream.MEMORY, per=0.0)
-    return BillLine(kind, of.usage, Stream.COVERED, option=option, per=of.per)
+    per = 0.0 if of.stream is Stream.MEMORY else of.per
+    return BillLine(kind, of.usage, Stream.COVERED, option=option, per=per, part=of.part, units=of.units)
 
 
 def _fee(texts: Texts) -> BillLine:
@@ -134,7 +142,9 @@ def _fee(texts: Texts) -> BillLine:
         family="" if flexible else _committed_family(texts["sku"]),
         term_years=int(found["years"]) if found else None,
     )
-    return BillLine(LineKind.RECURRING, holding=held, fee=("cost",))
+    part = next((part for word, part in _PARTS.items() if not flexible and f"{word} " in f"{texts['sku']} "), "")
+    units = _hours_of(texts, memory=part == _MEMORY) if part else None
+    return BillLine(LineKind.RECURRING, holding=held, fee=("cost",), part=part if units else "", units=units or 0.0)
 
 
 def _committed_family(sku: str) -> str:

@@ -1,0 +1,68 @@
+"""Commitments that float over kinds of machines: their dollars, divided hour by hour as they move in life."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.model.catalog import InstanceType
+from hcloud.planning.billed.kinds import KindUse, MachineKind
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+Running = Mapping[MachineKind, "Floats"]
+COUNT_PLACES = 4
+NOTHING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPart:
+    """What a commitment holds of a kind: so many of a type, where it moves in each hour of the bill until each of the
+    hours of ``phases``, and the amortised dollars an hour of each."""
+
+    use: KindUse
+    shape: InstanceType
+    count: Decimal
+    hourly: Decimal
+    phases: tuple[tuple[int, Floats], ...] = ()
+
+
+def flowing(
+    parts: Sequence[HeldPart],
+    fitting: Sequence[KindUse],
+    running: Sequence[tuple[int, Running]],
+    free: tuple[float, float],
+) -> Iterator[HeldPart]:
+    """The same commitment, its dollars divided in each hour in proportion to what runs of the kinds (``running``:
+    until which hour, the vCPUs that nothing else covers then), so that none is idle in one kind while another is
+    rented; ``free`` are dollars an hour at list prices, and dollars an hour, beside ``parts``."""
+    dollars = free[1] + float(sum(part.count * part.hourly for part in parts))
+    listed = free[0] + sum(float(part.count * part.shape.vcpus) * part.use.list_rate for part in parts)
+    if min(dollars, listed) <= NOTHING:
+        return
+    rates = {use.kind: use.list_rate * dollars / listed for use in fitting}
+    rates |= {part.use.kind: float(part.hourly / part.shape.vcpus) for part in parts if part.hourly}
+    divided = [(until, _divided(dollars, fitting, rates, _needs(fitting, vcpus))) for until, vcpus in running]
+    spans = np.diff([0, *(until for until, _ in divided)])
+    for use in fitting:
+        phases = tuple((until, by_kind[use.kind]) for until, by_kind in divided)
+        mean = float(np.average([by_hour.mean() for _, by_hour in phases], weights=spans))
+        if count := round(Decimal(mean), COUNT_PLACES):
+            yield HeldPart(use, use.usual, count, Decimal(rates[use.kind]) * use.usual.vcpus, phases)
+
+
+def _divided(dollars: float, fitting: Sequence[KindUse], rates: Mapping[MachineKind, float], needs: Running) -> Running:
+    """How many of its usual type are covered of each kind, by hour."""
+    asked = sum((needs[use.kind] * rates[use.kind] for use in fitting), np.zeros(1))
+    return {use.kind: needs[use.kind] * dollars / asked / float(use.usual.vcpus) for use in fitting}
+
+
+def _needs(fitting: Sequence[KindUse], running: Running) -> Running:
+    """vCPUs by hour that it may cover; the mean of all that ran in hours in which nothing needs it."""
+    some = sum(running[use.kind] for use in fitting) > NOTHING
+    return {use.kind: np.where(some, running[use.kind], use.cores.mean()) for use in fitting}
