@@ -29,8 +29,6 @@ from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
 from hcloud.policy.facts import Setup
 from hcloud.store.files.crash import crash_from
-from hcloud.store.files.lock import OPERATE, FileLock
-from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.decisions import decision_document
 from hcloud.store.journals.events import coin_of, to_line
 from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
@@ -38,7 +36,7 @@ from hcloud.store.journals.live import LiveJournalFile, segment
 from hcloud.units import counted, counted_vcpus
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests
+from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, alone
 from hcloud.usecases.live.operating.agents import agents_of
 from hcloud.usecases.live.operating.engine import (
     LOCAL_ENGINE,
@@ -109,9 +107,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     directory = here.beside.resolve() / DIRECTORY
     replan = None if asked.planner is None else asked.planner(here, directory)
     check_begins(directory, asked.files, asked.engine, begun=directory.exists())
-    directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = FileLock(PrivateDirectory(directory))
-    with lock.hold(OPERATE):
+    with alone(directory) as lock:
         known = _to_go_on_with(directory)
         check_begins(directory, asked.files, asked.engine, begun=known is not None)
         if known is None or not here.is_local:  # else it is said first which cloud the work is on
