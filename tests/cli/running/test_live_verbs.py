@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +19,7 @@ from hcloud.cli.main import run
 from hcloud.fake.in_memory.file import go_on_from, keep
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.readers.configuration.config import load_config
+from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.usecases.live.ground import FAKE_FILE
 from hcloud.usecases.live.ground import place_of as usual_place
 
@@ -228,6 +232,24 @@ def test_H1_a_lost_state_is_never_a_new_beginning(capsys: pytest.CaptureFixture[
     capsys.readouterr()
     assert run(["plan", "--detailed-exitcode"]) == 0
     assert "nothing to change: 6 machines as planned" in said(capsys)[0]
+
+
+@pytest.mark.parametrize("point", ["terminate.answered", "terminate.state.saved"])
+def test_who_destroys_after_a_crash_is_told_what_became_of_the_machines(
+    point: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It said "0 machines as planned", and not a word of those that the run before had ended."""
+    assert run(["apply", "-y"]) == 0
+    words = [sys.executable, "-m", "hcloud", "destroy", "-y", "--ends", "6"]
+    crashed = subprocess.run(words, env={**os.environ, "HYC_CRASH_AT": point}, capture_output=True, check=False)
+    assert crashed.returncode == KILLED_EXIT
+    capsys.readouterr()
+    assert run(["destroy", "-y"]) == 0
+    out, _ = said(capsys)
+    assert "an earlier command asked to terminate 6 machines: 6 no longer listed as running, 0 terminating" in out
+    assert "nothing to change: no machine is running" in out
+    assert run(["destroy", "-y"]) == 0
+    assert "an earlier command" not in said(capsys)[0]
 
 
 def test_gc_ends_what_nobody_holds_and_only_on_purpose(capsys: pytest.CaptureFixture[str]) -> None:
