@@ -605,6 +605,34 @@ def test_a_plan_says_how_many_machines_apply_keeps_and_who_starts_the_rest(
     assert f"converged: {started} launched" in shown
 
 
+def test_status_says_when_what_is_rented_may_no_longer_be_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only plan and apply did, to whom demand falls: what a plan rents is in use in its first weeks, and may be idle
+    after them."""
+    market = {"provider": "aws", "regions": ["us-east-1"], "families": ["m7i"], "vcpus": 4, "options": ["on-demand"]}
+    rows = "".join(f"{hour * 3600},{20 + hour % 5}\n" for hour in range(28 * 24))
+    Path("trace.csv").write_text(f"timestamp,vcpus\n{rows}", encoding="utf-8")
+    configured([], markets=[market], planning={"growth_per_year": -0.5})  # type: ignore[arg-type]
+    planned = ["plan", "trace.csv", "--cloud", "fake:aws", "--out", "plan.json"]
+    assert run(planned) == 0
+    slots = json.loads(Path("plan.json").read_text(encoding="utf-8"))["changes"]["slots"]
+    rented = sum(s["count"] for s in slots if s["address"].startswith("standing-"))
+    assert run(["apply", "plan.json", "-y"]) == 0
+    look = ["status", "--cloud", "fake:aws"]
+    assert run(look) == 0
+    assert "may be needed" not in said(capsys)[1]
+    assert run(["fake", "wait", "30d", "--cloud", "fake:aws"]) == 0
+    capsys.readouterr()
+    until = documented(look, capsys)[1]["planned_until"]
+    assert run(look) == 0
+    assert f"{rented} on-demand machines planned until {until} only: plan again" in said(capsys)[1]
+    assert run(planned) == 0
+    assert run(["apply", "plan.json", "-y"]) == 0
+    capsys.readouterr()
+    assert run(look) == 0
+    assert "may be needed" not in said(capsys)[1]
+    assert documented(look, capsys)[1]["planned_until"] > until
+
+
 @pytest.mark.parametrize(
     ("growth", "years", "option"),
     [(1.0, 3, "reserved-instance"), (1.0, 3, "on-demand"), (0.0, 1, "on-demand"), (-0.5, 3, "reserved-instance")],
