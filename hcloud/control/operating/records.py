@@ -186,6 +186,7 @@ class FoldImage:
     advised: CommitmentsAdvised | None = None
     harvested: HarvestLedger | None = None
     parts: list[tuple[str, int, str]] = field(default_factory=list)
+    follow: bool = False
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:

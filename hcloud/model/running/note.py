@@ -169,10 +169,11 @@ class CommitmentsAdvised:
 
 @dataclass(frozen=True, slots=True)
 class ControllerStarted:
-    """A controller began, or went on, with this journal."""
+    """A controller began, or went on, with this journal; with ``follow`` it waits for more jobs when all are over."""
 
     at: float
     version: str
+    follow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

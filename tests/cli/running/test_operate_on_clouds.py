@@ -13,12 +13,14 @@ import pytest
 
 from hcloud.catalog.book import PriceBook
 from hcloud.cli.main import run
+from hcloud.control.operating.fold import Fold
 from hcloud.errors import EvidenceError
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.usecases.live.ground import CloudSelection, opened
+from hcloud.usecases.live.operating.looking import look
 from hcloud.usecases.live.operating.operate import OpenedWork
 from hcloud.usecases.live.operating.setup import Policy, setup_for
 from hcloud.usecases.workloads.sources import open_prices
@@ -120,6 +122,18 @@ def test_machines_end_although_their_price_is_missing_by_now(
     monkeypatch.setattr("hcloud.usecases.live.ground.open_prices", without)
     assert run(["operate", "stop", "--force", "--cloud", "fake:aws"]) == 0
     assert "none left standing" in capsys.readouterr().out
+
+
+def test_who_continues_goes_on_to_follow_until_it_is_told_not_to(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a crash of a controller with --follow, the next one without it ended with the last job that it knew."""
+    monkeypatch.setattr("hcloud.cli.live.operating.stopping", lambda *_: nullcontext(Asked()))
+    words = ["operate", "run", "--engine", "none", "--cloud", "fake:aws", "--plain"]
+    for more in (["events.jsonl", "-s", "OdF", "--follow"], [], ["events.jsonl"]):
+        assert run([*words, *more]) == 130
+        fold = look(str(here / ".hcloud")).fold
+        assert fold.follow
+        assert Fold.of_image(fold.setup, fold.image()).follow, "a journal that was begun anew says it, too"
+    assert run([*words, "--no-follow"]) == 0, "there is nothing left to do"
 
 
 def test_who_continues_with_another_policy_is_told_what_differs(

@@ -67,13 +67,14 @@ FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=30.0)
 class OperateRequest:
     """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
     queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
-    is to do that was begun only for that; every ``replan_every`` seconds the ``planner`` plans anew."""
+    is to do that was begun only for that; ``follow`` None is as the controller before had it; every ``replan_every``
+    seconds the ``planner`` plans anew."""
 
     jobs: Path | None = None
     engine: str | None = None
     policy: Policy = field(default_factory=Policy)
     limits: SpendingLimits = field(default_factory=SpendingLimits)
-    follow: bool = False
+    follow: bool | None = None
     probe: bool = True
     asked: str = ""
     planner: Callable[[LiveGround, Path], Callable[[float], CommitmentsAdvised]] | None = None
@@ -117,7 +118,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
         limited = asked.limits != SpendingLimits()
         limits = replace(kept_limits(asked.limits, fold.limits), cores=_cores_here(here))
-        asked = replace(asked, limits=limits)
+        asked, follow = replace(asked, limits=limits), fold.follow if asked.follow is None else asked.follow
         if known is None:  # whoever goes on may only want to end what stands
             options = (PurchaseOption.ON_DEMAND, *((PurchaseOption.SPOT,) if setup.rules.spot else ()))
             here.check_types({(kind.name, option) for kind in setup.types for option in options})
@@ -127,7 +128,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         session, untold = _session(setup, known, made, directory)
         jobs = JobsAsked(
             _jobs_of(directory, asked, origin, known),
-            asked.follow,
+            follow,
             fold.began,
             known is not None,
             servers_that_fit(setup, limits),
@@ -135,7 +136,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         world = open_engine(here, origin.engine, directory, jobs)
         first = _first_jobs(world.source, fold, goes_on=known is not None, given=asked.jobs is not None)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
-        harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))
+        harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, follow))
         if known is None:
             _begin_anew(directory, asked.jobs)
         journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0, check=lock.check)
@@ -145,7 +146,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             parts = _parts(here, world, origin, journal, workers)
             parts.agents = agents = agents_of(session, compiled=is_compiled(made))
             terms = _terms(here, asked, origin, setup, world)
-            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan, harvest=harvest))
+            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan, harvest=harvest, follow=follow))
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
@@ -383,7 +384,6 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         probe=world.probe if asked.probe else None,
         measure=measure,
         known=known,
-        follow=asked.follow,
         replan_every=asked.replan_every,
         used=world.used,
     )
