@@ -211,6 +211,7 @@ class Fold:
     def _(self, entry: Launching) -> None:
         machine = self.machines[entry.instance]
         machine.key, machine.zone, machine.hourly = entry.key, entry.zone, entry.hourly
+        machine.least_seconds = entry.least_seconds
         machine.phase, machine.why = MachinePhase.ORDERED, ""
         machine.ordered_at = machine.ordered_at if machine.ordered_at is not None else entry.at
 

@@ -25,7 +25,8 @@ class JobTaken:
 
 @dataclass(frozen=True, slots=True)
 class Launching:
-    """A machine is about to be ordered; ``hourly`` is dollars an hour as it was priced then."""
+    """A machine is about to be ordered; ``hourly`` is dollars an hour as it was priced then, and ``least_seconds`` are
+    charged at least."""
 
     at: float
     instance: int
@@ -35,6 +36,7 @@ class Launching:
     option: PurchaseOption
     hourly: Decimal
     reserved: bool = False
+    least_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Pa
 
 
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:
-    """Each was taken for one that did not become ready for jobs in time as soon as it was there, and another followed."""
+    """Each was given up as not ready for jobs in time as soon as it was there, and another followed."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
     world.start().desk.parts.clock = OffBy(world.cloud.clock, 3600.0)
     world.run()

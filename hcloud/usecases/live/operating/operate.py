@@ -376,6 +376,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
     return Terms(
         owner,
         price=here.price,
+        least_seconds=here.least_seconds,
         zones=lambda name: here.loaded.config.live.zones or here.cloud.zones(name),
         coin=coin,
         vector=vector,
