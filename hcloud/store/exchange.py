@@ -236,7 +236,7 @@ class JobExchange:
         if attempt is None or type(number) is not int or number > attempt.number:
             raise EventError(f"stopped: job {name}, attempt {number}; name a job and an attempt of an order")
         if number == attempt.number and attempt.end is None:
-            attempt.end = JobSighting(name, number, JobPhase.LOST, attempt.began, self.clock.now())
+            attempt.end = JobSighting(name, number, JobPhase.LOST, attempt.began, self.clock.now(), STOPPED_CODE)
 
     def shown(self, machines: Mapping[int, Machine]) -> None:
         """What the cloud has now, by the numbers of machines."""

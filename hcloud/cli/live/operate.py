@@ -91,8 +91,12 @@ def run(
     max_total: Annotated[float | None, typer.Option(min=0, help="Stop launching after so many dollars.")] = None,
     max_machines: Annotated[int | None, typer.Option(min=1, help="Maximum number of machines.")] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Keep running when all jobs have ended: more will come.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--follow/--no-follow",
+            help="Wait for more jobs when all have ended (default: as before, at first no).",
+        ),
+    ] = None,
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Measure rented machines for a second.")] = True,
     replan_window: Annotated[
         str | None,

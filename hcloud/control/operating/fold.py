@@ -57,7 +57,7 @@ class Fold:
         self.results = Results()
         self.spent_before = Decimal(0)
         self.asked = ""
-        self.is_finished = False
+        self.is_finished = self.follow = False
         self.limits: LimitsSet | None = None
         self.judged = self.kept = 0
         self.core_seconds_before = 0.0
@@ -98,6 +98,7 @@ class Fold:
             self.advised,
             self.harvested.image(),
             [(name, *said) for name, said in self.results.open.items()],
+            self.follow,
         )
 
     @classmethod
@@ -112,7 +113,7 @@ class Fold:
         made.shut = {(name, option): until for name, option, until in image.shut}
         made.results, made.decisions = Results(image.counted, image.parts), list(image.decisions)
         made.spent_before, made.asked, made.is_finished = image.spent_before, image.asked, image.is_finished
-        made.last, made.limits = image.last, image.limits
+        made.last, made.limits, made.follow = image.last, image.limits, image.follow
         made.judged, made.kept, made.core_seconds_before = image.judged, image.kept, image.core_seconds_before
         made.fitted, made.advised = {one.app: one for one in image.fitted}, image.advised
         made.harvested = (image.harvested and image.harvested.image()) or made.harvested
@@ -210,6 +211,7 @@ class Fold:
     def _(self, entry: Launching) -> None:
         machine = self.machines[entry.instance]
         machine.key, machine.zone, machine.hourly = entry.key, entry.zone, entry.hourly
+        machine.least_seconds = entry.least_seconds
         machine.phase, machine.why = MachinePhase.ORDERED, ""
         machine.ordered_at = machine.ordered_at if machine.ordered_at is not None else entry.at
 
@@ -311,7 +313,7 @@ class Fold:
 
     @_note.register
     def _(self, entry: ControllerStarted) -> None:
-        self.asked, self.is_finished = "", False
+        self.asked, self.is_finished, self.follow = "", False, entry.follow
         for machine in self.machines.values():
             if machine.reserved and machine.phase is MachinePhase.GONE and machine.released is None:
                 self._again(machine)

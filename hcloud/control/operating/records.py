@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
+from hcloud.catalog.quote import billed_seconds
 from hcloud.control.operating.harvested import HarvestLedger
-from hcloud.model.catalog import PurchaseOption
+from hcloud.model.catalog import BillingRule, PurchaseOption
 from hcloud.model.report import MachineRental
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.job import JobOrder, with_wait
@@ -54,6 +55,7 @@ class MachineRecord:
     zone: str = ""
     id: str = ""
     hourly: Decimal | None = None
+    least_seconds: int = 0
     ordered_at: float | None = None
     launched: float | None = None
     joined: float | None = None
@@ -186,6 +188,7 @@ class FoldImage:
     advised: CommitmentsAdvised | None = None
     harvested: HarvestLedger | None = None
     parts: list[tuple[str, int, str]] = field(default_factory=list)
+    follow: bool = False
 
 
 def rental_of(machine: MachineRecord) -> MachineRental | None:
@@ -198,8 +201,9 @@ def rental_of(machine: MachineRecord) -> MachineRental | None:
 
 
 def cost_of(machine: MachineRecord, now: float) -> Decimal:
-    """Dollars for a machine until ``now`` or its end: its price an hour times whole seconds since its launch."""
+    """Dollars for a machine until ``now`` or its end: its price an hour times the whole seconds that are charged."""
     if machine.hourly is None or machine.launched is None:
         return Decimal(0)
     until = machine.ended if machine.ended is not None else now
-    return machine.hourly * max(int(until) - int(machine.launched), 0) / HOUR
+    seconds = max(int(until) - int(machine.launched), 0)
+    return machine.hourly * billed_seconds(seconds, BillingRule(1, machine.least_seconds)) / HOUR

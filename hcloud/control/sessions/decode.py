@@ -71,7 +71,7 @@ def always(reason: int) -> tuple[str, str] | None:
 
 def _spot(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
     most = quality(setup.rules.spot_quality)
-    return f"the job may be interrupted and needs a quality of {quality(facts.needed)} only; spot is used below {most}"
+    return f"the job may be interrupted and needs a quality of {quality(facts.needed)}: those below {most} go to spot"
 
 
 def _no_spot_capacity(_setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> str:

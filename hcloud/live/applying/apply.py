@@ -28,6 +28,7 @@ from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import wanted_digest
 from hcloud.planning.changes.recall import adopted, record_of, unresolved, with_endings, with_records
 from hcloud.planning.changes.rentals import departed
+from hcloud.planning.changes.slots import is_always_rented
 from hcloud.planning.changes.standing import being_ended
 
 
@@ -94,6 +95,8 @@ def _begun(
     stored = site.remembered()
     state = replace(_adopting(found, observed), operating=found.operating or stored.operating)
     state = replace(state, plan=wanted_digest(found.slots)) if found.to_do else state
+    if any(is_always_rented(slot.address) for slot in found.slots):
+        state = replace(state, planned=found.made.date())
     moved = bool(found.to_do or observed.open) or state != stored
     book = Book(site, replace(state, serial=stored.serial), found.digest[:12])
     if moved:

@@ -82,7 +82,8 @@ def _intended_launch(
         return ()
     allowance.take(machine.type_name, hourly)
     zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
-    desk.tell(Launching(now, number, key, machine.type_name, zone, machine.option, hourly, machine.reserved))
+    what, least = (machine.type_name, zone, machine.option), terms.least_seconds
+    desk.tell(Launching(now, number, key, *what, hourly, machine.reserved, least))
     return (partial(_launch, desk, machine, again=False),)
 
 

@@ -31,6 +31,8 @@ from hcloud.model.running.event import (
 from hcloud.model.running.job import JobPhase, JobSighting, NodePhase, Told
 from hcloud.model.running.note import CommitmentsAdvised, Note, PassNoted
 
+CATCHING_UP = 0.5
+"""Ours: how fast time passes while the clock is behind, so that nothing waits for ever, and the clock catches up."""
 KEEPING, FORCED = "stop --keep-machines", "stop --force"
 
 
@@ -78,10 +80,15 @@ class OperatingDesk:
     advice: list[CommitmentsAdvised] = field(default_factory=list)
     before: Callable[[Event], None] = field(default=lambda event: None)
     _said: dict[tuple[str, object], float] = field(default_factory=dict)
+    _now: float = -math.inf
+    _passed: float = math.inf
 
     def now(self) -> float:
-        """The time, which never falls: a clock that was set back stands still until it is where it was."""
-        return max(self.parts.clock.now(), self.fold.last)
+        """The time, which never falls: while a clock that was set back is not where it was, time passes more slowly."""
+        passed = self.parts.clock.passed()
+        slowly = max(self._now, self.fold.last) + max(passed - self._passed, 0.0) * CATCHING_UP
+        self._now, self._passed = max(self.parts.clock.now(), slowly), passed
+        return self._now
 
     def is_kept_closed(self, machine: MachineRecord) -> bool:
         """Whether a machine is closed to others for the sake of a job that still runs there."""

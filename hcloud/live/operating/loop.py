@@ -63,7 +63,7 @@ class OperatingLoop:
         self._told: dict[tuple[str, str], float] = {}
         self._held: dict[int, str] = {}
         now = self.desk.now()
-        self.desk.tell(ControllerStarted(now, __version__))
+        self.desk.tell(ControllerStarted(now, __version__, terms.follow))
         self._note_limits(now)
         lose_ended(self.desk, now)
 

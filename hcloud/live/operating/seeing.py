@@ -51,7 +51,9 @@ def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None
 
 
 def _is_overdue(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
-    return machine.launched is not None and now - machine.launched > desk.terms.rhythm.join
+    """The cloud's clock may be behind this one: no machine was launched before it was ordered."""
+    since = max(machine.launched or now, machine.ordered_at or -math.inf)
+    return now - since > desk.terms.rhythm.join
 
 
 def _welcome(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:

@@ -73,8 +73,9 @@ class Terms:
     """What a controller works under, beside its policy. ``price`` is dollars an hour by type and option, ``zones``
     those of a type, ``vector`` what is estimated of a job before it runs, ``coin`` a number in 0..1 that is a job's
     own; ``replan`` what a plan of the demand until a moment would buy, made every ``replan_every`` seconds. ``follow``:
-    it goes on when all known jobs are over. ``harvest``: what runs on idle capacity. ``used``: the seconds of
-    processors that each attempt used so far, where the engine can tell."""
+    it goes on when all known jobs are over. ``least_seconds`` of each machine are charged at least. ``harvest``: what
+    runs on idle capacity. ``used``: the seconds of processors that each attempt used so far, where the engine can
+    tell."""
 
     owner: Owner
     price: Callable[[str, PurchaseOption], Decimal]
@@ -89,6 +90,7 @@ class Terms:
     replan: Callable[[float], CommitmentsAdvised] | None = None
     replan_every: float = math.inf
     follow: bool = False
+    least_seconds: int = 0
     harvest: HarvestTerms | None = None
     used: Callable[[], Mapping[tuple[str, int], float]] | None = None
 

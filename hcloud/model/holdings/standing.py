@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 
 from hcloud.model.holdings.change import Observed
@@ -32,7 +33,8 @@ class MachineGroup:
 
 @dataclass(frozen=True, slots=True)
 class LiveStatus:
-    """What stands in a scope; ``hourly`` leaves out types without a known price."""
+    """What stands in a scope; ``hourly`` leaves out types without a known price. ``planned_until`` is the day up to
+    which the plan needs what it rents at every hour; None where none of that runs."""
 
     observed: Observed
     stored: State
@@ -40,3 +42,4 @@ class LiveStatus:
     hourly: Decimal
     drift: tuple[MachineDrift, ...]
     holder: LockInfo | None
+    planned_until: date | None = None

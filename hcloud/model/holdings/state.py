@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 
@@ -57,7 +57,8 @@ class State:
     ``generation`` counts the plans that were begun, so that a later order is never taken for an earlier one. ``scope``
     is None until the first apply, and belongs to the state from then on. ``plan`` is the digest of what should
     stand by the plan that was begun last. ``departed`` are records that left since the last writing, with their ends:
-    a store notes them in its log of rentals and keeps none of them."""
+    a store notes them in its log of rentals and keeps none of them. ``planned`` is the day of the last plan that rents
+    machines for its first weeks."""
 
     lineage: str
     serial: int = 0
@@ -69,6 +70,7 @@ class State:
     operating: Operating | None = None
     plan: str = ""
     departed: tuple[OwnedMachine, ...] = ()
+    planned: date | None = None
 
 
 class Deed(StrEnum):

@@ -25,7 +25,8 @@ class JobTaken:
 
 @dataclass(frozen=True, slots=True)
 class Launching:
-    """A machine is about to be ordered; ``hourly`` is dollars an hour as it was priced then."""
+    """A machine is about to be ordered; ``hourly`` is dollars an hour as it was priced then, and ``least_seconds`` are
+    charged at least."""
 
     at: float
     instance: int
@@ -35,6 +36,7 @@ class Launching:
     option: PurchaseOption
     hourly: Decimal
     reserved: bool = False
+    least_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +171,11 @@ class CommitmentsAdvised:
 
 @dataclass(frozen=True, slots=True)
 class ControllerStarted:
-    """A controller began, or went on, with this journal."""
+    """A controller began, or went on, with this journal; with ``follow`` it waits for more jobs when all are over."""
 
     at: float
     version: str
+    follow: bool = False
 
 
 @dataclass(frozen=True, slots=True)

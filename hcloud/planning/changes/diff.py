@@ -53,9 +53,10 @@ from decimal import Decimal
 
 from hcloud.model.holdings.change import Action, Bar, Base, Change, ChangeSet, How, Observed, Refusal, Slot
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, MachineState
-from hcloud.model.holdings.state import Operating
+from hcloud.model.holdings.state import Deed, Operating
 from hcloud.planning.changes.digest import observed_digest, signed
 from hcloud.planning.changes.standing import Standing, open_launches, standing, still_there
+from hcloud.units import counted
 
 NOTHING = Decimal(0)
 PENDING_LIMIT = timedelta(minutes=10)  # ours
@@ -132,6 +133,7 @@ def changes(slots: Sequence[Slot], observed: Observed, terms: DiffInputs | None 
     for address in sorted(by_address.keys() | standing_at.keys() | _promised_addresses(observed)):
         _at(draft, address, by_address.get(address), standing_at.get(address, []))
     _finish_endings(draft)
+    draft.notes += _asked_before(observed)
     _commitments(draft)
     return _change_set(draft, tuple(slots), there)
 
@@ -344,6 +346,17 @@ def _finish_endings(draft: _Draft) -> None:
         draft.changes.append(
             Change(Action.TERMINATE, How.TERMINATE, record.address, kind, 0, NOTHING, reason, (record.id,))
         )
+
+
+def _asked_before(observed: Observed) -> Iterator[str]:
+    """What came of machines that a run before this one asked to end, and did not see the end of."""
+    state, live = observed.state, {m.id: m.state for m in observed.machines if m.state is not MachineState.ENDED}
+    asked = {r.id for r in (*state.records, *state.departed) if r.ending}
+    asked |= {i for intent in observed.open if intent.deed is Deed.TERMINATE for i in intent.ids}
+    going = sum(live.get(i) is MachineState.STOPPING for i in asked)
+    if asked - live.keys() or going:
+        over = f"{len(asked - live.keys())} no longer listed as running, {going} terminating"
+        yield f"an earlier command asked to terminate {counted(len(asked), 'machine')}: {over}"
 
 
 def _commitments(draft: _Draft) -> None:

@@ -41,6 +41,12 @@ def is_decided(slot: Slot) -> bool:
     return slot.address.startswith((f"{RESERVED}-", f"{STANDING}-"))
 
 
+def is_always_rented(address: str) -> bool:
+    """Whether what stands at an address is rented since a plan says that it is in use at every hour of its first weeks:
+    of later weeks that plan does not say so."""
+    return address.startswith(f"{STANDING}-")
+
+
 def left_out(plan: Plan, place: CloudRegion) -> tuple[MixLine, ...]:
     """Lines of the mix that are for another cloud or region."""
     return tuple(line for line in plan.mix if not _is_here(line, place))

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -100,6 +100,7 @@ class StateDocument(_Document):
     scope: ScopeDocument | None
     operating: StoredOperation | None = None
     plan: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")] | None = None
+    planned: date | None = None
     records: list[RecordDocument]
 
 
@@ -131,6 +132,7 @@ def head_document(state: State) -> dict[str, object]:
         "scope": None if state.scope is None else asdict(state.scope),
         **({} if state.operating is None else {"operating": operating_document(state.operating)}),
         **({"plan": state.plan} if state.plan else {}),
+        **({} if state.planned is None else {"planned": state.planned.isoformat()}),
     }
 
 
@@ -256,7 +258,7 @@ def _state(read: StateDocument) -> State:
     how = read.operating
     operating = None if how is None else _operating(how)
     fields = (read.lineage, read.serial, read.generation, read.project, scope, _sorted(records), read.format_version)
-    return State(*fields, operating, read.plan or "")
+    return State(*fields, operating, read.plan or "", planned=read.planned)
 
 
 def _sorted(records: Iterable[OwnedMachine]) -> tuple[OwnedMachine, ...]:

@@ -45,9 +45,9 @@ def explain_job(path: Path, job: str) -> Story | HarvestStory:
         raise never_came(path, job, journal)
     with refusing_impossible(path):
         story = _story(journal, arrivals[-1])
-    if journal.live is not None and not story.is_over:
+    if journal.live is not None:
         fold = fold_of(journal)
-        story.waits, story.now = waits_for(fold, job), now_of(fold, job)
+        story.waits, story.now = "" if story.is_over else waits_for(fold, job), now_of(fold, job)
     story.moved = next((n.why for n in journal.lines if isinstance(n, HarvestMoved) and n.job == job), "")
     return story
 

@@ -38,13 +38,20 @@ def waits_for(fold: Fold, job: str) -> str:
 
 
 def now_of(fold: Fold, job: str) -> tuple[str, ...]:
-    """How a job that is not over was doing at the last line of the journal."""
+    """How a job was doing at the last line of the journal; of one that is over, whether its last attempt is, too."""
     record = fold.jobs.get(job)
     if record is None or record.is_over:
-        return ()
+        return tuple(_stopping(record)) if record is not None and record.result == "cancelled" else ()
     if record.on is None:
         return tuple(_waiting(record, fold)) if job in fold.queue else ()
     return tuple(_running(record, fold.machines[record.on]))
+
+
+def _stopping(record: JobRecord) -> Iterator[str]:
+    if record.on is not None:
+        yield f"has not stopped on machine {record.on} yet: it keeps its place"
+    elif record.began is not None and record.code is None:
+        yield "its machine was terminated before anybody reported that it had stopped"
 
 
 def _waiting(record: JobRecord, fold: Fold) -> Iterator[str]:

@@ -211,6 +211,11 @@ class LiveGround:
     def _allowed_age(self) -> AllowedAge:
         return AllowedAge(self.place, self.today, self.loaded.config.prices.max_age or OLDEST_PRICE_SECONDS)
 
+    @property
+    def least_seconds(self) -> int:
+        """Seconds of a machine that are charged at least."""
+        return 0 if self.is_local else self.book.billing[Provider(self.place.provider)].minimum_seconds
+
     def size_of(self, instance_type: str) -> Size:
         """How large a type is, by the price tables."""
         found = self.book.instance_type(Provider(self.place.provider), instance_type)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import rmtree
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
 from hcloud.errors import HcloudError
 from hcloud.live.operating.desk import FORCED, KEEPING
 from hcloud.model.running.note import Asked
-from hcloud.store.files.lock import FileLock
+from hcloud.store.files.lock import OPERATE, FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.events import from_line
 from hcloud.store.journals.journal import read_header
@@ -36,6 +38,24 @@ def lock_of_work(place: str) -> FileLock | None:
     """The lock that a controller holds while it works; None where nothing was ever operated."""
     directory = directory_at(place)
     return FileLock(PrivateDirectory(directory)) if directory.is_dir() else None
+
+
+@contextmanager
+def alone(directory: Path) -> Iterator[FileLock]:
+    """Be the only controller of a directory of live work: LockedError where another one is. Work that is refused before
+    it has a journal leaves no directory behind."""
+    place, is_new = directory.parent, not directory.parent.exists()
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = FileLock(PrivateDirectory(directory))
+    with lock.hold(OPERATE):
+        try:
+            yield lock
+        except BaseException:
+            if not any(directory.glob("journal*")):
+                rmtree(directory, ignore_errors=True)
+                with suppress(OSError):  # something else is there, as a cloud in memory
+                    place.rmdir() if is_new else None
+            raise
 
 
 def cloud_of_work(place: str, *, finished_too: bool) -> str | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from decimal import Decimal
 
 from hcloud.live.observe import observe
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import MachineState
 from hcloud.model.holdings.standing import LiveStatus, MachineGroup
+from hcloud.model.holdings.state import State
+from hcloud.planning.changes.slots import is_always_rented
 from hcloud.planning.changes.standing import drift, standing
 from hcloud.usecases.live.ground import LiveGround
 
@@ -20,7 +23,14 @@ def status(ground: LiveGround) -> LiveStatus:
     observed = observe(site)
     groups = tuple(_groups(observed, ground.terms().rates))
     hourly = sum((g.hourly for g in groups if g.hourly is not None), Decimal(0))
-    return LiveStatus(observed, stored, groups, hourly, drift(stored, observed), ground.store.holder())
+    until = _planned_until(stored, groups, ground.loaded.config.planning.first_weeks)
+    return LiveStatus(observed, stored, groups, hourly, drift(stored, observed), ground.store.holder(), until)
+
+
+def _planned_until(stored: State, groups: Sequence[MachineGroup], first_weeks: int) -> date | None:
+    if stored.planned is None or not any(is_always_rented(group.address) for group in groups):
+        return None
+    return stored.planned + timedelta(weeks=first_weeks)
 
 
 def _groups(observed: Observed, prices: Mapping[str, Decimal]) -> Iterator[MachineGroup]:

@@ -61,7 +61,7 @@ def totals(changes: ChangeSet) -> Iterator[str]:
         yield "hcloud changes nothing until you resolve this"
         return
     if changes.is_settled:
-        standing = f"{counted(changes.standing, 'machine')} as planned"
+        standing = f"{counted(changes.standing, 'machine')} as planned" if changes.slots else "no machine is running"
         yield f"nothing to change: {standing}, {dollars(changes.hourly_before)}/h {LISTED}"
         return
     come, go = changes.coming, len(changes.going)

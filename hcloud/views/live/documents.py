@@ -28,6 +28,7 @@ from hcloud.views.document import (
     Content,
     Count,
     Currency,
+    Day,
     Document,
     From,
     Moment,
@@ -113,6 +114,7 @@ class StatusDocument(Document, title="hcloud status"):
     open_requests: Annotated[list[_Request], From("observed.open")]
     drift: list[_Difference]
     held_by: Annotated[Text | None, From("holder")]
+    planned_until: Day | None
 
 
 class DriftDocument(Document, title="hcloud drift"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hcloud.control.operating.records import WORK
+from hcloud.planning.changes.slots import is_always_rented
 from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.live.change import LISTED, dollars
@@ -35,6 +36,11 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
     if (how := state.operating) is not None:
         limits = "" if how.soft_limit is None else f", limits {how.soft_limit:.0%} and {how.hard_limit or 1:.0%}"
         terminal.show(f"operated as {how.strategy}{limits}; on demand {', '.join(how.on_demand_types) or 'nothing'}")
+    if found.planned_until is not None and found.planned_until < observed.at.date():
+        rented = counted(sum(g.count for g in found.groups if is_always_rented(g.address)), "on-demand machine")
+        terminal.warn(
+            f"{rented} planned until {found.planned_until} only: plan again, as fewer may be needed now ('hcloud plan')"
+        )
     if observed.open:
         terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
     if found.drift:

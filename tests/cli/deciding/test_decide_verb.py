@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.readers.bundle import bundled
 
 NOW = ("--now", "2026-11-21T00:00:00Z")
 PLAIN = ("--plain",)
@@ -62,6 +64,18 @@ def test_a_small_stream_with_the_default_kernels(feed: Feed) -> None:
             "why": "the pool is at 0 %, below the soft limit (62.5 %)",
         }
     ]
+
+
+def test_why_a_job_goes_to_spot_names_what_it_needs_and_the_limit(feed: Feed, tmp_path: Path) -> None:
+    """It said that "spot is used below 0.90", which may be a price, a load or a share of machines."""
+    rule = "{below_quality: {value: 0.9, unit: quality, origin: C, source: ours, why: a test}}"
+    ruled = f"  spot:\n    rule: tolerant-batch\n    parameters: {rule}"
+    text = (bundled("policies") / "OdM.yaml").read_text()
+    (tmp_path / "mine.yaml").write_text(text.replace("  spot:\n    rule: none", ruled))
+    came = {**ARRIVAL, "vector": [5] * 10, "restartable": True}
+    _, told, _ = feed([came], "--strategy", str(tmp_path / "mine.yaml"), *PLAIN)
+    (why,) = (one["why"] for one in told if one["place"].startswith("spot"))
+    assert re.fullmatch(r"the job may be interrupted and needs a quality of 0\.\d\d: those below 0\.90 go to spot", why)
 
 
 def test_an_instance_is_launched_kept_and_let_go_by_the_clock(feed: Feed, tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +19,7 @@ from hcloud.cli.main import run
 from hcloud.fake.in_memory.file import go_on_from, keep
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.readers.configuration.config import load_config
+from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.usecases.live.ground import FAKE_FILE
 from hcloud.usecases.live.ground import place_of as usual_place
 
@@ -228,6 +232,24 @@ def test_H1_a_lost_state_is_never_a_new_beginning(capsys: pytest.CaptureFixture[
     capsys.readouterr()
     assert run(["plan", "--detailed-exitcode"]) == 0
     assert "nothing to change: 6 machines as planned" in said(capsys)[0]
+
+
+@pytest.mark.parametrize("point", ["terminate.answered", "terminate.state.saved"])
+def test_who_destroys_after_a_crash_is_told_what_became_of_the_machines(
+    point: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It said "0 machines as planned", and not a word of those that the run before had ended."""
+    assert run(["apply", "-y"]) == 0
+    words = [sys.executable, "-m", "hcloud", "destroy", "-y", "--ends", "6"]
+    crashed = subprocess.run(words, env={**os.environ, "HYC_CRASH_AT": point}, capture_output=True, check=False)
+    assert crashed.returncode == KILLED_EXIT
+    capsys.readouterr()
+    assert run(["destroy", "-y"]) == 0
+    out, _ = said(capsys)
+    assert "an earlier command asked to terminate 6 machines: 6 no longer listed as running, 0 terminating" in out
+    assert "nothing to change: no machine is running" in out
+    assert run(["destroy", "-y"]) == 0
+    assert "an earlier command" not in said(capsys)[0]
 
 
 def test_gc_ends_what_nobody_holds_and_only_on_purpose(capsys: pytest.CaptureFixture[str]) -> None:
@@ -581,6 +603,34 @@ def test_a_plan_says_how_many_machines_apply_keeps_and_who_starts_the_rest(
     shown = " ".join(said(capsys)[0].split())
     assert told in shown
     assert f"converged: {started} launched" in shown
+
+
+def test_status_says_when_what_is_rented_may_no_longer_be_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only plan and apply did, to whom demand falls: what a plan rents is in use in its first weeks, and may be idle
+    after them."""
+    market = {"provider": "aws", "regions": ["us-east-1"], "families": ["m7i"], "vcpus": 4, "options": ["on-demand"]}
+    rows = "".join(f"{hour * 3600},{20 + hour % 5}\n" for hour in range(28 * 24))
+    Path("trace.csv").write_text(f"timestamp,vcpus\n{rows}", encoding="utf-8")
+    configured([], markets=[market], planning={"growth_per_year": -0.5})  # type: ignore[arg-type]
+    planned = ["plan", "trace.csv", "--cloud", "fake:aws", "--out", "plan.json"]
+    assert run(planned) == 0
+    slots = json.loads(Path("plan.json").read_text(encoding="utf-8"))["changes"]["slots"]
+    rented = sum(s["count"] for s in slots if s["address"].startswith("standing-"))
+    assert run(["apply", "plan.json", "-y"]) == 0
+    look = ["status", "--cloud", "fake:aws"]
+    assert run(look) == 0
+    assert "may be needed" not in said(capsys)[1]
+    assert run(["fake", "wait", "30d", "--cloud", "fake:aws"]) == 0
+    capsys.readouterr()
+    until = documented(look, capsys)[1]["planned_until"]
+    assert run(look) == 0
+    assert f"{rented} on-demand machines planned until {until} only: plan again" in said(capsys)[1]
+    assert run(planned) == 0
+    assert run(["apply", "plan.json", "-y"]) == 0
+    capsys.readouterr()
+    assert run(look) == 0
+    assert "may be needed" not in said(capsys)[1]
+    assert documented(look, capsys)[1]["planned_until"] > until
 
 
 @pytest.mark.parametrize(

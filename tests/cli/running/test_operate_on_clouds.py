@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
+from waiting import until
 
 from hcloud.catalog.book import PriceBook
 from hcloud.cli.main import run
+from hcloud.control.operating.fold import Fold
 from hcloud.errors import EvidenceError
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.usecases.live.ground import CloudSelection, opened
+from hcloud.usecases.live.operating.looking import look
 from hcloud.usecases.live.operating.operate import OpenedWork
 from hcloud.usecases.live.operating.setup import Policy, setup_for
 from hcloud.usecases.workloads.sources import open_prices
@@ -120,6 +126,44 @@ def test_machines_end_although_their_price_is_missing_by_now(
     monkeypatch.setattr("hcloud.usecases.live.ground.open_prices", without)
     assert run(["operate", "stop", "--force", "--cloud", "fake:aws"]) == 0
     assert "none left standing" in capsys.readouterr().out
+
+
+def test_who_continues_goes_on_to_follow_until_it_is_told_not_to(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a crash of a controller with --follow, the next one without it ended with the last job that it knew."""
+    monkeypatch.setattr("hcloud.cli.live.operating.stopping", lambda *_: nullcontext(Asked()))
+    words = ["operate", "run", "--engine", "none", "--cloud", "fake:aws", "--plain"]
+    for more in (["events.jsonl", "-s", "OdF", "--follow"], [], ["events.jsonl"]):
+        assert run([*words, *more]) == 130
+        fold = look(str(here / ".hcloud")).fold
+        assert fold.follow
+        assert Fold.of_image(fold.setup, fold.image()).follow, "a journal that was begun anew says it, too"
+    assert run([*words, "--no-follow"]) == 0, "there is nothing left to do"
+
+
+def test_what_a_short_machine_cost_is_the_same_in_status_and_report(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """AWS charges a minute at least: status and the end of the work told of the seconds alone."""
+    events, orders = here / "events.jsonl", here / ".hcloud" / "operate" / "orders.jsonl"
+    events.write_text('{"event":"arrival","job":"a","cores":1}\n')
+
+    def runs() -> None:
+        until(lambda: orders.is_file() and '"begin"' in orders.read_text())
+        with events.open("a") as file:
+            file.write('{"event":"completion","job":"a"}\n')
+
+    jobs = Thread(target=runs)
+    jobs.start()
+    words = ["--engine", "none", "--cloud", "fake:aws", "-s", "OdF", "--plain", "--no-probe"]
+    assert run(["operate", "run", "events.jsonl", *words]) == 0
+    jobs.join()
+    capsys.readouterr()
+    assert run(["operate", "status", "--json"]) == 0
+    spent = Decimal(json.loads(capsys.readouterr().out)["spent"])
+    assert run(["report", "cost", "--cloud", "fake:aws", "--json"]) == 0
+    billed = Decimal(json.loads(capsys.readouterr().out)["costs"]["billed"])
+    assert spent == pytest.approx(billed)
+    assert billed == pytest.approx(Decimal("0.768") / 60)
 
 
 def test_who_continues_with_another_policy_is_told_what_differs(

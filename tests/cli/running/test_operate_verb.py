@@ -419,6 +419,17 @@ def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.C
     assert main.run(["operate", "run", "jobs.csv", "--engine", "nosuch"]) == 64
 
 
+@pytest.mark.parametrize("content", [bytes(range(256)), b"", b'{"id": [', b"id,command\na,\n"])
+def test_work_that_is_refused_leaves_no_folder_behind(here: Path, content: bytes) -> None:
+    """Folders of a machine that never was, a lock and a pipe stayed where the first file of jobs was no such file."""
+    Path("jobs.csv").write_bytes(content)
+    assert main.run(["operate", *RUN]) == 1
+    assert [path.name for path in here.iterdir()] == ["jobs.csv"]
+    (here / ".hcloud").mkdir()
+    assert main.run(["operate", *RUN]) == 1
+    assert not list((here / ".hcloud").iterdir())
+
+
 def test_a_slurmctld_out_of_reach_is_said_and_nothing_begins(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 from operating import World, closed_after
 
+from hcloud.control.sessions.story import Story
 from hcloud.errors import InputError, UsageError
 from hcloud.fake.clock import FakeClock
 from hcloud.live.operating.desk import FORCED
@@ -24,6 +25,7 @@ from hcloud.sim.machine_code.compiled import plain
 from hcloud.store.exchange import JobExchange
 from hcloud.store.journals.journal import read_journal
 from hcloud.store.journals.line_schemas import order_schema
+from hcloud.usecases.deciding.explain_job import explain_job
 from hcloud.usecases.live.decide import replay
 from hcloud.views.live.operating import Moment, operating_screen
 
@@ -217,6 +219,29 @@ def test_a_cancelled_job_keeps_its_place_until_it_has_stopped(tmp_path: Path, la
     assert loop.fold.results.counted == {"cancelled": 1, "completed": 1}
     began, asked = world.outsider.begun[late, 1][1], world.outsider.stopping["a", 1] - 200.0
     assert began >= asked + 200.0 if late == "b" else began < asked + 100.0
+
+
+@pytest.mark.parametrize(("slow", "said"), [(5.0, ()), (1e9, ("its machine was terminated before anybody reported",))])
+def test_a_cancelled_job_that_never_says_that_it_stopped_is_told_of(
+    tmp_path: Path, slow: float, said: tuple[str, ...]
+) -> None:
+    """Its machine is terminated in the end, and is paid for until then; explain said "cancelled" and no more."""
+    world = world_of(tmp_path, arrival("a", 2), strategy="OdF", pool=0)
+    world.outsider.seconds["a"], world.outsider.slow = 1e6, slow
+    world.run(until=lambda loop: bool(loop.fold.jobs) and loop.fold.jobs["a"].on is not None)
+    world.asked.append(Asked(0.0, "cancel", "a"))
+    world.run(until=lambda loop: loop.fold.jobs["a"].is_over)
+    story = explain_job(world.path, "a")
+    assert isinstance(story, Story)
+    assert story.now == ("has not stopped on machine 0 yet: it keeps its place",)
+    loop = world.run()
+    story = explain_job(world.path, "a")
+    assert isinstance(story, Story)
+    assert len(story.now) == len(said)
+    assert all(now.startswith(one) for now, one in zip(story.now, said, strict=True))
+    (machine,) = world.cloud.ledger.machines.values()
+    (rental,) = loop.fold.rented
+    assert rental.end == pytest.approx(machine.ended_at, abs=1.0)
 
 
 def test_work_goes_on_after_a_job_that_no_machine_holds(tmp_path: Path) -> None:

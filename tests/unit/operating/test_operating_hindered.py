@@ -7,7 +7,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from operating import World, closed_after, job
 
 from hcloud.cli import main
 from hcloud.errors import Call, InputError, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
+from hcloud.fake.clock import FakeClock
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.workers import AtOnce
 from hcloud.model.running.note import Asked, NotLaunched
@@ -78,8 +79,48 @@ def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp
     world.run(passes=20_000, until=back)
     assert not backs
     world.check(completed=8)
-    times = [entry.at for entry in read_journal(world.path).lines]
+    times = [event.at for event in read_journal(world.path).events]
     assert times == sorted(times), "time never falls in a journal"
+
+
+@dataclass
+class OffBy:
+    """Implements hcloud.control.ports.Clock: the controller's, by so many seconds ahead of that of the cloud."""
+
+    there: FakeClock
+    seconds: float = 0.0
+
+    def now(self) -> float:
+        return self.there.now() + self.seconds
+
+    def passed(self) -> float:
+        return self.there.passed()
+
+    def sleep(self, seconds: float) -> None:
+        self.there.sleep(seconds)
+
+
+def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Path) -> None:
+    """Time stood still until the clock was where it had been: idle machines were paid for, and jobs waited, so long."""
+    world = World.of(tmp_path / "j", [job("a", seconds=5.0), job("later", seconds=5.0, submit=4000.0)], "OdM", 0)
+    clock = world.start().desk.parts.clock = OffBy(world.cloud.clock)
+    loop = world.run(until=lambda loop: any(m.idle_until is not None for m in loop.fold.standing.values()))
+    left, began = max(m.idle_until or 0.0 for m in loop.fold.standing.values()) - clock.now(), clock.passed()
+    clock.seconds = -365 * 86_400.0
+    world.run(until=lambda loop: not loop.fold.standing)
+    assert left < clock.passed() - began < 2 * left + 60.0
+    world.run(passes=10_000)
+    assert clock.passed() - began < 2 * 4000.0 + 60.0
+    world.check(completed=2)
+
+
+def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:
+    """Each was given up as not ready for jobs in time as soon as it was there, and another followed."""
+    world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
+    world.start().desk.parts.clock = OffBy(world.cloud.clock, 3600.0)
+    world.run()
+    world.check(completed=1)
+    assert len(world.launched()) == 1
 
 
 def test_a_type_that_is_sold_nowhere_here_leaves_its_job_to_another(tmp_path: Path) -> None:

@@ -29,8 +29,6 @@ from hcloud.model.running.job import JobOrder, NewJobs
 from hcloud.model.running.note import CommitmentsAdvised, LimitsSet
 from hcloud.policy.facts import Setup
 from hcloud.store.files.crash import crash_from
-from hcloud.store.files.lock import OPERATE, FileLock
-from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journals.decisions import decision_document
 from hcloud.store.journals.events import coin_of, to_line
 from hcloud.store.journals.journal import Before, JournalContents, LiveOrigin, header_line, read_header, read_journal
@@ -38,7 +36,7 @@ from hcloud.store.journals.live import LiveJournalFile, segment
 from hcloud.units import counted, counted_vcpus
 from hcloud.usecases.live.decide import Kernels, replay
 from hcloud.usecases.live.ground import LiveGround, local_types
-from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests
+from hcloud.usecases.live.operate_requests import DIRECTORY, JOURNAL, Requests, alone
 from hcloud.usecases.live.operating.agents import agents_of
 from hcloud.usecases.live.operating.engine import (
     LOCAL_ENGINE,
@@ -69,13 +67,14 @@ FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2, settled=30.0)
 class OperateRequest:
     """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
     queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
-    is to do that was begun only for that; every ``replan_every`` seconds the ``planner`` plans anew."""
+    is to do that was begun only for that; ``follow`` None is as the controller before had it; every ``replan_every``
+    seconds the ``planner`` plans anew."""
 
     jobs: Path | None = None
     engine: str | None = None
     policy: Policy = field(default_factory=Policy)
     limits: SpendingLimits = field(default_factory=SpendingLimits)
-    follow: bool = False
+    follow: bool | None = None
     probe: bool = True
     asked: str = ""
     planner: Callable[[LiveGround, Path], Callable[[float], CommitmentsAdvised]] | None = None
@@ -109,9 +108,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
     directory = here.beside.resolve() / DIRECTORY
     replan = None if asked.planner is None else asked.planner(here, directory)
     check_begins(directory, asked.files, asked.engine, begun=directory.exists())
-    directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lock = FileLock(PrivateDirectory(directory))
-    with lock.hold(OPERATE):
+    with alone(directory) as lock:
         known = _to_go_on_with(directory)
         check_begins(directory, asked.files, asked.engine, begun=known is not None)
         if known is None or not here.is_local:  # else it is said first which cloud the work is on
@@ -121,7 +118,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         fold = Fold(setup, here.clock.now()) if known is None else fold_of(known)
         limited = asked.limits != SpendingLimits()
         limits = replace(kept_limits(asked.limits, fold.limits), cores=_cores_here(here))
-        asked = replace(asked, limits=limits)
+        asked, follow = replace(asked, limits=limits), fold.follow if asked.follow is None else asked.follow
         if known is None:  # whoever goes on may only want to end what stands
             options = (PurchaseOption.ON_DEMAND, *((PurchaseOption.SPOT,) if setup.rules.spot else ()))
             here.check_types({(kind.name, option) for kind in setup.types for option in options})
@@ -131,7 +128,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         session, untold = _session(setup, known, made, directory)
         jobs = JobsAsked(
             _jobs_of(directory, asked, origin, known),
-            asked.follow,
+            follow,
             fold.began,
             known is not None,
             servers_that_fit(setup, limits),
@@ -139,7 +136,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         world = open_engine(here, origin.engine, directory, jobs)
         first = _first_jobs(world.source, fold, goes_on=known is not None, given=asked.jobs is not None)
         _check_fits(() if known or origin.engine == SLURM_ENGINE else first.orders, setup)  # else it alone is refused
-        harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, asked.follow))
+        harvest = harvest_terms(asked.beside, fold, setup, world, (first, origin.engine, follow))
         if known is None:
             _begin_anew(directory, asked.jobs)
         journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0, check=lock.check)
@@ -149,7 +146,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             parts = _parts(here, world, origin, journal, workers)
             parts.agents = agents = agents_of(session, compiled=is_compiled(made))
             terms = _terms(here, asked, origin, setup, world)
-            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan, harvest=harvest))
+            loop = OperatingLoop(session, fold, parts, replace(terms, replan=replan, harvest=harvest, follow=follow))
             loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
@@ -379,6 +376,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
     return Terms(
         owner,
         price=here.price,
+        least_seconds=here.least_seconds,
         zones=lambda name: here.loaded.config.live.zones or here.cloud.zones(name),
         coin=coin,
         vector=vector,
@@ -387,7 +385,6 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         probe=world.probe if asked.probe else None,
         measure=measure,
         known=known,
-        follow=asked.follow,
         replan_every=asked.replan_every,
         used=world.used,
     )
