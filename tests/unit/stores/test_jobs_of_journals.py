@@ -209,6 +209,9 @@ def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
     assert own in said["aws"]
     assert cli(["simulate", str(world.path), "-s", "HM", "--pool", "1", "--now", "2026-11-20"]) == 0
     assert "sizes its own reserve" not in " ".join(capsys.readouterr().out.split())
+    swept = ["sweep", str(world.path), "--strategy", "HM", "--vary", "pool=1,2", "--workers", "1"]
+    assert cli([*swept, "--now", "2026-11-20"]) == 0
+    assert "aws eu-west-1, m5.2xlarge reserved" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.slow
