@@ -65,7 +65,10 @@ _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
     (_document("event", "at"), Sort("a list of events", "'hcloud decide' reads it from stdin")),
     (_document("lineage", "checksum"), Sort("a state", "'hcloud state show --state DIRECTORY' reads its directory")),
     (_document("unlocked", "where"), Sort("a screen of 'hcloud state'", "'hcloud state pull' prints the state itself")),
-    (_document("digests", "horizon_hours"), Sort("a plan", "'hcloud explain' and 'hcloud apply' read it")),
+    (
+        _document("digests", "horizon_hours"),
+        Sort("a plan", "'hcloud explain', 'simulate', 'compare' and 'apply' read it"),
+    ),
     (_document("base", "slots"), Sort("a plan of changes", "'hcloud apply' carries it out")),
     (
         _document("strategies", "seeds", "jobs"),

@@ -256,7 +256,7 @@ class SimulationFlags:
             profiles=self.profiles,
         )
         loaded = load_config(self.file)
-        found = JournalMarket(flags) if self.cloud else as_the_journal_says(loaded, flags)
+        found = JournalMarket(flags) if self.cloud else as_the_journal_says(loaded, flags, sized=self.pool is None)
         asked = SimulationRequest(
             self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable, load, self._felt, found.servers_of
         )

@@ -100,6 +100,7 @@ def sweep(
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.files.looked_at import check_place
     from hcloud.store.files.whole import write_shown
+    from hcloud.usecases.studies.of_journals import JournalMarket, as_the_journal_says
     from hcloud.usecases.studies.simulation import SimulationRequest
     from hcloud.usecases.studies.sweep import SweepRequest, SweepWatch, prepare, run_sweep
     from hcloud.usecases.studies.sweep_engines import SweepEngine
@@ -132,10 +133,15 @@ def sweep(
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
     placed = tuple(name for names in placement or () for name in names.split(","))
     waits = tuple(name for names in admission or () for name in names.split(","))
-    asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable, interference=interference is Switch.ON)
+    loaded, sized = load_config(file), not any(axis.startswith("pool=") for axis in vary or ())
+    found = JournalMarket(flags) if cloud else as_the_journal_says(loaded, flags, sized=sized)
+    felt = interference is Switch.ON
+    asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable, interference=felt, servers_of=found.servers_of)
+    for note in found.notes:
+        terminal.note(note)
     seen = tuple(name for names in watching or () for name in names.split(","))
     request = SweepRequest(tuple(vary or ()), names, placed, seeds, asked, waits, seen)
-    prepared = prepare(_with_flags(load_config(file), flags), at, request)
+    prepared = prepare(_with_flags(loaded, found.flags), at, request)
     where = SweepEngine(engine, workers, scheduler).fitted(prepared.grid.runs)
     tell_first_use(terminal)
     with terminal.progress("sweeping", len(prepared.grid)) as advance:

@@ -57,7 +57,6 @@ AWS = CloudFacts(
     zone=r"{region}[a-z]",
     small_type="m5.large",
     series=("m5.*",),
-    shapes=("m5.*", "c5.*", "r5.*"),
     sold=(
         PurchaseOption.RESERVED,
         PurchaseOption.CONVERTIBLE,

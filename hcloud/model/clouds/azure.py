@@ -49,7 +49,6 @@ AZURE = CloudFacts(
     zone=r"(?:{region}-)?[1-9]",
     small_type="Standard_D2s_v5",
     series=("Dsv5",),
-    shapes=("Dsv5", "Dlsv5", "Esv5"),
     sold=(PurchaseOption.RESERVATION, PurchaseOption.SAVINGS_PLAN),
     seller=Seller(
         "Microsoft",

@@ -56,10 +56,9 @@ class CloudFacts:
     ``account`` is what its account is called in its settings (empty where the credentials say it), with the variables
     that name it; ``place`` the setting that is its region; ``beside`` what its class is given besides the settings.
     ``endpoint`` is asked for the time; ``zones`` are the first names of zones, ``zone`` the pattern of all. ``series``
-    are the families that are rented where none is named, ``shapes`` those a simulation chooses one of: 4, 2 and 8 GiB
-    per vCPU of one generation. ``sold`` are its commitments; ``shows_payment`` says whether they are told apart by
-    payment, ``covers_licence`` whether they pay for the licence of the system as well, ``queues`` whether
-    they can be bought now for a later day.
+    are the families that ``decide`` rents where none is named. ``sold`` are its commitments; ``shows_payment`` says
+    whether they are told apart by payment, ``covers_licence`` whether they pay for the licence of the system as well,
+    ``queues`` whether they can be bought now for a later day.
     """
 
     name: Provider
@@ -72,7 +71,6 @@ class CloudFacts:
     zone: str
     small_type: str
     series: tuple[str, ...]
-    shapes: tuple[str, ...]
     sold: tuple[PurchaseOption, ...]
     seller: Seller
     names: TypeNames

@@ -45,7 +45,6 @@ GCP = CloudFacts(
     zone=r"{region}-[a-z]",
     small_type="n2-standard-2",
     series=("n2-standard*",),
-    shapes=("n2-standard*", "n2-highcpu*", "n2-highmem*"),
     sold=(PurchaseOption.COMMITTED_USE, PurchaseOption.FLEXIBLE_COMMITTED_USE),
     seller=Seller(
         "Google Cloud",

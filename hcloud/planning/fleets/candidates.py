@@ -133,6 +133,11 @@ def allowed_shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
     return (shape for shape in _shapes(book, market) if not _excluded(shape, market))
 
 
+def is_allowed(shape: InstanceType, market: Market) -> bool:
+    """Whether a market's rules allow a type, of whatever family (where some are named) and size."""
+    return (shape.current or bool(market.families)) and not _excluded(shape, market)
+
+
 def _excluded(shape: InstanceType, market: Market) -> str:
     """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be unsteady."""
     if shape.gpus and not market.gpus:

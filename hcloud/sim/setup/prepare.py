@@ -128,18 +128,16 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
     vector = estimated(truth, information, seed)
-    informed = isinstance(information, Profiled)
     vector[_unprofiled(jobs.app[rows], brief)[order]] = UNKNOWN_SCORE
-    put_profiled(
-        (truth, vector), jobs, chosen, (jobs.vectors, stream(seed, "truth of applications")), informed=informed
-    )
-    put_stated((truth, vector), jobs.causes, chosen, informed=informed)
+    told = (jobs.vectors, stream(seed, "truth of applications"))
+    put_profiled((truth, vector), jobs, chosen, told, information)
+    put_stated((truth, vector), jobs.causes, chosen, informed=isinstance(information, Profiled))
     ask = _asked(plan, (need[order], given[order]), rank[chosen], largest.cores, seed)
     coin = stream(seed, "coin").random(len(chosen))
     made = Tasks(
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
         vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
-        borne=borne((truth, vector), jobs, chosen, seed, informed=informed),
+        borne=borne((truth, vector), jobs, chosen, seed, information),
         expected=expected[order] if brief.any() or slack is not None or _is_watched(plan) else None,
         slack=None if slack is None else slack[order],
         pieces=None if jobs.servers is None else jobs.servers[chosen].astype(np.int64),

@@ -205,7 +205,7 @@ def open_shop(book: PriceBook, wanted: ShopChoice) -> Shop:
 def _unknown(book: PriceBook, wanted: ShopChoice) -> UsageError:
     there = (wanted.provider, wanted.region, wanted.os, PurchaseOption.ON_DEMAND)
     names = {k.instance_type for k in book.offers if (k.provider, k.region, k.os, k.option) == there}
-    families = sorted({book.types[wanted.provider, name].family for name in names})
+    families = sorted({t.family for (cloud, name), t in book.types.items() if cloud == there[0] and name in names})
     more = f" and {len(families) - MOST_NAMED} more" if len(families) > MOST_NAMED else ""
     sold = f"--family names others; sold there: {', '.join(families[:MOST_NAMED])}{more}"
     listed = f"see 'hcloud pricing list --provider {wanted.provider} --region {wanted.region}'"

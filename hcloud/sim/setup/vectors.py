@@ -66,17 +66,18 @@ def classification_errors(count: int, information: Information, chance: np.rando
 
 
 def put_profiled(
-    vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, told: tuple[ByApp, np.random.Generator], *, informed: bool
+    vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, told: tuple[ByApp, np.random.Generator], how: Information
 ) -> None:
     """What is told of profiled applications in place of drawn vectors, true and known: the profile is what is known,
-    and the truth, one for all jobs of an application, lies around it as far as the profile's own intervals say."""
+    and the truth, one for all jobs of an application, lies around it as far as the profile's own intervals say, or,
+    where it has none (NaN), as far as the classification errs."""
     (truth, known), (by_app, chance) = vectors, told
     for code, name in enumerate(jobs.apps):
         if name in by_app:
             chosen, given = jobs.app[rows] == code, np.array(by_app[name], np.float64)
-            errors = np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS))
+            errors = np.nan_to_num(np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS)), nan=how.vector_error)
             truth[chosen] = _scores(given + errors * chance.standard_normal(DIGITS))
-            if informed:
+            if isinstance(how, Profiled):
                 known[chosen] = given.astype(np.int8)
 
 
@@ -91,13 +92,13 @@ def put_stated(vectors: tuple[Bytes, Bytes], stated: Kinds | None, rows: Ints, *
 
 
 def borne(
-    vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, seed: int, *, informed: bool
+    vectors: tuple[Bytes, Bytes], jobs: Jobs, rows: Ints, seed: int, how: Information
 ) -> tuple[Bytes, Bytes] | None:
     """What jobs tolerate, as it is known and as it is, where that is told of some; None: 99 less what they cause."""
     if not jobs.tolerates and jobs.bears is None:
         return None
     truth, known = MOST - vectors[0], MOST - vectors[1]
     told = (jobs.tolerates, stream(seed, "true tolerance of applications"))
-    put_profiled((truth, known), jobs, rows, told, informed=informed)
-    put_stated((truth, known), jobs.bears, rows, informed=informed)
+    put_profiled((truth, known), jobs, rows, told, how)
+    put_stated((truth, known), jobs.bears, rows, informed=isinstance(how, Profiled))
     return known, truth

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from hcloud.model.catalog import Provider
 from hcloud.model.files import HEAD, sort_of
+from hcloud.policy.facts import Setup
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.journals.journal import LiveOrigin, read_header
 from hcloud.units import counted
@@ -29,21 +30,22 @@ class JournalMarket(NamedTuple):
     servers_of: int = LARGE_VCPUS
 
 
-def as_the_journal_says(loaded: Loaded, flags: Flags) -> JournalMarket:
-    """The flags with region and types of a live journal, and what is to be said of prices; as they are for other
-    workloads, and where flags or configuration name a market."""
+def as_the_journal_says(loaded: Loaded, flags: Flags, *, sized: bool) -> JournalMarket:
+    """The flags with region and types of a live journal, and what is to be said of prices and, where strategies are
+    ``sized`` for the jobs, of the reserve; as they are for other workloads, and where flags or configuration name a
+    market."""
     named = flags.providers or flags.regions or flags.families or flags.vcpus is not None
     if named or "markets" in loaded.config.model_fields_set or not is_journal(flags.workload):
         return JournalMarket(flags)
     setup, live = read_header(Path(str(flags.workload)))
     if live is None:
         return JournalMarket(flags)
-    vcpus = max(setup.large.cores // 1000, 1)
+    vcpus, reserve = max(setup.large.cores // 1000, 1), _said_of_reserve(setup) if sized else ()
     if live.cloud not in list(Provider):
-        return JournalMarket(flags, (NO_PRICES.format(counted(vcpus, "vCPU")),), vcpus)
+        return JournalMarket(flags, (NO_PRICES.format(counted(vcpus, "vCPU")), *reserve), vcpus)
     types = tuple(facts.name for facts in setup.types)
     there = replace(flags, providers=(Provider(live.cloud),), regions=(live.region,), families=types)
-    return JournalMarket(replace(there, vcpus=vcpus), (_said(live, types),))
+    return JournalMarket(replace(there, vcpus=vcpus), (_said(live, types), *reserve))
 
 
 def is_journal(workload: str | None) -> bool:
@@ -57,3 +59,12 @@ def is_journal(workload: str | None) -> bool:
 
 def _said(live: LiveOrigin, types: tuple[str, ...]) -> str:
     return f"region and types are those of the journal: {live.cloud} {live.region}, {', '.join(types)}"
+
+
+def _said_of_reserve(setup: Setup) -> tuple[str, ...]:
+    """That a strategy sizes its own reserve, where the run had one."""
+    if not setup.reserve:
+        return ()
+    there = " + ".join(f"{servers} x {setup.types[kind].name}" for kind, servers in setup.lots if servers)
+    alike = "" if setup.beside else f" (--pool {setup.pool}: as many)"
+    return (f"the run reserved {there}; here a strategy sizes its own reserve for these jobs{alike}",)

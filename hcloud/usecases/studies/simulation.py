@@ -8,15 +8,17 @@ from datetime import date
 
 import numpy as np
 
+from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
-from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.requirement import Requirement, requirement_of
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Parameter, ParameterOrigin, Strategy
 from hcloud.model.workload import Jobs, Window, Workload
+from hcloud.planning.fleets.candidates import is_allowed
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
+from hcloud.planning.settings import Market
 from hcloud.policy.placing.placements import Ideal
 from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Reals
@@ -180,10 +182,11 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
     name = asked.cloud or (f"measured-{market.provider}" if named else PAPER)
     wanted = ShopChoice.paper()
     if named:
-        families, size = market.families or CLOUDS[market.provider].shapes, int(market.vcpus or LARGE_VCPUS)
+        families, size = market.families or ("*",), int(market.vcpus or LARGE_VCPUS)
         wanted = ShopChoice(market.provider, market.regions[0], families, size, os=market.os, or_less=True)
-        book, _ = open_prices(loaded, today)
-        check_regions(loaded, book)
+        everything, _ = open_prices(loaded, today)
+        check_regions(loaded, everything)
+        book = _allowed(everything, market)
     else:
         from hcloud.readers.prices.shipped.bundled import load_bundled
 
@@ -198,6 +201,12 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
     own = named and bool(market.families)
     shop = fitting_shop(book, wanted, held, one_shape=not own, exact=named and bool(market.vcpus))
     return shop, load_cloud(name)
+
+
+def _allowed(book: PriceBook, market: Market) -> PriceBook:
+    """The book with the types that a plan would consider too, and those that are named one by one."""
+    types = {key: t for key, t in book.types.items() if t.name in market.families or is_allowed(t, market)}
+    return replace(book, types=types)
 
 
 def with_seed(study: Study, seed: int) -> Study:

@@ -148,7 +148,7 @@ def zoo(told: Told) -> None:
 
 
 WRONG_SORT = [
-    ("plan plan", "plan: is a plan, not a workload", "'hcloud explain' and 'hcloud apply' read it"),
+    ("plan plan", "plan: is a plan, not a workload", "'hcloud explain', 'simulate', 'compare' and 'apply' read it"),
     ("plan configuration", "is a configuration, not a workload", "--file"),
     ("workload show journal", "no usable job in 1 row:", "had not ended when the journal did"),
     ("explain trace.csv", "is a job trace, not a plan", "hcloud workload show"),

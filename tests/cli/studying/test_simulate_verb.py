@@ -186,4 +186,16 @@ def test_the_paper_cloud_is_the_default_and_a_market_brings_its_own(
     assert run("simulate", jobs, "-s", "SR") == 0
     assert "cloud paper · gcp us-central1, n1-standard-16" in " ".join(capsys.readouterr().out.split())
     assert run("simulate", jobs, "-s", "SR", "--provider", "aws") == 0
-    assert "cloud measured-aws · aws us-east-1, c5.4xlarge" in " ".join(capsys.readouterr().out.split())
+    assert "cloud measured-aws · aws us-east-1, c5a.4xlarge" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("family", [(), ("--family", "m6*")])
+def test_a_simulation_chooses_among_the_types_that_a_plan_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], family: tuple[str, ...]
+) -> None:
+    """It knew three families where a plan knows all current ones, and Graviton machines where a plan knows none."""
+    jobs = str(write_jobs(tmp_path / "jobs.csv", apart=30))
+    assert run("plan", jobs, "--provider", "aws", *family, "-o", "json") == 0
+    (planned,) = {line["instance_type"].split(".")[0] for line in json.loads(capsys.readouterr().out)["mix"]}
+    assert run("simulate", jobs, "-s", "SR", "--provider", "aws", *family) == 0
+    assert f"aws us-east-1, {planned}." in " ".join(capsys.readouterr().out.split())

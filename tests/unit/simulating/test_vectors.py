@@ -21,6 +21,7 @@ from hcloud.sim.setup.prepare import Tasks
 from hcloud.store.journals.events import event_document, parse_event
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 from hcloud.usecases.studies.simulation import Study, strategy_for
+from hcloud.usecases.workloads.scenarios import scenario_on_cluster
 
 
 @cache
@@ -61,6 +62,18 @@ def test_the_truth_of_a_profiled_application_lies_around_its_profile_as_far_as_t
     assert (tasks.truth[:, :5] == 40).all()
     assert (tasks.truth[:, 5:] != 40).any()
     assert (tasks.truth == tasks.truth[0]).all()
+
+
+def test_an_application_without_intervals_of_its_own_is_as_unsure_as_the_classification() -> None:
+    """On clusters of scenarios ``information.vector_error`` was swept without any effect."""
+    jobs = scenario_on_cluster("local-40", 0).jobs
+
+    def off(error: float) -> int:
+        strategy = changed(load_strategy("SR"), "information", vector_error=error)
+        tasks = tasks_in(setting_of(strategy, 40), jobs)
+        return int(np.abs(tasks.truth.astype(int) - tasks.vector).max())
+
+    assert off(0.0) == 0 < off(2.0) < off(20.0)
 
 
 def first_mapping(strategy: Strategy, change: Tasks | None = None) -> RunOutcome:

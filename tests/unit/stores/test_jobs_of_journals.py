@@ -204,6 +204,14 @@ def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
     assert "n1-standard-8 reserved" in said["local"]
     assert "region and types are those of the journal: aws eu-west-1, m5.large, m5.2xlarge" in said["aws"]
     assert "cloud measured-aws · aws eu-west-1, m5.2xlarge reserved" in said["aws"]
+    own = "the run reserved 1 x m5.2xlarge; here a strategy sizes its own reserve for these jobs (--pool 1: as many)"
+    assert own in said["local"]
+    assert own in said["aws"]
+    assert cli(["simulate", str(world.path), "-s", "HM", "--pool", "1", "--now", "2026-11-20"]) == 0
+    assert "sizes its own reserve" not in " ".join(capsys.readouterr().out.split())
+    swept = ["sweep", str(world.path), "--strategy", "HM", "--vary", "pool=1,2", "--workers", "1"]
+    assert cli([*swept, "--now", "2026-11-20"]) == 0
+    assert "aws eu-west-1, m5.2xlarge reserved" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -48,8 +49,6 @@ _PREFERENCE = 0.15
 as fast as others, only the jobs on the few best could keep 95 %."""
 _TOLERANCE_SPREAD = 15.0
 """Ours: points by which what an application tolerates lies around 99 less what it causes, where both are known."""
-_CLASSIFIED = 6.5
-"""Points by which the truth of an application lies around what is known of it, as where strategies classify it."""
 _STEPS = 50
 _NEAR = 1e-6
 """vCPUs; a peak may miss a load by the largest job besides, since a job runs whole."""
@@ -218,7 +217,7 @@ def _jobs(recipe: ClusterRecipe, cluster: Cluster, seed: int, drawn: _Drawn) -> 
         Provenance(f"scenario:{recipe.name}", "scenario", f"seed {seed}{at_load}", len(submit), modelled=rules),
         vectors=_by_application(found, found.causes),
         tolerates=_by_application(found, _tolerated(recipe, found.causes, seed)) if recipe.tolerance_apart else {},
-        vector_errors=dict.fromkeys(found.names, (_CLASSIFIED,) * len(RESOURCES)),
+        vector_errors=dict.fromkeys(found.names, (math.nan,) * len(RESOURCES)),
         courses=_courses(recipe, found),
         **_best_effort(recipe, found, app),
     )  # fmt: skip
