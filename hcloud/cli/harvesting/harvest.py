@@ -63,7 +63,7 @@ class UseFlags:
         from hcloud.usecases.harvesting.opened import UseRequest
 
         keys = reader_keys(self.keys, self.columns, self.decimal)
-        return UseRequest(util, self.servers, self.trace_format or "auto", keys, self.policy, self.seed)
+        return UseRequest(util, self.servers, self.trace_format or "auto", keys, self.policy, self.seed, "flags")
 
 
 @app.command()

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, UsageError, did_you_mean
-from hcloud.readers.workloads.commands import jobs_advice, plan_command
+from hcloud.readers.workloads.commands import jobs_advice, own_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import SERIES, is_jobs, job_columns, meant
@@ -236,7 +236,7 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     elif jobs and any(usual.get(name) not in (None, name) for name in allowed):
         error.hint = jobs_advice(source, usual, names)
     elif len(set(names)) == len(names):
-        error.hint = f"columns that are not needed can be skipped: {plan_command(source, extra_columns='ignore')}"
+        error.hint = f"columns that are not needed can be skipped: {own_command(source, extra_columns='ignore')}"
     raise error
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.commands import own_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
@@ -70,7 +70,7 @@ def with_command(source: TraceFile, findings: Findings) -> InputError:
     them."""
     error = findings.error()
     if any(DECIMAL in problem.allowed for problem in findings.problems):
-        error.hint = f"read it with: {plan_command(source, decimal=',')}"
+        error.hint = f"read it with: {own_command(source, decimal=',')}"
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = (
             "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
@@ -82,7 +82,7 @@ def with_command(source: TraceFile, findings: Findings) -> InputError:
             " pd.to_timedelta(column).dt.total_seconds()"
         )
     elif all(OPEN in problem.allowed for problem in findings.problems):
-        error.hint = f"count what has no end up to the newest time: {plan_command(source, open_ends='run')}"
+        error.hint = f"count what has no end up to the newest time: {own_command(source, open_ends='run')}"
     return error
 
 
