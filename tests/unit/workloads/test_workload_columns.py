@@ -17,8 +17,8 @@ from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
 
 
-def jobs(path: Path, columns: str = "") -> Jobs:
-    found = read_workload(path, options=WorkloadOptions(columns=columns))
+def jobs(path: Path, columns: str = "", **keys: str) -> Jobs:
+    found = read_workload(path, options=with_keys(WorkloadOptions(columns=columns), keys))
     assert isinstance(found, Jobs)
     return found
 
@@ -127,14 +127,55 @@ def test_memory_that_no_machine_has_needs_a_unit(tmp_path: Path) -> None:
     assert jobs(path).memory.max() == 8192
 
 
-@pytest.mark.parametrize("text", ["01:34:00", "0 days 01:34:00", "1-02:03"])
-def test_a_duration_as_on_a_clock_is_met_with_how_to_write_it(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "jobs.csv"
-    for name, called in (("duration", ""), ("runtime_min", "duration=runtime_min")):
-        path.write_text(f"submit,{name}\n0,{text}\n")
-        with pytest.raises(InputError) as caught:
-            read_workload(path, options=WorkloadOptions(columns=called))
-        assert "total_seconds()" in caught.value.hint
+def duration_file(path: Path, name: str, cells: list[str]) -> Path:
+    if path.suffix == ".csv":
+        path.write_text(f"submit,{name}\n" + "".join(f'0,"{cell}"\n' for cell in cells))
+    else:
+        parquet.write_table(pa.table({"submit": [0.0] * len(cells), name: cells}), path)
+    return path
+
+
+CLOCKS = {
+    "01:34:00": 5640.0, "1-02:03:04": 93_784.0, "0 days 00:00:01.500000": 1.5, "1 day, 2:03:04": 93_784.0,
+    "90m": 5400.0, "1h30m": 5400.0, "1.5h": 5400.0, "2 hours 5 minutes": 7500.0, "1d 2h": 93_600.0, "45 s": 45.0,
+    "PT1H30M": 5400.0, "P1DT0.5S": 86_400.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["duration", "elapsed_min"])
+def test_durations_as_on_a_clock_are_read(tmp_path: Path, form: str, name: str) -> None:
+    path = duration_file(tmp_path / f"jobs.{form}", name, list(CLOCKS))
+    called = "" if name == "duration" else f"duration={name}"
+    found = jobs(path, columns=called)
+    assert sorted(found.duration) == sorted(CLOCKS.values())
+    assert all(one.column != "duration" for one in found.provenance.modelled)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_durations_of_two_numbers_are_asked_about(tmp_path: Path, form: str) -> None:
+    path = duration_file(tmp_path / f"jobs.{form}", "duration", ["01:34", "01:34"])
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert caught.value.hint.endswith(f"read it with: hcloud plan {path} --set duration_unit=mm:ss")
+    assert jobs(path, duration_unit="mm:ss").duration.tolist() == [94.0, 94.0]
+    assert jobs(path, duration_unit="hh:mm").duration.tolist() == [5640.0, 5640.0]
+
+
+@pytest.mark.parametrize(
+    "odd", ["01:34", "90", "1-02:03", "00:75:00", "P1M", "1:2:3", "12h am", "-1:00:00", "9" * 9 + ":00:00"]
+)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_duration_that_may_be_several_among_those_on_a_clock_is_refused(tmp_path: Path, form: str, odd: str) -> None:
+    path = duration_file(tmp_path / f"jobs.{form}", "duration", ["01:34:00", odd])
+    with pytest.raises(InputError, match="a duration as 01:34:00, 1-02:03:04, 90m") as caught:
+        jobs(path)
+    assert [problem.value for problem in caught.value.problems] == [repr(odd)]
+
+
+def test_a_number_among_durations_of_two_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="column duration: '90'"):
+        jobs(duration_file(tmp_path / "jobs.csv", "duration", ["90", "01:34"]), duration_unit="mm:ss")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.meanings import SERIES, is_jobs, job_columns, meant
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
+from hcloud.readers.workloads.tables.clock import is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.locate import TableLayout, duplicates, locate
 
@@ -196,7 +197,8 @@ def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
 
 def _settled(column: Column, cell: str, ticks: float) -> Column:
     if column.sort != "time":
-        return column
+        clock = column.name == "duration" and (column.pair or is_clock(cell))
+        return column.on_a_clock() if clock else column
     if _DATE.match(cell) is None:
         return column.in_numbers(ticks)
     zoned = _has_zone(cell)

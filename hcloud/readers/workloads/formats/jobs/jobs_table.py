@@ -18,6 +18,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs.stated_units import SECONDS, highest, in_gib, units_read
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.tables.clock import PAIRS
 from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink, points_of
 from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
 from hcloud.units import counted
@@ -64,7 +65,8 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
     """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
     duration, a job runs from its start (else its submission) to its end."""
     high = highest(options)
-    schema = tuple(replace(column, high=high.get(column.name, column.high)) for column in SCHEMA)
+    pair = options.duration_unit if options.duration_unit in PAIRS else ""
+    schema = tuple(replace(column, high=high.get(column.name, column.high), pair=pair) for column in SCHEMA)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
         until = replace(_UNTIL, sparse=options.open_ends == "run")
