@@ -14,8 +14,9 @@ _OF_JOBS = {
     "start": "start start_time started started_at start_ts begin begin_time started_on",
     "end": "end end_time ended ended_at end_ts finish finish_time finished finished_at completed completed_at "
     "completion_time stop stop_time stopped_at",
-    "duration": "duration run_time runtime elapsed walltime wall_time seconds minutes hours",
-    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores alloccpus reqcpus cpu_count",
+    "duration": "duration run_time runtime elapsed elapsed_time walltime wall_time execution_time exec_time seconds "
+    "minutes hours",
+    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores alloccpus reqcpus cpu_count millicores millicpu",
     "memory": "memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus ngpus gpu_count",
     "app": "app application app_name",
@@ -44,9 +45,21 @@ UNITS: Mapping[str, Mapping[str, str]] = {
         "d": "day days",
     },
     "memory": {"B": "b byte bytes", "KiB": "kb kib", "MiB": "mb mib", "GiB": "gb gib"},
+    "cores": {"milli": "milli millis millicores millicpu m"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
-_BEFORE_UNITS = {"duration": "duration run_time runtime elapsed walltime wall_time", "memory": "memory mem ram"}
+_BEFORE_UNITS = {
+    "duration": "duration run_time runtime elapsed elapsed_time walltime wall_time execution_time exec_time",
+    "memory": "memory mem ram memory_request mem_request req_mem max_rss",
+    "cores": "cpu cpus cores vcpu vcpus cpu_request",
+}
+KINDS = {
+    "service": "service services latency-critical lc ls online serving long-running",
+    "batch": "batch best-effort be offline",
+}
+"""What a job's kind is called elsewhere."""
+OF_KINDS = ("kind", "class", "type", "job_class", "job_type", "job_kind", "category", "workload_type")
+"""Names of columns that may hold it: what stands in them says."""
 
 
 def _by_other(meanings: Mapping[str, str]) -> dict[str, str]:
@@ -82,11 +95,22 @@ def unit_said(mine: str, name: str) -> str | None:
     return next((unit for unit, words in UNITS[mine].items() if last and last[0] in words.split()), None)
 
 
+def _camel(name: str) -> str:
+    """The same of a name as ``startTime``, with its words apart."""
+    return plain(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name))
+
+
+def kind_of(label: str) -> str | None:
+    """The kind of job that a label means: batch or service."""
+    word = re.sub(r"[ _]", "-", label.strip().lower())
+    return next((kind for kind, words in KINDS.items() if word in words.split()), None)
+
+
 def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     """Our columns by what they are called in a file: those of our own names first, else the first that means one."""
     found = dict[str, str]()
     for name in sorted(names, key=lambda name: name not in meanings.values()):
-        mine = meanings.get(plain(name))
+        mine = meanings.get(plain(name)) or meanings.get(_camel(name))
         if mine is not None and mine not in found and "," not in name and "=" not in name:
             found[mine] = name
     return found
@@ -100,7 +124,7 @@ def job_columns(names: Iterable[str]) -> dict[str, str]:
     if "submit" not in found:
         time = found.pop("start", None) or meant(names, SERIES).get("timestamp")
         found = {"submit": time, **found} if time is not None else found
-    order = ["id", "submit", "start", "end", "duration", "cores", "memory", "gpus", "app", "qos"]
+    order = ["id", "submit", "start", "end", "duration", "cores", "memory", "gpus", "app", "qos", "kind"]
     return {mine: found[mine] for mine in order if mine in found}
 
 

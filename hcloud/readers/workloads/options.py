@@ -19,6 +19,7 @@ GpuRows = Literal["leave-out", "demand"]
 SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
 Decimal = Literal[".", ","]
 MemoryUnit = Literal["auto", "B", "KiB", "MiB", "GiB"]
+CoresUnit = Literal["auto", "vcpu", "milli"]
 DurationUnit = Literal["auto", "ms", "s", "min", "h", "d", "hh:mm", "mm:ss"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
@@ -41,9 +42,9 @@ class WorkloadOptions:
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
-        ``decimal`` is what stands before the decimals of a number. ``memory_unit`` and ``duration_unit`` of jobs are
-        what the name of the column ends with (``mem_mb``, ``minutes``), else GiB and seconds; ``hh:mm`` and ``mm:ss``
-        say what durations of two numbers are.
+        ``decimal`` is what stands before the decimals of a number. ``memory_unit``, ``duration_unit`` and
+        ``cores_unit`` of jobs are what the name of the column ends with (``mem_mb``, ``minutes``, ``cpu_milli``), else
+        GiB, seconds and vCPUs; ``hh:mm`` and ``mm:ss`` say what durations of two numbers are.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
         ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the
@@ -104,6 +105,7 @@ class WorkloadOptions:
     gpu: GpuRows = "leave-out"
     memory_unit: MemoryUnit = "auto"
     duration_unit: DurationUnit = "auto"
+    cores_unit: CoresUnit = "auto"
     fetched_demand: FetchedDemand = "provisioned"
 
     def __post_init__(self) -> None:

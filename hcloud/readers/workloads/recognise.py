@@ -25,7 +25,7 @@ from hcloud.readers.workloads.meanings import (
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
-from hcloud.readers.workloads.tables.delimited import Header, header_names
+from hcloud.readers.workloads.tables.delimited import Header, columns_of_jobs, header_names
 
 PARQUET = b"PAR1"
 _COMPANIONS = (
@@ -187,7 +187,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
 
 def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     """The refusal of a table whose columns are of no format."""
-    jobs, series = job_columns(names), meant(names, SERIES)
+    jobs, series = columns_of_jobs(source, names), meant(names, SERIES)
     table = f"a table of jobs ({'jobs-parquet' if source.head.startswith(b'PAR1') else 'jobs-csv'})"
     if names[0] in ("Full label", "Label"):
         return unknown_text(source, f"{names[0]},")

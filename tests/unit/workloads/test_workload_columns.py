@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
@@ -304,3 +305,37 @@ def test_vectors_outside_0_to_99_are_refused_by_file_row_and_value(tmp_path: Pat
     assert problem.where == ("line 2, column tolerates" if form == "csv" else "row 1, column tolerates")
     assert problem.value == repr(cell)
     assert problem.allowed == "10 whole numbers from 0 to 99, apart by spaces"
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "first"),
+    [
+        ("jobId,startTime,durationSec,memMb,cpuMilli,class\nx,0,10,2048,1500,service\ny,0,1,1024,500,batch\n",
+         "id=jobId,submit=startTime,duration=durationSec,cores=cpuMilli,memory=memMb,kind=class", (10.0, 1.5, 2.0, 1)),
+        ("submit,runtimeMs,cpus,type\n0,10000,2,latency-critical\n0,1,1,best-effort\n",
+         "duration=runtimeMs,cores=cpus,kind=type", (10.0, 2.0, 8.0, 1)),
+        ("submit,duration,millicores,type\n0,10,2000,spark\n0,1,1000,etl\n", "cores=millicores", (10.0, 2.0, 8.0, 0)),
+        ("submit,duration,Job Class\n0,10,LC\n0,1,BE\n", "kind=Job Class", (10.0, 1.0, 4.0, 1)),
+    ],
+)  # fmt: skip
+def test_names_with_units_and_classes_of_jobs_are_in_the_advice(
+    tmp_path: Path, table: str, columns: str, first: tuple[float, float, float, int]
+) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(table)
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert caught.value.hint == f"read it with: {shlex.join(['hcloud', 'plan', str(path), '--columns', columns])}"
+    found = jobs(path, columns)
+    assert (found.duration[0], found.cores[0], found.memory[0], found.kind[0]) == first
+
+
+def test_kinds_called_otherwise_are_said_and_others_refused(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration,kind\n0,10,LC\n0,10,batch\n0,10,\n")
+    found = jobs(path)
+    assert found.kind.tolist() == [1, 0, 0]
+    assert [one.rule for one in found.provenance.modelled if one.column == "kind"] == ["LC is service"]
+    path.write_text("submit,duration,kind\n0,10,LC\n0,10,bach\n")
+    with pytest.raises(InputError, match=r"column kind: 'bach' \(one of batch, service; did you mean batch\?"):
+        jobs(path)

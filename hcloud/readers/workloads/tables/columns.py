@@ -16,6 +16,7 @@ from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.requirement import ALLOWED, requirement_of
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
+from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.tables.clock import TOLD, TWO, clock_seconds
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Column:
     becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
     ``told`` is what is allowed in words, where that is more than its bounds; ``words`` are kept as they stand. Labels
     with ``points`` are one whole number for each shared resource, those that are ``requires`` what a job requires of a
-    machine. Durations that are no plain numbers (``clock``) may be a ``pair``, as mm:ss.
+    machine, and ``kinds`` may be called as elsewhere. Durations on a clock of two numbers are a ``pair``, as mm:ss.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Column:
     requires: bool = False
     stored: str = ""
     pair: str = ""
+    kinds: bool = False
 
     @property
     def in_file(self) -> str:
@@ -92,7 +94,7 @@ class Column:
         """Whether the labels are at most eight bytes and begin differently: told apart without a dictionary."""
         firsts = {choice[:1] for choice in self.choices}
         short = all(len(choice.encode()) <= 8 and choice.isascii() for choice in self.choices)
-        return self.sort == "label" and bool(firsts) and short and len(firsts) == len(self.choices)
+        return self.sort == "label" and not self.kinds and bool(firsts) and short and len(firsts) == len(self.choices)
 
     @property
     def not_empty(self) -> str:
@@ -128,6 +130,8 @@ class Column:
 
     def takes(self, label: str) -> bool:
         """Whether a cell may hold a label."""
+        if self.kinds:
+            return not label or kind_of(label) is not None
         if len(label) > limits.TEXT_BYTES or (self.choices and label not in self.choices):
             return False
         if not label or not (self.points or self.requires):

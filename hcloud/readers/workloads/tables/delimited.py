@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.readers.workloads.commands import jobs_advice, own_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
-from hcloud.readers.workloads.meanings import SERIES, is_jobs, job_columns, meant
+from hcloud.readers.workloads.meanings import OF_KINDS, SERIES, is_jobs, job_columns, kind_of, meant, plain
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
@@ -174,6 +174,27 @@ def _first_cells(source: TraceFile, columns: tuple[Column, ...], delimiter: str,
     return [other if i in empty else cell for i, cell in enumerate(first)]
 
 
+def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
+    """What the columns of a table of jobs are by their names, and which holds their kind by what stands there."""
+    found = job_columns(names)
+    free = [name for name in names if plain(name) in OF_KINDS and name not in found.values()]
+    kind = next((name for name in free if is_jobs(found) and _holds_kinds(source, names.index(name))), None)
+    return found if kind is None else {**found, "kind": kind}
+
+
+def _holds_kinds(source: TraceFile, at: int) -> bool:
+    """Whether the first cells of a column are kinds of jobs."""
+    if source.head.startswith(b"PAR1"):
+        return False
+    lines = source.head.decode("utf-8", "replace").split("\n")[:_LOOK]
+    rows = csv.reader(lines, delimiter=header_names(source).delimiter)
+    try:
+        cells = {row[at] for row in islice(rows, 1, len(lines) - 1) if len(row) > at} - {""}
+    except csv.Error:  # the full pass says where and what
+        return False
+    return bool(cells) and all(map(kind_of, cells))
+
+
 def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:
     """InputError where one column of times is in a zone other than UTC and another says none: hours may lie between."""
     times = [
@@ -218,7 +239,7 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     for name in sorted({n for n in names if names.count(n) > 1}):
         findings.add("line 1", f"column {shown(name)} appears {names.count(name)} times", "once")
     jobs = "submit" in allowed
-    usual = job_columns(names) if jobs else meant(names, SERIES)
+    usual = columns_of_jobs(source, names) if jobs else meant(names, SERIES)
     back = {theirs: mine for mine, theirs in usual.items()}
     for index, name in enumerate(names, 1):
         if name not in allowed and not ignore_extra:
