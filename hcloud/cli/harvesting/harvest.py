@@ -229,6 +229,7 @@ def replicas(
 
     Moves nothing: it prints the placement.
     """
+    from hcloud.store.files.looked_at import check_form
     from hcloud.store.placements import write_placement
     from hcloud.usecases.harvesting.replicas import ReplicaRequest, study_replicas
     from hcloud.views.harvesting.documents import HarvestReplicasDocument
@@ -237,6 +238,8 @@ def replicas(
 
     if picture is not None:
         check_picture(picture)
+    if out is not None:
+        check_form(out, "a placement", ".jsonl", ".json")
     terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
     asked = ReplicaRequest(
