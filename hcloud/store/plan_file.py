@@ -14,7 +14,7 @@ from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.model.plans.held import FIRST_WEEKS
 from hcloud.model.plans.plan import Plan
-from hcloud.store.files.looked_at import check_file, check_form
+from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
 
@@ -73,8 +73,8 @@ def explanation_schema() -> Mapping[str, object]:
 
 def check_target(path: Path) -> None:
     """Refuse, with InputError, to write a plan where none can or should be (a plan may replace a plan)."""
-    check_form(path, "a plan", ".json", hint=f"-o html (or md, csv) > {path} has what is shown")
-    check_replaced(path, "a plan", lambda head: b'"format_version"' in head[:200], ".json")
+    shown = f"-o html (or md, csv) > {path} has what is shown"
+    check_replaced(path, "a plan", lambda head: b'"format_version"' in head[:200], ".json", hint=shown)
 
 
 def save_plan(plan: Plan, path: Path) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hcloud.errors import UsageError
 from hcloud.units import parse_decimal
@@ -53,6 +54,8 @@ class WorkloadOptions:
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
         was off). ``batch_share`` of the demand is batch.
+    Slurm
+        ``zone`` is the time zone of times that name none, as ``Europe/Berlin``: sacct writes local ones (else UTC).
     SWIM
         cores = bytes of the largest stage / ``swim_split_bytes`` rounded up, 1 to ``swim_max_cores``; duration =
         ``swim_overhead_seconds`` + all bytes / (``swim_rate_bytes`` x cores).
@@ -81,6 +84,7 @@ class WorkloadOptions:
     begin: Begin = "start"
     open_ends: OpenEnds = "refuse"
     columns: str = ""
+    zone: str = ""
     decimal: Decimal = "."
     series_value: SeriesValue = "auto"
     series_cores: float | None = None
@@ -154,6 +158,8 @@ def _parse(name: str, text: str, kind: object) -> object:
 def _check(name: str, value: object, kind: object) -> None:
     if typing.get_origin(kind) is Literal and value not in typing.get_args(kind):
         raise UsageError(f"{name}: {value!r} is not one of {', '.join(map(str, typing.get_args(kind)))}")
+    if name == "zone" and value:
+        _check_zone(str(value))
     if not isinstance(value, int | float):
         return
     if name == "batch_share":
@@ -164,3 +170,12 @@ def _check(name: str, value: object, kind: object) -> None:
             raise UsageError(f"{name}: {value} is not within 0..1e12")
     elif not (math.isfinite(value) and 0 < value <= 1e12):
         raise UsageError(f"{name}: {value} is not above 0 and at most 1e12")
+
+
+def _check_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise UsageError(
+            f"zone: {name!r} is no time zone", hint="a name as Europe/Berlin or America/New_York"
+        ) from error
