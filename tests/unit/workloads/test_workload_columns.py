@@ -312,6 +312,13 @@ def test_vectors_outside_0_to_99_are_refused_by_file_row_and_value(tmp_path: Pat
     [
         ("jobId,startTime,durationSec,memMb,cpuMilli,class\nx,0,10,2048,1500,service\ny,0,1,1024,500,batch\n",
          "id=jobId,submit=startTime,duration=durationSec,cores=cpuMilli,memory=memMb,kind=class", (10.0, 1.5, 2.0, 1)),
+        ("task_id,dag_id,run_id,start_date,end_date,duration,queued_dttm\nt,a,r1,0,10,10,0\nt,b,r2,5,6,1,5\n",
+         "id=run_id,submit=queued_dttm,start=start_date", (10.0, 1.0, 4.0, 0)),
+        ("namespace,pod,Created,Started,Completed,cpuRequestMilli,memoryRequestMiB\nn,p,0,0,10,2000,3072\nn,q,1,1,2,1,1\n",
+         "id=pod,submit=Created,start=Started,end=Completed,cores=cpuRequestMilli,memory=memoryRequestMiB",
+         (10.0, 2.0, 3.0, 0)),
+        ("jobName,jobId,created_at,runtime\netl,a,0,10\netl,b,1,2\n", "id=jobId,submit=created_at,duration=runtime",
+         (10.0, 1.0, 4.0, 0)),
         ("submit,runtimeMs,cpus,type\n0,10000,2,latency-critical\n0,1,1,best-effort\n",
          "duration=runtimeMs,cores=cpus,kind=type", (10.0, 2.0, 8.0, 1)),
         ("submit,duration,millicores,type\n0,10,2000,spark\n0,1,1000,etl\n", "cores=millicores", (10.0, 2.0, 8.0, 0)),

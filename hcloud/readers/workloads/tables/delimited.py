@@ -16,7 +16,7 @@ from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.readers.workloads.commands import jobs_advice, own_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
-from hcloud.readers.workloads.meanings import OF_KINDS, SERIES, is_jobs, job_columns, kind_of, meant, plain
+from hcloud.readers.workloads.meanings import JOBS, OF_KINDS, SERIES, is_jobs, job_columns, kind_of, meant, plain
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
@@ -175,24 +175,32 @@ def _first_cells(source: TraceFile, columns: tuple[Column, ...], delimiter: str,
 
 
 def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
-    """What the columns of a table of jobs are by their names, and which holds their kind by what stands there."""
+    """What the columns of a table of jobs are by their names, of which several may be ids and some their kind by what
+    stands there."""
     found = job_columns(names)
+    if source.head.startswith((b"PAR1", b"{", b"[")) or not is_jobs(found):
+        return found
+    cells = {name: _first_of(source, at) for at, name in enumerate(names)}
+    if "id" in found:
+        ids = [name for name in names if "id" in meant([name], JOBS)]
+        found["id"] = next((name for name in ids if len(set(cells[name])) == len(cells[name])), "")
     free = [name for name in names if plain(name) in OF_KINDS and name not in found.values()]
-    kind = next((name for name in free if is_jobs(found) and _holds_kinds(source, names.index(name))), None)
-    return found if kind is None else {**found, "kind": kind}
+    found["kind"] = next((name for name in free if any(cells[name]) and all(map(_is_kind, cells[name]))), "")
+    return {mine: name for mine, name in found.items() if name}
 
 
-def _holds_kinds(source: TraceFile, at: int) -> bool:
-    """Whether the first cells of a column are kinds of jobs."""
-    if source.head.startswith(b"PAR1"):
-        return False
+def _is_kind(cell: str) -> bool:
+    return not cell or kind_of(cell) is not None
+
+
+def _first_of(source: TraceFile, at: int) -> list[str]:
+    """The first cells of a column; none where the rows are none."""
     lines = source.head.decode("utf-8", "replace").split("\n")[:_LOOK]
     rows = csv.reader(lines, delimiter=header_names(source).delimiter)
     try:
-        cells = {row[at] for row in islice(rows, 1, len(lines) - 1) if len(row) > at} - {""}
+        return [row[at] for row in islice(rows, 1, max(len(lines) - 1, 1)) if len(row) > at]
     except csv.Error:  # the full pass says where and what
-        return False
-    return bool(cells) and all(map(kind_of, cells))
+        return []
 
 
 def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:
@@ -239,20 +247,22 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     for name in sorted({n for n in names if names.count(n) > 1}):
         findings.add("line 1", f"column {shown(name)} appears {names.count(name)} times", "once")
     jobs = "submit" in allowed
+    missing = [column.name for column in known if column.required and column.name not in names]
+    unknown = [(index, name) for index, name in enumerate(names, 1) if name not in allowed and not ignore_extra]
+    if not (findings.problems or missing or unknown):
+        return
     usual = columns_of_jobs(source, names) if jobs else meant(names, SERIES)
     back = {theirs: mine for mine, theirs in usual.items()}
-    for index, name in enumerate(names, 1):
-        if name not in allowed and not ignore_extra:
-            free = [a for a in allowed if a not in names]
-            hint = f"; did you mean {back[name]}?" if back.get(name) in free else did_you_mean(name, free)
-            findings.add(f"line 1, column {index}", f"unknown column {shown(name)}", f"{', '.join(allowed)}{hint}")
-    missing = [column.name for column in known if column.required and column.name not in names]
+    if is_jobs(usual) and missing:  # the hint says all; what is not used is no mistake then
+        unknown = [(index, name) for index, name in unknown if name in back]
+    for index, name in unknown:
+        free = [a for a in allowed if a not in names]
+        hint = f"; did you mean {back[name]}?" if back.get(name) in free else did_you_mean(name, free)
+        findings.add(f"line 1, column {index}", f"unknown column {shown(name)}", f"{', '.join(allowed)}{hint}")
     for name in missing:
         others = [n for n in names if n not in allowed]
         hint = f"; did you mean {usual[name]}?" if usual.get(name) in others else did_you_mean(name, others)
         findings.add("line 1", f"column {name} is missing", f"it is required{hint}")
-    if not findings.problems:
-        return
     error = findings.error(f"{source.name}: the header does not fit")
     if missing:
         error.hint = _which_columns(source, usual if jobs else {}, missing, names)
