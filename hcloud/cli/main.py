@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from hcloud import __version__
 from hcloud.cli.examples import give_examples, root_epilog
 from hcloud.cli.verb_groups import GROUPS, group_of, module_of, name_no_type_of_flags
+from hcloud.readers.typed import typed
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -178,7 +179,8 @@ def run(arguments: Sequence[str], begun: Callable[[], None] = lambda: None) -> i
     if words[:1] in (["--show-completion"], ["--install-completion"]) and len(words) == 2:
         return completion(words[0], words[1])
     try:
-        code = build().main(words, prog_name=called_as(), standalone_mode=False, obj=CliSession(flags, begun))
+        with typed([called_as(), *arguments]):
+            code = build().main(words, prog_name=called_as(), standalone_mode=False, obj=CliSession(flags, begun))
         sys.stdout.flush()
     except BrokenPipeError:
         return reader_left()

@@ -73,7 +73,8 @@ def explanation_schema() -> Mapping[str, object]:
 
 def check_target(path: Path) -> None:
     """Refuse, with InputError, to write a plan where none can or should be (a plan may replace a plan)."""
-    check_replaced(path, "a plan", lambda head: b'"format_version"' in head[:200])
+    shown = f"-o html (or md, csv) > {path} has what is shown"
+    check_replaced(path, "a plan", lambda head: b'"format_version"' in head[:200], ".json", hint=shown)
 
 
 def save_plan(plan: Plan, path: Path) -> None:

@@ -68,7 +68,7 @@ def profile_text(profile: Profile) -> str:
 
 def check_target(path: Path) -> None:
     """Refuse, with InputError, to write where no profile can or should be (a profile may replace a profile)."""
-    check_replaced(path, "a profile", lambda head: head.startswith(_MARK))
+    check_replaced(path, "a profile", lambda head: head.startswith(_MARK), ".yaml", ".yml")
 
 
 def save_profile(profile: Profile, path: Path) -> None:

@@ -63,7 +63,7 @@ def sealed(plan: PurchasePlan) -> PurchasePlan:
 
 def check_target(path: Path) -> None:
     """Refuse, with InputError, to write where no purchase plan can or should be (one may replace another)."""
-    check_replaced(path, "a purchase plan", lambda head: _MARK in head)
+    check_replaced(path, "a purchase plan", lambda head: _MARK in head, ".json")
 
 
 def save_purchase_plan(plan: PurchasePlan, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ def interruptible(work: Callable[[], T]) -> T:
         except BaseException as error:  # handed to the waiting thread
             errors.append(error)
 
-    thread = threading.Thread(target=body, daemon=True)
+    thread = threading.Thread(target=copy_context().run, args=(body,), daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(LOOK_EVERY)

@@ -77,9 +77,10 @@ def check(
 
 def _write_report(path: Path, text: str) -> None:
     """Write a report where none of another kind stands; InputError where it cannot be written."""
-    from hcloud.store.files.looked_at import check_place
+    from hcloud.store.files.looked_at import check_form, check_place
     from hcloud.store.files.whole import write_whole
 
+    check_form(path, "a JUnit report", ".xml")
     if not path.parent.is_dir():
         raise InputError(f"--junit {path}: the directory {path.parent} does not exist")
     check_place(path, "a report")

@@ -63,7 +63,7 @@ class UseFlags:
         from hcloud.usecases.harvesting.opened import UseRequest
 
         keys = reader_keys(self.keys, self.columns, self.decimal)
-        return UseRequest(util, self.servers, self.trace_format or "auto", keys, self.policy, self.seed)
+        return UseRequest(util, self.servers, self.trace_format or "auto", keys, self.policy, self.seed, "flags")
 
 
 @app.command()
@@ -229,6 +229,7 @@ def replicas(
 
     Moves nothing: it prints the placement.
     """
+    from hcloud.store.files.looked_at import check_form
     from hcloud.store.placements import write_placement
     from hcloud.usecases.harvesting.replicas import ReplicaRequest, study_replicas
     from hcloud.views.harvesting.documents import HarvestReplicasDocument
@@ -237,6 +238,8 @@ def replicas(
 
     if picture is not None:
         check_picture(picture)
+    if out is not None:
+        check_form(out, "a placement", ".jsonl", ".json")
     terminal = session(ctx).terminal
     systems = tuple(name.strip() for name in system.split(","))
     asked = ReplicaRequest(

@@ -98,7 +98,7 @@ def sweep(
 ) -> None:
     """Sensitivity analysis: vary numbers of a strategy, the cloud or the prices."""
     from hcloud.readers.configuration.config import load_config
-    from hcloud.store.files.looked_at import check_place
+    from hcloud.store.files.looked_at import FORMS, check_form, check_place
     from hcloud.store.files.whole import write_shown
     from hcloud.usecases.studies.of_journals import JournalMarket, as_the_journal_says
     from hcloud.usecases.studies.simulation import SimulationRequest
@@ -115,9 +115,12 @@ def sweep(
     if picture is not None:
         check_picture(picture)
     if csv is not None:
+        check_form(csv, "a table", ".csv")
         check_place(csv, "a table", UsageError)
     if csv is not None and not csv.absolute().parent.is_dir():
         raise UsageError(f"--csv {csv}: there is no folder {csv.parent}")
+    if out is not None and out.suffix.lower() in FORMS and not out.is_dir():
+        raise UsageError(f"--out {out}: is a folder of finished rows", hint="--csv FILE.csv writes a table")
     sold_by = tuple(map(provider_named, provider or ()))
     flags = Flags(
         workload,

@@ -72,10 +72,13 @@ def show(
     from hcloud.usecases.workloads.bills import names_bill
     from hcloud.usecases.workloads.workload import summarise
     from hcloud.views.charts import save_chart
+    from hcloud.views.pictures import check_picture
     from hcloud.views.workloads import documents
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
+    if out is not None:
+        check_picture(out)
     request, every = _request(name, workload_format, reader_keys(keys, columns, decimal), seed, window), _step(step)
     if names_bill(request.name, request.format):
         _show_bill(request, out, shown, terminal)

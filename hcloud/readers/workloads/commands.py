@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
-from hcloud.readers.workloads.meanings import as_option, plain
+from hcloud.readers.typed import typed_command
+from hcloud.readers.workloads.meanings import as_option, called_columns, plain
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
@@ -25,12 +27,42 @@ def with_options(source: TraceFile, options: WorkloadOptions) -> TraceFile:
     return replace(source, command=(*source.command, *_words(changed)))
 
 
-def plan_command(source: TraceFile, **more: str) -> str:
-    """``hcloud plan FILE`` as it was read, and with ``more`` keys of its reader; of a table with decimal commas with
-    the flag that reads these too."""
-    if "--decimal" not in source.command and _DECIMAL_COMMA.search(source.head):
+def own_command(source: TraceFile, **more: str) -> str:
+    """The command that was typed (of Python: ``hcloud plan FILE``) with ``more`` keys of the file's reader, or where
+    these are written in hcloud.yaml; of a table with decimal commas with the key that reads these too."""
+    if _DECIMAL_COMMA.search(source.head):
         more.setdefault("decimal", ",")
-    return shlex.join((*source.command, *_words(more)))
+    words, keys = typed_command()
+    if words and keys == "configuration":
+        return f"options: {json.dumps(more)} under workload in hcloud.yaml"
+    command, flag = (words, keys) if words and keys != "nowhere" else (source.command, "flags")
+    for key, value in more.items():
+        command = _extended(command, "" if flag == "flags" else flag, key, value)
+    return shlex.join(command)
+
+
+def _extended(words: Sequence[str], only: str, key: str, value: str) -> tuple[str, ...]:
+    """A command with a key, which replaces what it said of this key before; of columns it is added to that."""
+    flag, mark = (f"--{key}", "") if not only and key in _FLAGS else (only or "--set", f"{key}=")
+    kept, before, at = list[str](), "", 0
+    while at < len(words):
+        apart = words[at] == flag
+        said = "".join(words[at + 1 : at + 2]) if apart else words[at].removeprefix(f"{flag}=")
+        if (apart or said != words[at]) and said.startswith(mark):
+            before = said.removeprefix(mark)
+        else:
+            kept += words[at : at + 1 + apart]
+        at += 1 + apart
+    end = kept.index("--") if "--" in kept else len(kept)
+    added = as_option(_both(before, value), whole=True) if key == "columns" else value
+    return (*kept[:end], flag, f"{mark}{added}", *kept[end:])
+
+
+def _both(before: str, more: str) -> dict[str, str]:
+    """Columns as they were called before and ``more``, in which those have their new names."""
+    called, new = called_columns(before), called_columns(more)
+    found = {mine: called.pop(theirs, theirs) for mine, theirs in new.items()}
+    return {**called, **found}
 
 
 def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Iterable[str]) -> str:
@@ -38,8 +70,8 @@ def jobs_advice(source: TraceFile, found: Mapping[str, str], names: Iterable[str
     it with one, as it would be another demand in another."""
     bare = next((name for name in names if plain(name) in _BARE_MEMORY), None)
     if bare is None or "memory" in found:
-        return f"read it with: {plan_command(source, columns=as_option(found))}"
-    command = plan_command(source, columns=as_option({**found, "memory": bare}), memory_unit="MiB")
+        return f"read it with: {own_command(source, columns=as_option(found))}"
+    command = own_command(source, columns=as_option({**found, "memory": bare}), memory_unit="MiB")
     return f"if {bare} is in MiB (else say GiB or KiB), read it with: {command}"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs, Modelled
-from hcloud.readers.workloads.commands import with_options
+from hcloud.readers.workloads.commands import own_command, with_options
 from hcloud.readers.workloads.entry import DEFAULTS, OF_TEXT, check_format
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.folder import files_with_formats
@@ -136,7 +136,7 @@ def _parts(
     most = max(float(one.values.max()) for one in series)
     likely, hint = "percent" if most <= 100 else "cores", ""
     if most > 1.0:
-        hint = f"if the values are {likely} (the largest is {most:g}), add --set series_value={likely}"
+        hint = f"if the values are {likely} (the largest is {most:g}), {own_command(source, series_value=likely)}"
     return "fraction", [Modelled("use", "no value is above 1: fractions of a machine", "series_value")], hint
 
 

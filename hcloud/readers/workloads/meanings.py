@@ -8,14 +8,15 @@ from collections.abc import Iterable, Mapping
 from hcloud.errors import UsageError
 
 _OF_JOBS = {
-    "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id",
+    "id": "id job job_id jobid jobidraw task task_id taskid name jobname job_name run_id pod pod_name",
     "submit": "submit submit_time submitted submitted_at submit_at submit_ts arrival arrival_time arrived queued "
-    "queued_at created created_at creation_time creation_date",
-    "start": "start start_time started started_at start_ts begin begin_time started_on",
-    "end": "end end_time ended ended_at end_ts finish finish_time finished finished_at completed completed_at "
+    "queued_at queued_dttm created created_at creation_time creation_date submit_date",
+    "start": "start start_date start_time started started_at start_ts begin begin_time started_on",
+    "end": "end end_date end_time ended ended_at end_ts finish finish_time finished finished_at completed completed_at "
     "completion_time stop stop_time stopped_at",
-    "duration": "duration run_time runtime elapsed walltime wall_time seconds minutes hours",
-    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores alloccpus reqcpus cpu_count",
+    "duration": "duration run_time runtime elapsed elapsed_time walltime wall_time execution_time exec_time seconds "
+    "minutes hours",
+    "cores": "cores core cpus cpu vcpus vcpu ncpus num_cpus num_cores alloccpus reqcpus cpu_count millicores millicpu",
     "memory": "memory",  # "mem" without a unit may be MB
     "gpus": "gpus gpu num_gpus ngpus gpu_count",
     "app": "app application app_name",
@@ -44,9 +45,21 @@ UNITS: Mapping[str, Mapping[str, str]] = {
         "d": "day days",
     },
     "memory": {"B": "b byte bytes", "KiB": "kb kib", "MiB": "mb mib", "GiB": "gb gib"},
+    "cores": {"milli": "milli millis millicores millicpu m"},
 }
 """What a column's name ends with that says its unit, by our column and the unit."""
-_BEFORE_UNITS = {"duration": "duration run_time runtime elapsed walltime wall_time", "memory": "memory mem ram"}
+_BEFORE_UNITS = {
+    "duration": "duration run_time runtime elapsed elapsed_time walltime wall_time execution_time exec_time",
+    "memory": "memory mem ram memory_request mem_request req_mem max_rss memory_requests",
+    "cores": "cpu cpus cores vcpu vcpus cpu_request cpu_requests",
+}
+KINDS = {
+    "service": "service services latency-critical lc ls online serving long-running",
+    "batch": "batch best-effort be offline",
+}
+"""What a job's kind is called elsewhere."""
+OF_KINDS = ("kind", "class", "type", "job_class", "job_type", "job_kind", "category", "workload_type")
+"""Names of columns that may hold it: what stands in them says."""
 
 
 def _by_other(meanings: Mapping[str, str]) -> dict[str, str]:
@@ -71,6 +84,10 @@ VALUES = ("value", "cores", "percent", "fraction", "requests")
 _UNITS = re.compile(r"\s*[\[(](utc|gmt|s|sec|seconds|gib|gb|count|avg|average|mean|max|%)[\])]", re.IGNORECASE)
 
 
+_WORDS = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
+"""Where a word of a name as ``startTime`` begins."""
+
+
 def plain(name: str) -> str:
     """A column's name in small letters and underscores, without the unit behind it."""
     return re.sub(r"[^a-z0-9]+", "_", _UNITS.sub("", name).strip().lower()).strip("_")
@@ -78,15 +95,26 @@ def plain(name: str) -> str:
 
 def unit_said(mine: str, name: str) -> str | None:
     """The unit that the name of one of our columns in a file ends with: ``Memory (MB)``, ``durationMinutes``."""
-    last = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z]{2})(?=[A-Z])", " ", name).lower())[-1:]
+    last = re.findall(r"[a-z]+", _WORDS.sub(" ", name).lower())[-1:]
     return next((unit for unit, words in UNITS[mine].items() if last and last[0] in words.split()), None)
+
+
+def _camel(name: str) -> str:
+    """The same of a name as ``startTime``, with its words apart."""
+    return plain(_WORDS.sub("_", name))
+
+
+def kind_of(label: str) -> str | None:
+    """The kind of job that a label means: batch or service."""
+    word = re.sub(r"[ _]", "-", label.strip().lower())
+    return next((kind for kind, words in KINDS.items() if word in words.split()), None)
 
 
 def meant(names: Iterable[str], meanings: Mapping[str, str]) -> dict[str, str]:
     """Our columns by what they are called in a file: those of our own names first, else the first that means one."""
     found = dict[str, str]()
     for name in sorted(names, key=lambda name: name not in meanings.values()):
-        mine = meanings.get(plain(name))
+        mine = meanings.get(plain(name)) or meanings.get(_camel(name))
         if mine is not None and mine not in found and "," not in name and "=" not in name:
             found[mine] = name
     return found
@@ -100,7 +128,7 @@ def job_columns(names: Iterable[str]) -> dict[str, str]:
     if "submit" not in found:
         time = found.pop("start", None) or meant(names, SERIES).get("timestamp")
         found = {"submit": time, **found} if time is not None else found
-    order = ["id", "submit", "start", "end", "duration", "cores", "memory", "gpus", "app", "qos"]
+    order = ["id", "submit", "start", "end", "duration", "cores", "memory", "gpus", "app", "qos", "kind"]
     return {mine: found[mine] for mine in order if mine in found}
 
 

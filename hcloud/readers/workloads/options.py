@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hcloud.errors import UsageError
 from hcloud.units import parse_decimal
@@ -19,7 +20,8 @@ GpuRows = Literal["leave-out", "demand"]
 SeriesValue = Literal["auto", "cores", "percent", "fraction", "requests"]
 Decimal = Literal[".", ","]
 MemoryUnit = Literal["auto", "B", "KiB", "MiB", "GiB"]
-DurationUnit = Literal["auto", "ms", "s", "min", "h", "d"]
+CoresUnit = Literal["auto", "vcpu", "milli"]
+DurationUnit = Literal["auto", "ms", "s", "min", "h", "d", "hh:mm", "mm:ss"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
@@ -41,8 +43,9 @@ class WorkloadOptions:
     Tables
         ``columns`` says what our columns are called in the file, as ``submit=start_time,end=end_time,cores=vcpus`` or
         ``timestamp=Date,name=host,value=cpu``; columns that it does not name, and that are not ours, are not read then.
-        ``decimal`` is what stands before the decimals of a number. ``memory_unit`` and ``duration_unit`` of jobs are
-        what the name of the column ends with (``mem_mb``, ``minutes``), else GiB and seconds.
+        ``decimal`` is what stands before the decimals of a number. ``memory_unit``, ``duration_unit`` and
+        ``cores_unit`` of jobs are what the name of the column ends with (``mem_mb``, ``minutes``, ``cpu_milli``), else
+        GiB, seconds and vCPUs; ``hh:mm`` and ``mm:ss`` say what durations of two numbers are.
     Series (``timestamp,value`` files, cluster utilisation, requests)
         ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
         ``series_cores`` (one machine: asked for where it is needed) and ``cluster_cores`` (a whole cluster) are the
@@ -51,6 +54,8 @@ class WorkloadOptions:
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
         was off). ``batch_share`` of the demand is batch.
+    Slurm
+        ``zone`` is the time zone of times that name none, as ``Europe/Berlin``: sacct writes local ones (else UTC).
     SWIM
         cores = bytes of the largest stage / ``swim_split_bytes`` rounded up, 1 to ``swim_max_cores``; duration =
         ``swim_overhead_seconds`` + all bytes / (``swim_rate_bytes`` x cores).
@@ -79,6 +84,7 @@ class WorkloadOptions:
     begin: Begin = "start"
     open_ends: OpenEnds = "refuse"
     columns: str = ""
+    zone: str = ""
     decimal: Decimal = "."
     series_value: SeriesValue = "auto"
     series_cores: float | None = None
@@ -103,6 +109,7 @@ class WorkloadOptions:
     gpu: GpuRows = "leave-out"
     memory_unit: MemoryUnit = "auto"
     duration_unit: DurationUnit = "auto"
+    cores_unit: CoresUnit = "auto"
     fetched_demand: FetchedDemand = "provisioned"
 
     def __post_init__(self) -> None:
@@ -151,6 +158,8 @@ def _parse(name: str, text: str, kind: object) -> object:
 def _check(name: str, value: object, kind: object) -> None:
     if typing.get_origin(kind) is Literal and value not in typing.get_args(kind):
         raise UsageError(f"{name}: {value!r} is not one of {', '.join(map(str, typing.get_args(kind)))}")
+    if name == "zone" and value:
+        _check_zone(str(value))
     if not isinstance(value, int | float):
         return
     if name == "batch_share":
@@ -161,3 +170,12 @@ def _check(name: str, value: object, kind: object) -> None:
             raise UsageError(f"{name}: {value} is not within 0..1e12")
     elif not (math.isfinite(value) and 0 < value <= 1e12):
         raise UsageError(f"{name}: {value} is not above 0 and at most 1e12")
+
+
+def _check_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise UsageError(
+            f"zone: {name!r} is no time zone", hint="a name as Europe/Berlin or America/New_York"
+        ) from error

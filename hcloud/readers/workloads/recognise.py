@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
-from hcloud.readers.workloads.commands import jobs_advice, plan_command
+from hcloud.readers.workloads.commands import jobs_advice, own_command
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND as SACCT
@@ -25,7 +25,7 @@ from hcloud.readers.workloads.meanings import (
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
-from hcloud.readers.workloads.tables.delimited import Header, header_names
+from hcloud.readers.workloads.tables.delimited import Header, columns_of_jobs, header_names
 
 PARQUET = b"PAR1"
 _COMPANIONS = (
@@ -187,7 +187,7 @@ _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
 
 def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     """The refusal of a table whose columns are of no format."""
-    jobs, series = job_columns(names), meant(names, SERIES)
+    jobs, series = columns_of_jobs(source, names), meant(names, SERIES)
     table = f"a table of jobs ({'jobs-parquet' if source.head.startswith(b'PAR1') else 'jobs-csv'})"
     if names[0] in ("Full label", "Label"):
         return unknown_text(source, f"{names[0]},")
@@ -197,7 +197,7 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
         return _refusal(source, table, _first_missing(names, ("submit", "duration")), told)
     if "timestamp" in series and value is not None:
         columns = {mine: series[mine] for mine in ("timestamp", "name", value, "memory") if mine in series}
-        told = f"read it with: {plan_command(source, columns=as_option(columns, whole=True))}"
+        told = f"read it with: {own_command(source, columns=as_option(columns, whole=True))}"
         return _refusal(source, "a series (machines)", _first_missing(names, ("timestamp", "value")), told)
     if "submit" in jobs and ("cores" in jobs or "id" in jobs or "memory" in jobs):
         given = as_option(jobs)

@@ -7,11 +7,17 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hcloud.errors import FileError, HcloudError, InputError
+from hcloud.errors import FileError, HcloudError, InputError, UsageError
 from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file, sort_of
 
 TOLD = 400
 """Bytes of a file that tell whether it may be replaced."""
+FORMS = {
+    ".json": "JSON", ".jsonl": "JSON lines", ".yaml": "YAML", ".yml": "YAML", ".csv": "CSV", ".parquet": "Parquet",
+    ".html": "HTML", ".htm": "HTML", ".md": "Markdown", ".png": "a picture", ".svg": "a picture", ".pdf": "a PDF",
+    ".xlsx": "an Excel workbook", ".xml": "XML",
+}  # fmt: skip
+"""How files of other forms are named, which people expect of a name."""
 SHOWN_NAMES = 1000  # ours: of so many names beside it a likely one is looked for
 
 
@@ -49,9 +55,22 @@ def check_place(path: Path, sort: str, refused: type[HcloudError] = InputError) 
         raise refused(f"{path} is {kind}; {sort} is only written to a plain file")
 
 
-def check_target(path: Path, sort: str, is_one: Callable[[bytes], bool], *, is_renamed: bool = True) -> None:
+def check_form(path: Path, sort: str, *own: str, hint: str = "") -> None:
+    """UsageError for a file name that ends as those of another form do: ``sort`` has one of its ``own``."""
+    suffix = path.suffix.lower()
+    if suffix in FORMS and suffix not in own:
+        named = f"name it {path.with_suffix(own[0])}"
+        raise UsageError(
+            f"{path}: {sort} is {FORMS[own[0]]}, not {FORMS[suffix]}", hint="; ".join(filter(None, (named, hint)))
+        )
+
+
+def check_target(
+    path: Path, sort: str, is_one: Callable[[bytes], bool], *own: str, is_renamed: bool = True, hint: str = ""
+) -> None:
     """Refuse, with InputError, to write ``sort`` where none can or should be: no directory, or one that nothing can be
-    renamed in, a link, a file of another kind. One may replace another, as its first bytes tell."""
+    renamed in, a link, a file of another kind. One may replace another, as its first bytes tell. UsageError for a name
+    that ends as no file of its ``own`` forms does."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: the directory {path.parent} does not exist")
     if is_renamed:
@@ -61,6 +80,7 @@ def check_target(path: Path, sort: str, is_one: Callable[[bytes], bool], *, is_r
         with path.open("rb") as file:
             if not is_one(file.read(TOLD)):
                 raise InputError(f"{path}: exists and is not {sort}; it is not overwritten")
+    check_form(path, sort, *own, hint=hint)
 
 
 def _try_to_write(path: Path) -> None:

@@ -124,7 +124,7 @@ def entry_line(entry: Entry | Note) -> str:
 
 def check_target(path: Path) -> None:
     """Refuse, with InputError, a place where no journal can or should be written."""
-    check_replaced(path, "a journal", lambda head: b'"journal"' in head[:200], is_renamed=False)
+    check_replaced(path, "a journal", lambda head: b'"journal"' in head[:200], ".jsonl", ".json", is_renamed=False)
 
 
 def save_journal(setup: Setup, entries: Iterable[Entry], path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ import numpy as np
 from hcloud.model.catalog import QuarantinedPrice
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Assumption
-from hcloud.model.workload import Demand, Jobs, Workload, odd_times
+from hcloud.model.workload import Demand, Jobs, Modelled, Workload, odd_times
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
 from hcloud.planning.forecasting.fall import ends_lower
@@ -23,6 +23,7 @@ from hcloud.planning.forecasting.rising import AT_EACH_END, growth_of
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.configuration.config import Loaded
+from hcloud.readers.workloads.formats.jobs.recorded import NO_ZONE
 from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_span
 
 if TYPE_CHECKING:
@@ -142,6 +143,17 @@ def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assum
     yield Assumption("planning.divisible", str(settings.divisible), why)
 
 
+def _of_rules(rules: Iterable[Modelled]) -> Iterator[str]:
+    """Of what was assumed of the workload that which changes most."""
+    for rule in rules:
+        if rule.key == MEMORY_KEY:
+            yield f"the workload has no memory column; assumed: {rule.rule} (workload.options.{rule.key})"
+        if rule.rule == NO_ZONE:
+            yield f"{rule.column} of the workload are read as {rule.rule}"
+        if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
+            yield f"{rule.column} of the workload have {rule.rule}"
+
+
 def warnings(seen: PlanNoteInputs) -> Iterator[str]:
     """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
     window, reserves = window_of(seen.workload), bool(seen.decision.machines.holdings)
@@ -156,11 +168,7 @@ def warnings(seen: PlanNoteInputs) -> Iterator[str]:
         yield f"rows of the workload repaired: {count:,} ({reason})"
     if said := odd_times(len(seen.demand) * seen.demand.step_seconds):
         yield said
-    for rule in origin.modelled:
-        if rule.key == MEMORY_KEY:
-            yield f"the workload has no memory column; assumed: {rule.rule} (workload.options.{rule.key})"
-        if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
-            yield f"{rule.column} of the workload have {rule.rule}"
+    yield from _of_rules(origin.modelled)
     if not isinstance(seen.workload, Jobs) and len(seen.decision.types) > 1:
         yield APART_UNKNOWN
     if isinstance(seen.workload, Jobs) and seen.operation is not None:

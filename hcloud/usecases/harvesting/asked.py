@@ -44,4 +44,5 @@ class HarvestAsked:
         from hcloud.usecases.harvesting.opened import UseRequest
         from hcloud.usecases.harvesting.planned import PlannedIdle
 
-        return PlannedIdle(idle_hours(UseRequest(self.util, self.servers, "auto", self.keys, self.policy)))
+        asked = UseRequest(self.util, self.servers, keys=self.keys, policy=self.policy, given="--harvest-set")
+        return PlannedIdle(idle_hours(asked))

@@ -13,7 +13,7 @@ from hcloud.sim.outcomes.comparison import ComparedStrategy, Simulated, Strategy
 from hcloud.sim.outcomes.measure import Measures, last_end, measure
 from hcloud.units import counted, format_duration
 from hcloud.usecases.deciding.plan import planned_demand
-from hcloud.usecases.harvesting.idle import BY_HAND, AskIdle, idle_hours
+from hcloud.usecases.harvesting.idle import AskIdle, idle_hours
 from hcloud.usecases.harvesting.opened import UseRequest
 from hcloud.usecases.harvesting.played import play, services_beside
 from hcloud.usecases.studies.loads import CompareRequest
@@ -44,7 +44,7 @@ def idle_hours_asked(
     if planned:
         raise UsageError("--harvest: the plan already sets that", hint="name the trace instead of the plan")
     which = switches(harvest)
-    return idle_hours(UseRequest(util, servers), BY_HAND), which
+    return idle_hours(UseRequest(util, servers)), which
 
 
 def compare_with_idle_hours(

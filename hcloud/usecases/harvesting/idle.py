@@ -28,22 +28,21 @@ if TYPE_CHECKING:
 
 WEEK_DAYS, DAY = 7, 86_400
 WITHOUT = "leave out --harvest: no history is needed then"
-AS_SET = re.compile(r"(?:hcloud harvest types \S+|add) --set (\S+)")
-BY_KEY, BY_HAND = r"add --harvest-set \1", "write them as fractions of a machine, 0 to 1"
+AS_SET = re.compile(r"hcloud harvest types \S+ --set \S+")
+BY_HAND = "write them as fractions of a machine, 0 to 1"
 NAMED = 5
 WHATEVER = JobSizes(np.zeros(1), np.ones(1))
 """Batch that can be split."""
 
 
-def idle_hours(request: UseRequest, as_set: str = BY_KEY) -> AskIdle:
-    """The histories that are asked for, ready to be held against a demand; ``as_set`` is what a hint says in place of
-    ``--set KEY=VALUE``. EvidenceError for less than a week."""
+def idle_hours(request: UseRequest) -> AskIdle:
+    """The histories that are asked for, ready to be held against a demand. EvidenceError for less than a week."""
     try:
         opened = open_use(request)
     except EvidenceError as error:
         raise EvidenceError(str(error), hint=WITHOUT) from None
     except InputError as error:
-        error.hint = AS_SET.sub(as_set, error.hint)
+        error.hint = AS_SET.sub(BY_HAND, error.hint)
         raise
     if opened.histories.days < WEEK_DAYS:
         raise EvidenceError(

@@ -16,6 +16,7 @@ from hcloud.harvest.results import OpenedUse
 from hcloud.harvest.servers import Servers
 from hcloud.readers.harvest.policy import load_harvest
 from hcloud.readers.harvest.servers import read_servers
+from hcloud.readers.typed import KeysGiven, typed
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.histories import MachineHistories, MachineSeries, read_histories
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
@@ -36,6 +37,7 @@ class UseRequest:
     keys: tuple[str, ...] = ()
     policy: Path | None = None
     seed: int = 0
+    given: KeysGiven = "nowhere"
 
 
 def open_use(request: UseRequest, progress: Callable[[float], None] | None = None) -> OpenedUse:
@@ -50,7 +52,8 @@ def open_use(request: UseRequest, progress: Callable[[float], None] | None = Non
         if not equals:
             raise UsageError(f"--set {key}: write KEY=VALUE")
     options = with_keys(WorkloadOptions(), {key: value for key, _, value in keys})
-    read = read_histories(Path(request.util), request.format, options, progress)
+    with typed(keys=request.given):
+        read = read_histories(Path(request.util), request.format, options, progress)
     owned, silent = _by_server(read, servers) if servers is not None else (_each_alone(read), ())
     try:
         histories = on_one_grid(owned, policy)

@@ -35,6 +35,7 @@ from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.risks.futures import draw_futures
 from hcloud.planning.risks.rivals import ON_DEMAND
 from hcloud.readers.configuration.config import Loaded
+from hcloud.readers.typed import typed
 from hcloud.sim.harvesting.beside import course
 from hcloud.sim.harvesting.graphs import VCPU
 from hcloud.sim.harvesting.setup import idle_pool, kept_cores
@@ -74,18 +75,15 @@ def harvest_plan(
             "no batch workload given for the idle hours",
             hint="--workload batch.csv or scenario:static, or workload.path in hcloud.yaml",
         )
-    try:
-        opened = open_use(request, progress)
-    except InputError as error:
-        error.hint = error.hint.replace("hcloud harvest types", "hcloud harvest plan")
-        raise
+    opened = open_use(request, progress)
     if opened.unsized:
         raise EvidenceError(
             f"{opened.name}: the vCPUs of {opened.unsized[0]!r} are unknown: idle hours cannot be counted",
             hint="name the servers: --servers servers.csv, with the columns server, tenant and cores",
         )
     types = use_types(opened.histories, opened.policy, request.seed)
-    workload = without_gpu_jobs(open_workload(loaded))
+    with typed(keys="configuration"):
+        workload = without_gpu_jobs(open_workload(loaded))
     batch = batch_of(workload, types, opened, loaded)
     idle, room = (room_by_hour(types, opened.policy, sizes) for sizes in (None, batch.sizes))
     month = HOURS_PER_MONTH / batch.hours

@@ -23,7 +23,7 @@ from hcloud.model.fetched import (
     SamplingWindow,
 )
 from hcloud.store.fetched import FetchRecord, FetchScope, MachineHours
-from hcloud.store.files.looked_at import check_place
+from hcloud.store.files.looked_at import check_form, check_place
 from hcloud.units import format_span
 from hcloud.usecases.live.connect import CloudSettings, open_history
 from hcloud.usecases.live.fetched_rows import added_up, write_rows
@@ -107,6 +107,7 @@ def sampling_window(now: datetime, since: int, retention: Retention) -> tuple[Sa
 
 
 def _check_out(request: FetchRequest) -> None:
+    check_form(request.out, "what is fetched", ".csv")
     check_place(request.out, "what is fetched")
     if request.out.exists() and not request.force:
         raise InputError(f"{request.out} already exists", hint="choose another name, or overwrite it with --force")

@@ -18,6 +18,7 @@ from hcloud.planning.fleets.allowed_cover import allowed_cover
 from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.settings import Market
 from hcloud.readers.configuration.config import Config, Loaded, load_config
+from hcloud.readers.typed import typed
 from hcloud.units import counted, format_age, format_duration, format_span
 from hcloud.usecases.tools.checks import from_error, guarded
 from hcloud.usecases.tools.validate_live import live_checks
@@ -57,7 +58,8 @@ def _workload(loaded: Loaded, progress: Progress | None) -> CheckResult:
     section = loaded.config.workload
     if section.path is None and section.scenario is None:
         return CheckResult("workload", CheckStatus.SKIPPED, "none configured", hint="set workload.path, or pass a file")
-    workload = open_workload(loaded, progress)
+    with typed(keys="configuration"):
+        workload = open_workload(loaded, progress)
     origin = workload.provenance
     details = [f"{counted(count, 'row')} repaired: {why}" for why, count in sorted(origin.repaired.items())]
     details += [f"{counted(count, 'row')} left out: {why}" for why, count in sorted(origin.left_out.items())]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.outliers import outlier
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.settings import Outlook
+from hcloud.readers.typed import typed, words_for
 from hcloud.store.files.looked_at import check_place
 from hcloud.units import SECONDS_PER_HOUR
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, within
@@ -70,12 +71,13 @@ def _read(request: WorkloadRequest, progress: Callable[[float], None] | None) ->
 
 
 def validate(
-    names: Iterable[str], request: WorkloadRequest, progress: Callable[[float], None] | None = None
+    names: Sequence[str], request: WorkloadRequest, progress: Callable[[float], None] | None = None
 ) -> tuple[WorkloadVerdict, ...]:
     """Read every file and say whether it can be used; no file hides another's problems."""
     verdicts: list[WorkloadVerdict] = []
     for name in names:
-        verdicts.append(_verdict(WorkloadRequest(name, request.format, request.keys, request.seed)))
+        with typed(words_for(name, names)):
+            verdicts.append(_verdict(WorkloadRequest(name, request.format, request.keys, request.seed)))
         if progress is not None:
             progress(len(verdicts))
     return tuple(verdicts)

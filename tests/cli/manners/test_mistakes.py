@@ -549,3 +549,27 @@ def test_a_folder_of_jobs_does_not_blame_its_read_me(told: Told) -> None:
     code, _, said = told("plan many")
     assert code == 1
     assert "many/a.txt: holds jobs (slurm)" in said
+
+
+OTHER_FORMS = [
+    (
+        "plan trace.csv --out x.html",
+        "x.html: a plan is JSON, not HTML",
+        "name it x.json; -o html (or md, csv) > x.html",
+    ),
+    ("plan trace.csv --out x.csv", "x.csv: a plan is JSON, not CSV", "name it x.json"),
+    ("simulate trace.csv -s OdM --journal x.html", "a journal is JSON lines, not HTML", "name it x.jsonl"),
+    ("profile run --name a --out x.json -- true", "a profile is YAML, not JSON", "name it x.yaml"),
+    ("sweep trace.csv --vary price_ratio=2 --out x.csv", "--out x.csv: is a folder", "--csv FILE.csv"),
+    ("sweep trace.csv --vary price_ratio=2 --csv x.json", "a table is CSV, not JSON", "name it x.csv"),
+    ("harvest replicas --servers s.csv --out x.csv", "a placement is JSON lines, not CSV", "name it x.jsonl"),
+    ("workload show trace.csv --out x.json", "must end in .png, .svg or .html", ""),
+    ("workload fetch --cloud aws --out x.json", "what is fetched is CSV, not JSON", "name it x.csv"),
+]
+
+
+@pytest.mark.parametrize(("line", "what", "hint"), OTHER_FORMS)
+def test_a_result_is_not_written_under_the_name_of_another_form(line: str, what: str, hint: str, told: Told) -> None:
+    code, out, said = told(line)
+    assert (code, out, what in said, hint in said) == (64, "", True, True), said
+    assert not list(Path().glob("x.*"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import shlex
 from pathlib import Path
@@ -96,12 +97,64 @@ def follow(said: str, capsys: pytest.CaptureFixture[str], verb: str = "workload 
     """Run the command that a refusal prints, under its verb or one that is quicker and reads in the same way; it may
     print another, which then does, as often as it may."""
     for _ in range(times):
-        command = re.search(r"hcloud plan (.*)$", said, re.MULTILINE)
+        command = re.search(r"hcloud (?:plan|workload show) (.*)$", said, re.MULTILINE)
         assert command is not None, said
         if run([*verb.split(), *shlex.split(command[1])]) == 0:
             return
         said = capsys.readouterr().err
     pytest.fail(said)
+
+
+WEEK = "start;end;cpus\n" + "".join(f"2026-11-{d:02}T00:00;2026-11-{d:02}T09:00;1,5\n" for d in range(1, 15))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plan", "--provider", "gcp", "--region", "us-central1", "my jobs.csv", "-q"],
+        ["simulate", "my jobs.csv", "-s", "OdM", "--set", "begin=submit"],
+        ["compare", "my jobs.csv", "--seeds=1", "-s", "OdM", "--columns=cores=cpus"],
+        ["sweep", "my jobs.csv", "--strategy", "OdM", "--vary", "price_ratio=2", "--decimal", "."],
+        ["workload", "validate", "my jobs.csv"],
+    ],
+)
+def test_the_command_that_a_refusal_prints_is_the_users_own_with_what_is_missing(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my jobs.csv").write_text(WEEK)
+    assert run(words) == 1
+    printed = capsys.readouterr()
+    command = re.search(r"read it with: hcloud (.*)$", printed.err + printed.out, re.MULTILINE)
+    assert command is not None
+    own = shlex.split(command[1])
+    assert [word for word in words if word not in own] in ([], ["--columns=cores=cpus"], ["."])
+    assert (own.count("--columns"), own.count("--decimal")) == (1, 1)
+    assert run(own) == 0
+
+
+def test_of_several_files_the_command_names_the_one_that_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ours.csv").write_text("submit,duration\n0,10\n")
+    Path("theirs.csv").write_text("start,end\n0,10\n")
+    assert run(["workload", "validate", "ours.csv", "theirs.csv"]) == 1
+    assert "read it with: hcloud workload validate theirs.csv --columns submit=start" in capsys.readouterr().out
+
+
+def test_a_workload_of_the_configuration_is_told_what_to_write_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("jobs.csv").write_text(WEEK)
+    Path("hcloud.yaml").write_text("workload:\n  path: jobs.csv\n")
+    assert run(["validate", "--json"]) == 1
+    said = next(one["hint"] for one in json.loads(capsys.readouterr().out)["checks"] if one["name"] == "workload")
+    options = re.search(r"options: \{.*\}", said)
+    assert options is not None
+    Path("hcloud.yaml").write_text(f"workload:\n  path: jobs.csv\n  {options[0]}\n")
+    assert run(["validate"]) == 0
 
 
 def test_a_folder_is_planned_by_the_command_for_one_of_its_files(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,8 +18,8 @@ from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 ROWS = "1,2026-11-01T08:00:00,2026-11-01T09:00:00,4,x\n2,2026-11-01T08:30:00,2026-11-01T10:00:00,2,y\n"
 
 
-def jobs(path: Path, columns: str = "") -> Jobs:
-    found = read_workload(path, options=WorkloadOptions(columns=columns))
+def jobs(path: Path, columns: str = "", **keys: str) -> Jobs:
+    found = read_workload(path, options=with_keys(WorkloadOptions(columns=columns), keys))
     assert isinstance(found, Jobs)
     return found
 
@@ -127,14 +128,55 @@ def test_memory_that_no_machine_has_needs_a_unit(tmp_path: Path) -> None:
     assert jobs(path).memory.max() == 8192
 
 
-@pytest.mark.parametrize("text", ["01:34:00", "0 days 01:34:00", "1-02:03"])
-def test_a_duration_as_on_a_clock_is_met_with_how_to_write_it(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "jobs.csv"
-    for name, called in (("duration", ""), ("runtime_min", "duration=runtime_min")):
-        path.write_text(f"submit,{name}\n0,{text}\n")
-        with pytest.raises(InputError) as caught:
-            read_workload(path, options=WorkloadOptions(columns=called))
-        assert "total_seconds()" in caught.value.hint
+def duration_file(path: Path, name: str, cells: list[str]) -> Path:
+    if path.suffix == ".csv":
+        path.write_text(f"submit,{name}\n" + "".join(f'0,"{cell}"\n' for cell in cells))
+    else:
+        parquet.write_table(pa.table({"submit": [0.0] * len(cells), name: cells}), path)
+    return path
+
+
+CLOCKS = {
+    "01:34:00": 5640.0, "1-02:03:04": 93_784.0, "0 days 00:00:01.500000": 1.5, "1 day, 2:03:04": 93_784.0,
+    "90m": 5400.0, "1h30m": 5400.0, "1.5h": 5400.0, "2 hours 5 minutes": 7500.0, "1d 2h": 93_600.0, "45 s": 45.0,
+    "PT1H30M": 5400.0, "P1DT0.5S": 86_400.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["duration", "elapsed_min"])
+def test_durations_as_on_a_clock_are_read(tmp_path: Path, form: str, name: str) -> None:
+    path = duration_file(tmp_path / f"jobs.{form}", name, list(CLOCKS))
+    called = "" if name == "duration" else f"duration={name}"
+    found = jobs(path, columns=called)
+    assert sorted(found.duration) == sorted(CLOCKS.values())
+    assert all(one.column != "duration" for one in found.provenance.modelled)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_durations_of_two_numbers_are_asked_about(tmp_path: Path, form: str) -> None:
+    path = duration_file(tmp_path / f"jobs.{form}", "duration", ["01:34", "01:34"])
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert caught.value.hint.endswith(f"read it with: hcloud plan {path} --set duration_unit=mm:ss")
+    assert jobs(path, duration_unit="mm:ss").duration.tolist() == [94.0, 94.0]
+    assert jobs(path, duration_unit="hh:mm").duration.tolist() == [5640.0, 5640.0]
+
+
+@pytest.mark.parametrize(
+    "odd", ["01:34", "90", "1-02:03", "00:75:00", "P1M", "1:2:3", "12h am", "-1:00:00", "9" * 9 + ":00:00"]
+)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_duration_that_may_be_several_among_those_on_a_clock_is_refused(tmp_path: Path, form: str, odd: str) -> None:
+    path = duration_file(tmp_path / f"jobs.{form}", "duration", ["01:34:00", odd])
+    with pytest.raises(InputError, match="a duration as 01:34:00, 1-02:03:04, 90m") as caught:
+        jobs(path)
+    assert [problem.value for problem in caught.value.problems] == [repr(odd)]
+
+
+def test_a_number_among_durations_of_two_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="column duration: '90'"):
+        jobs(duration_file(tmp_path / "jobs.csv", "duration", ["90", "01:34"]), duration_unit="mm:ss")
 
 
 @pytest.mark.parametrize(
@@ -263,3 +305,44 @@ def test_vectors_outside_0_to_99_are_refused_by_file_row_and_value(tmp_path: Pat
     assert problem.where == ("line 2, column tolerates" if form == "csv" else "row 1, column tolerates")
     assert problem.value == repr(cell)
     assert problem.allowed == "10 whole numbers from 0 to 99, apart by spaces"
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "first"),
+    [
+        ("jobId,startTime,durationSec,memMb,cpuMilli,class\nx,0,10,2048,1500,service\ny,0,1,1024,500,batch\n",
+         "id=jobId,submit=startTime,duration=durationSec,cores=cpuMilli,memory=memMb,kind=class", (10.0, 1.5, 2.0, 1)),
+        ("task_id,dag_id,run_id,start_date,end_date,duration,queued_dttm\nt,a,r1,0,10,10,0\nt,b,r2,5,6,1,5\n",
+         "id=run_id,submit=queued_dttm,start=start_date", (10.0, 1.0, 4.0, 0)),
+        ("namespace,pod,Created,Started,Completed,cpuRequestMilli,memoryRequestMiB\nn,p,0,0,10,2000,3072\nn,q,1,1,2,1,1\n",
+         "id=pod,submit=Created,start=Started,end=Completed,cores=cpuRequestMilli,memory=memoryRequestMiB",
+         (10.0, 2.0, 3.0, 0)),
+        ("jobName,jobId,created_at,runtime\netl,a,0,10\netl,b,1,2\n", "id=jobId,submit=created_at,duration=runtime",
+         (10.0, 1.0, 4.0, 0)),
+        ("submit,runtimeMs,cpus,type\n0,10000,2,latency-critical\n0,1,1,best-effort\n",
+         "duration=runtimeMs,cores=cpus,kind=type", (10.0, 2.0, 8.0, 1)),
+        ("submit,duration,millicores,type\n0,10,2000,spark\n0,1,1000,etl\n", "cores=millicores", (10.0, 2.0, 8.0, 0)),
+        ("submit,duration,Job Class\n0,10,LC\n0,1,BE\n", "kind=Job Class", (10.0, 1.0, 4.0, 1)),
+    ],
+)  # fmt: skip
+def test_names_with_units_and_classes_of_jobs_are_in_the_advice(
+    tmp_path: Path, table: str, columns: str, first: tuple[float, float, float, int]
+) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(table)
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert caught.value.hint == f"read it with: {shlex.join(['hcloud', 'plan', str(path), '--columns', columns])}"
+    found = jobs(path, columns)
+    assert (found.duration[0], found.cores[0], found.memory[0], found.kind[0]) == first
+
+
+def test_kinds_called_otherwise_are_said_and_others_refused(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,duration,kind\n0,10,LC\n0,10,batch\n0,10,\n")
+    found = jobs(path)
+    assert found.kind.tolist() == [1, 0, 0]
+    assert [one.rule for one in found.provenance.modelled if one.column == "kind"] == ["LC is service"]
+    path.write_text("submit,duration,kind\n0,10,LC\n0,10,bach\n")
+    with pytest.raises(InputError, match=r"column kind: 'bach' \(one of batch, service; did you mean batch\?"):
+        jobs(path)

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcloud.errors import InputError
+from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.formats.jobs.recorded import NO_ZONE
 from hcloud.readers.workloads.formats.jobs.slurm import COMMAND, STEP
 from hcloud.readers.workloads.options import WorkloadOptions
 
@@ -264,3 +265,22 @@ def test_the_night_in_which_clocks_are_put_back(tmp_path: Path) -> None:
     path.write_text(f"{head}\n5|{night}2:40:00|{night}2:50:00|{night}2:10:00|00:10:00|2\n", encoding="utf-8")
     with pytest.raises(InputError, match="not before the start"):
         read_workload(path)
+
+
+def test_local_times_are_said_to_be_read_as_utc_and_read_in_the_zone_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    rows = (
+        "1|2026-10-24T23:00:00|2026-10-24T23:00:00|2026-10-25T05:00:00|07:00:00|2",
+        "2|2026-10-25T02:40:00|2026-10-25T02:50:00|2026-10-25T02:10:00|00:20:00|2",
+    )
+    path.write_text("\n".join(("JobID|Submit|Start|End|Elapsed|AllocCPUS", *rows)) + "\n", encoding="utf-8")
+    assert [one.rule for one in read_workload(path).provenance.modelled if one.key == "zone"] == [NO_ZONE]
+    found = read_workload(path, options=WorkloadOptions(zone="Europe/Berlin"))
+    assert isinstance(found, Jobs)
+    assert (found.begins[0], found.begins[1]) == (1_792_875_600.0, 1_792_889_400.0)  # 21:00 and 00:50 UTC
+    assert found.duration.tolist() == [25_200.0, 1200.0]
+    assert [one.rule for one in found.provenance.modelled if one.key == "zone"] == ["Europe/Berlin"]
+    path.write_text(f"JobID|Submit|Start|End|AllocCPUS\n1|{START}|{START}|{START + 60}|2\n", encoding="utf-8")
+    assert all(one.key != "zone" for one in read_workload(path).provenance.modelled)
+    with pytest.raises(UsageError, match="zone: 'Berlin' is no time zone"):
+        WorkloadOptions(zone="Berlin")

@@ -16,13 +16,15 @@ from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.requirement import ALLOWED, requirement_of
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
+from hcloud.readers.workloads.meanings import kind_of
+from hcloud.readers.workloads.tables.clock import TOLD, TWO, clock_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hcloud.model.workload import Codes, Floats, Ids
 
-Sort = Literal["number", "time", "label", "identity", "words", "skip"]
+Sort = Literal["number", "clock", "time", "label", "identity", "words", "skip"]
 OUR_DAYS = (631_152_000.0, 4_102_444_800.0)
 """Ours: 1990 to 2100 in Unix seconds."""
 TICKS = {1.0: "seconds", 1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
@@ -56,7 +58,7 @@ class Column:
     becomes NaN, or the label code -1. Of times there are so many ``ticks`` in a second, by which they are divided.
     ``told`` is what is allowed in words, where that is more than its bounds; ``words`` are kept as they stand. Labels
     with ``points`` are one whole number for each shared resource, those that are ``requires`` what a job requires of a
-    machine.
+    machine, and ``kinds`` may be called as elsewhere. Durations on a clock of two numbers are a ``pair``, as mm:ss.
     """
 
     name: str
@@ -74,6 +76,8 @@ class Column:
     points: bool = False
     requires: bool = False
     stored: str = ""
+    pair: str = ""
+    kinds: bool = False
 
     @property
     def in_file(self) -> str:
@@ -90,7 +94,7 @@ class Column:
         """Whether the labels are at most eight bytes and begin differently: told apart without a dictionary."""
         firsts = {choice[:1] for choice in self.choices}
         short = all(len(choice.encode()) <= 8 and choice.isascii() for choice in self.choices)
-        return self.sort == "label" and bool(firsts) and short and len(firsts) == len(self.choices)
+        return self.sort == "label" and not self.kinds and bool(firsts) and short and len(firsts) == len(self.choices)
 
     @property
     def not_empty(self) -> str:
@@ -120,8 +124,14 @@ class Column:
         told = f"Unix time in {TICKS[ticks]} from 1990 to 2100, as in the first row"
         return replace(plain, low=OUR_DAYS[0] * ticks, high=OUR_DAYS[1] * ticks, told=told)
 
+    def on_a_clock(self) -> Column:
+        """The column of durations as on a clock, in units or of ISO 8601."""
+        return replace(self, sort="clock", high=limits.DURATION_SECONDS, told=TOLD if self.pair else TWO)
+
     def takes(self, label: str) -> bool:
         """Whether a cell may hold a label."""
+        if self.kinds:
+            return not label or kind_of(label) is not None
         if len(label) > limits.TEXT_BYTES or (self.choices and label not in self.choices):
             return False
         if not label or not (self.points or self.requires):
@@ -180,7 +190,7 @@ class Sink:
 
     def reserve(self, rows: int) -> None:
         """Make room for about this many rows."""
-        dtypes = {"number": "f8", "time": "f8", "label": "i4", "identity": "u8"}
+        dtypes = {"number": "f8", "clock": "f8", "time": "f8", "label": "i4", "identity": "u8"}
         for column in self.columns:
             if column.sort in dtypes:
                 self.growing[column.name] = Growing(dtypes[column.sort], min(rows, self.max_rows))
@@ -244,6 +254,8 @@ class Sink:
             if self.rows > MOST_NAMED:
                 self.identities.clear()
             return _identities(values)
+        if column.sort == "clock":
+            values = _seconds(column, values)
         return self._checked_numbers(column, values)
 
     def _checked_numbers(self, column: Column, values: pa.Array) -> Floats:
@@ -303,6 +315,15 @@ def unix_seconds(values: pa.Array) -> Floats:
     if ticks.null_count:
         seconds[_floats(pc.is_null(ticks).cast(pa.float64())) == 1] = np.nan
     return seconds
+
+
+def _seconds(column: Column, values: pa.StringArray) -> pa.DoubleArray:
+    """Durations as on a clock in seconds, each of them read once."""
+    coded = values.dictionary_encode()
+    seconds = [clock_seconds(text, column.pair) for text in coded.dictionary.to_pylist()]
+    if None in seconds:
+        raise SuspectError
+    return pa.array(seconds, pa.float64()).take(coded.indices)
 
 
 def _floats(values: pa.DoubleArray) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -13,11 +13,12 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from hcloud.errors import InputError, UsageError, did_you_mean
-from hcloud.readers.workloads.commands import jobs_advice, plan_command
+from hcloud.readers.workloads.commands import jobs_advice, own_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
-from hcloud.readers.workloads.meanings import SERIES, is_jobs, job_columns, meant
+from hcloud.readers.workloads.meanings import JOBS, OF_KINDS, SERIES, is_jobs, job_columns, kind_of, meant, plain
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
+from hcloud.readers.workloads.tables.clock import is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.locate import TableLayout, duplicates, locate
 
@@ -173,6 +174,35 @@ def _first_cells(source: TraceFile, columns: tuple[Column, ...], delimiter: str,
     return [other if i in empty else cell for i, cell in enumerate(first)]
 
 
+def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
+    """What the columns of a table of jobs are by their names, of which several may be ids and some their kind by what
+    stands there."""
+    found = job_columns(names)
+    if source.head.startswith((b"PAR1", b"{", b"[")) or not is_jobs(found):
+        return found
+    cells = {name: _first_of(source, at) for at, name in enumerate(names)}
+    if "id" in found:
+        ids = [name for name in names if "id" in meant([name], JOBS)]
+        found["id"] = next((name for name in ids if len(set(cells[name])) == len(cells[name])), "")
+    free = [name for name in names if plain(name) in OF_KINDS and name not in found.values()]
+    found["kind"] = next((name for name in free if any(cells[name]) and all(map(_is_kind, cells[name]))), "")
+    return {mine: name for mine, name in found.items() if name}
+
+
+def _is_kind(cell: str) -> bool:
+    return not cell or kind_of(cell) is not None
+
+
+def _first_of(source: TraceFile, at: int) -> list[str]:
+    """The first cells of a column; none where the rows are none."""
+    lines = source.head.decode("utf-8", "replace").split("\n")[:_LOOK]
+    rows = csv.reader(lines, delimiter=header_names(source).delimiter)
+    try:
+        return [row[at] for row in islice(rows, 1, max(len(lines) - 1, 1)) if len(row) > at]
+    except csv.Error:  # the full pass says where and what
+        return []
+
+
 def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str]) -> None:
     """InputError where one column of times is in a zone other than UTC and another says none: hours may lie between."""
     times = [
@@ -196,7 +226,8 @@ def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
 
 def _settled(column: Column, cell: str, ticks: float) -> Column:
     if column.sort != "time":
-        return column
+        clock = column.name == "duration" and (column.pair or is_clock(cell))
+        return column.on_a_clock() if clock else column
     if _DATE.match(cell) is None:
         return column.in_numbers(ticks)
     zoned = _has_zone(cell)
@@ -216,27 +247,29 @@ def check_header(source: TraceFile, names: list[str], known: tuple[Column, ...],
     for name in sorted({n for n in names if names.count(n) > 1}):
         findings.add("line 1", f"column {shown(name)} appears {names.count(name)} times", "once")
     jobs = "submit" in allowed
-    usual = job_columns(names) if jobs else meant(names, SERIES)
-    back = {theirs: mine for mine, theirs in usual.items()}
-    for index, name in enumerate(names, 1):
-        if name not in allowed and not ignore_extra:
-            free = [a for a in allowed if a not in names]
-            hint = f"; did you mean {back[name]}?" if back.get(name) in free else did_you_mean(name, free)
-            findings.add(f"line 1, column {index}", f"unknown column {shown(name)}", f"{', '.join(allowed)}{hint}")
     missing = [column.name for column in known if column.required and column.name not in names]
+    unknown = [(index, name) for index, name in enumerate(names, 1) if name not in allowed and not ignore_extra]
+    if not (findings.problems or missing or unknown):
+        return
+    usual = columns_of_jobs(source, names) if jobs else meant(names, SERIES)
+    back = {theirs: mine for mine, theirs in usual.items()}
+    if is_jobs(usual) and missing:  # the hint says all; what is not used is no mistake then
+        unknown = [(index, name) for index, name in unknown if name in back]
+    for index, name in unknown:
+        free = [a for a in allowed if a not in names]
+        hint = f"; did you mean {back[name]}?" if back.get(name) in free else did_you_mean(name, free)
+        findings.add(f"line 1, column {index}", f"unknown column {shown(name)}", f"{', '.join(allowed)}{hint}")
     for name in missing:
         others = [n for n in names if n not in allowed]
         hint = f"; did you mean {usual[name]}?" if usual.get(name) in others else did_you_mean(name, others)
         findings.add("line 1", f"column {name} is missing", f"it is required{hint}")
-    if not findings.problems:
-        return
     error = findings.error(f"{source.name}: the header does not fit")
     if missing:
         error.hint = _which_columns(source, usual if jobs else {}, missing, names)
     elif jobs and any(usual.get(name) not in (None, name) for name in allowed):
         error.hint = jobs_advice(source, usual, names)
     elif len(set(names)) == len(names):
-        error.hint = f"columns that are not needed can be skipped: {plan_command(source, extra_columns='ignore')}"
+        error.hint = f"columns that are not needed can be skipped: {own_command(source, extra_columns='ignore')}"
     raise error
 
 

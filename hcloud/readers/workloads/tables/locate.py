@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.commands import own_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
+from hcloud.readers.workloads.tables.clock import TWO, clock_seconds
 from hcloud.readers.workloads.tables.columns import OPEN, Column
 from hcloud.readers.workloads.tables.waits import read_waits
 
@@ -26,7 +27,7 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
-_CLOCK = re.compile(r"\d:[0-5]\d\b", re.ASCII)
+_TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _BLANKS = " \t"
 _CHUNK = 65_536
@@ -70,19 +71,17 @@ def with_command(source: TraceFile, findings: Findings) -> InputError:
     them."""
     error = findings.error()
     if any(DECIMAL in problem.allowed for problem in findings.problems):
-        error.hint = f"read it with: {plan_command(source, decimal=',')}"
+        error.hint = f"read it with: {own_command(source, decimal=',')}"
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = (
             "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
             " pd.to_datetime(column, format='%m/%d/%Y %I:%M %p') of the US, format='%d.%m.%Y %H:%M' of Germany"
         )
-    elif any(_CLOCK.search(problem.value) and problem.allowed.startswith("a number") for problem in findings.problems):
-        error.hint = (
-            "write durations in seconds, and say so with --set duration_unit=s; in pandas:"
-            " pd.to_timedelta(column).dt.total_seconds()"
-        )
+    elif all(problem.allowed == TWO and _TWO.search(problem.value) for problem in findings.problems):
+        command = own_command(source, duration_unit="mm:ss")
+        error.hint = f"if they are minutes and seconds (of hours and minutes say hh:mm), read it with: {command}"
     elif all(OPEN in problem.allowed for problem in findings.problems):
-        error.hint = f"count what has no end up to the newest time: {plan_command(source, open_ends='run')}"
+        error.hint = f"count what has no end up to the newest time: {own_command(source, open_ends='run')}"
     return error
 
 
@@ -184,6 +183,9 @@ def _complaint(column: Column, cell: str, decimal: str) -> str:
         return column.not_empty if column.filled else ""
     if column.sort in {"label", "identity"}:
         return _text_complaint(column, cell)
+    if column.sort == "clock":
+        seconds = clock_seconds(cell, column.pair)
+        return "" if seconds is not None and column.holds(np.array([seconds])) else column.allowed
     fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
     if not fine and decimal == "." and _DECIMALDECIMAL.fullmatch(cell.strip(_BLANKS)):
         return f"{column.allowed}, {DECIMAL}"

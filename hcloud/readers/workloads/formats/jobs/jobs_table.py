@@ -16,8 +16,10 @@ from hcloud.planning.forecasting.following import earliest
 from hcloud.readers.applications.targets import read_targets
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.formats.jobs.stated_units import SECONDS, highest, in_gib, units_read
+from hcloud.readers.workloads.formats.jobs.stated_units import IN_A_VCPU, SECONDS, highest, in_gib, units_read
+from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.tables.clock import PAIRS
 from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink, points_of
 from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
 from hcloud.units import counted
@@ -37,7 +39,7 @@ SCHEMA = (
     Column("duration", high=limits.DURATION_SECONDS),
     Column("cores", high=limits.CORES, above=True, required=False),
     Column("memory", high=limits.MEMORY_GIB, required=False),
-    Column("kind", "label", required=False, choices=("batch", "service")),
+    Column("kind", "label", required=False, choices=("batch", "service"), kinds=True),
     Column("app", "label", required=False),
     Column("qos", "label", required=False),
     Column("gpus", high=limits.GPUS, required=False),
@@ -64,7 +66,8 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
     """The columns of jobs in a file with such columns, of which some are called otherwise: where there is an end and no
     duration, a job runs from its start (else its submission) to its end."""
     high = highest(options)
-    schema = tuple(replace(column, high=high.get(column.name, column.high)) for column in SCHEMA)
+    pair = options.duration_unit if options.duration_unit in PAIRS else ""
+    schema = tuple(replace(column, high=high.get(column.name, column.high), pair=pair) for column in SCHEMA)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
         until = replace(_UNTIL, sparse=options.open_ends == "run")
@@ -162,9 +165,11 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions, named: Named) 
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
+    if draft.cores is not None:
+        draft.cores = draft.cores / IN_A_VCPU[options.cores_unit]
     if draft.memory is not None:
         draft.memory = in_gib(draft.memory, draft.cores, options, draft.name)
-    draft.modelled += units_read({"duration": sink.has("duration"), "memory": draft.memory is not None}, options)
+    draft.modelled += units_read({name: sink.has(name) for name in ("duration", "memory", "cores")}, options)
     if sink.has("kind"):
         draft.kind = _kinds(sink, draft, options)
     if sink.has("app"):
@@ -356,7 +361,10 @@ def _points(sink: Sink, name: str) -> Kinds | None:
 
 
 def _kinds(sink: Sink, draft: Draft, options: WorkloadOptions) -> Kinds:
-    by_code = [int(JobKind[label.upper()]) for label in sink.labels("kind")]
+    kinds = {label: kind_of(label) or "" for label in sink.labels("kind")}
+    told = ", ".join(f"{label} is {kind}" for label, kind in kinds.items() if label != kind)
+    draft.modelled += [Modelled("kind", told, "fixed")] if told else []
+    by_code = [int(JobKind[kind.upper()]) for kind in kinds.values()]
     by_code.append(int(JobKind[options.default_kind.upper()]))
     codes = sink.codes("kind")
     draft.repair(f"empty kind: {options.default_kind} (default_kind)", int(np.count_nonzero(codes < 0)))

@@ -13,7 +13,7 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import (
     job_schema,
     open_ends,
 )
-from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said
+from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, told_in_cells
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -30,6 +30,8 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     known = job_schema(header_names(source).names, called, options)
     extra = options.extra_columns == "ignore" or bool(called)
     layout = header_layout(source, known, ignore_extra=extra, called=called, decimal=options.decimal)
+    if any(column.sort == "clock" for column in layout.columns):
+        options = told_in_cells(options)
     table = read_table(source, layout, options.max_rows, progress)
     duration, wrong = durations(table.sink, options)
     if len(wrong):

@@ -24,11 +24,12 @@ from hcloud.readers.workloads.formats.jobs.jobs_table import (
     job_schema,
     open_ends,
 )
-from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said
+from hcloud.readers.workloads.formats.jobs.stated_units import in_units_said, told_in_cells
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
 from hcloud.readers.workloads.meanings import called_columns
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.clock import clock_seconds
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
 from hcloud.readers.workloads.tables.delimited import Progress, check_header, mixed_zones, renamed
 from hcloud.readers.workloads.tables.locate import with_command
@@ -46,7 +47,7 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
     with opened(source) as file:
         names = file.schema_arrow.names
         if _is_timed(file, called.get("duration", "duration")):
-            options = replace(options, duration_unit="s")
+            options = told_in_cells(options)
         known = job_schema(names, called, options)
         ours = renamed(source.name, names, called, known) if called else names
         check_header(source, ours, known, ignore_extra=options.extra_columns == "ignore" or bool(called))
@@ -67,8 +68,12 @@ def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None 
 
 
 def _is_timed(file: parquet.ParquetFile, name: str) -> bool:
-    """Whether a column holds durations, which know their unit."""
-    return name in file.schema_arrow.names and pa.types.is_duration(file.schema_arrow.field(name).type)
+    """Whether a column holds durations or texts, which say their unit."""
+    return name in file.schema_arrow.names and not _is_number(file.schema_arrow.field(name).type)
+
+
+def _is_number(stored: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(stored) or pa.types.is_integer(stored))
 
 
 @contextmanager
@@ -124,7 +129,11 @@ def _settled(file: parquet.ParquetFile, columns: tuple[Column, ...], kinds: list
     first = next(file.iter_batches(1, columns=times, use_threads=False)).to_pylist()[0] if times else {}
     ticks = max((ticks_of(f"{value:.0f}") for value in first.values() if _is_finite(value)), default=0.0)
     return tuple(
-        c if not number else c.in_numbers(ticks) if c.sort == "time" else replace(c, sort="number")
+        (c.on_a_clock() if c.name == "duration" else c)
+        if not number
+        else c.in_numbers(ticks)
+        if c.sort == "time"
+        else replace(c, sort="number")
         for c, number in zip(columns, numbers, strict=True)
     )
 
@@ -146,15 +155,16 @@ def _target(source: TraceFile, column: Column, stored: pa.DataType) -> pa.DataTy
     if isinstance(stored, pa.DictionaryType):
         stored = stored.value_type
     text = pa.types.is_string(stored) or pa.types.is_large_string(stored)
-    number = pa.types.is_floating(stored) or pa.types.is_integer(stored)
     if column.sort == "time" and pa.types.is_timestamp(stored):
         return pa.timestamp("ns", stored.tz)
     if column.name == "duration" and pa.types.is_duration(stored):
         return pa.float64()
-    if column.sort in ("number", "time") and number:
+    if column.sort in ("number", "time") and _is_number(stored):
         return pa.float64()
     if column.sort == "label" and text:
         return pa.dictionary(pa.int32(), pa.string())
+    if column.name == "duration" and text:
+        return pa.string()
     if column.sort in ("identity", "words") and (text or pa.types.is_integer(stored)):
         return pa.string()
     raise InputError(f"{source.name}: column {column.in_file} holds {stored}; it must hold {column.allowed}")
@@ -188,6 +198,8 @@ def _fits(column: Column, value: object) -> bool:
         return column.holds(np.array([value]))
     if column.sort == "label":
         return column.takes(str(value))
+    if column.sort == "clock":
+        return (seconds := clock_seconds(str(value), column.pair)) is not None and column.holds(np.array([seconds]))
     return column.sort != "time" or 1970 <= getattr(value, "year", 0) <= 2261
 
 

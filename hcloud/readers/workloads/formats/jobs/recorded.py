@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -18,10 +19,12 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
 
 _WHOLE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", re.ASCII)
+_LOCAL = re.compile(rf"{_WHOLE.pattern}(?:\.\d+)?", re.ASCII)
 _ELAPSED = re.compile(r"(?:(?P<d>\d+)-)?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)", re.ASCII)
 _SECONDS = re.compile(r"\d+(\.\d*)?", re.ASCII)
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[iB]*", re.ASCII | re.IGNORECASE)
 _IN_GIB = {"K": 1 / 1024**2, "M": 1 / 1024, "": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
+NO_ZONE = "UTC, as they name no zone; of local times say theirs: --set zone=Europe/Berlin"
 _NONE = ("", "unknown", "none", "n/a", "(null)")
 
 
@@ -66,6 +69,8 @@ class Recorder:
         self._times: dict[str, int] = {}
         self._left_out: dict[str, int] = {}
         self._repaired: dict[str, int] = {}
+        self._zone: tzinfo = ZoneInfo(options.zone) if options.zone else UTC
+        self._has_local = False
 
     def take(self, where: str, make: Iterable[RecordedJob | str]) -> None:
         """A row: a job, or why it is left out; a CellError of its making is noted with its place."""
@@ -81,6 +86,11 @@ class Recorder:
         except CellError as error:
             column = self.named.get(error.column.lower(), error.column)
             self.findings.add(f"{where}, column {column}", shown(error.value), error.allowed)
+
+    def seconds(self, column: str, text: str) -> float:
+        """A time as Unix seconds, as :func:`seconds_of`; one that names no zone is in that of the options."""
+        self._has_local = self._has_local or _LOCAL.fullmatch(text.strip()) is not None
+        return seconds_of(column, text, self._zone)
 
     def assume(self, rule: Modelled) -> None:
         """Note what stands for a column that the file has not."""
@@ -128,6 +138,8 @@ class Recorder:
         draft.qos, draft.qos_classes = _coded([job.qos for job in made])
         draft.repaired, draft.left_out = dict(self._repaired), dict(self._left_out)
         draft.modelled += self._rules
+        if self._has_local:
+            draft.modelled.append(Modelled("times", self._options.zone or NO_ZONE, "zone"))
         draft.repair("byte order mark skipped", int(self._source.marked))
         return finish(draft, self._options)
 
@@ -143,8 +155,8 @@ def _coded(labels: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.int32]
     return np.array(codes, np.int32), tuple(known)
 
 
-def seconds_of(column: str, text: str) -> float:
-    """A time as Unix seconds: ISO-8601 (without a zone UTC) or a number of seconds; NaN where there is none."""
+def seconds_of(column: str, text: str, zone: tzinfo = UTC) -> float:
+    """A time as Unix seconds: ISO-8601 (without a zone in this one) or a number of seconds; NaN where there is none."""
     text = text.strip()
     if text.lower() in _NONE:
         return float("nan")
@@ -154,7 +166,7 @@ def seconds_of(column: str, text: str) -> float:
         moment = datetime.fromisoformat(text if _WHOLE.match(text) else "")
     except ValueError:
         raise CellError(column, text, "a time as 2026-11-01T10:00:00, or seconds since 1970") from None
-    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)).timestamp()
 
 
 def elapsed_of(column: str, text: str) -> float:

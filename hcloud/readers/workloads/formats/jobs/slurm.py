@@ -18,7 +18,6 @@ from hcloud.readers.workloads.formats.jobs.recorded import (
     elapsed_of,
     gib_of,
     number_of,
-    seconds_of,
 )
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
@@ -132,15 +131,15 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
     if _ARRAY.fullmatch(name):
         yield STEP
         return
-    start = seconds_of("Start", cells.get("start", ""))
+    start = recorder.seconds("Start", cells.get("start", ""))
     if math.isnan(start):
         yield NOT_BEGUN
         return
-    submit = seconds_of("Submit", cells.get("submit") or cells.get("eligible") or "")
+    submit = recorder.seconds("Submit", cells.get("submit") or cells.get("eligible") or "")
     if submit > start:
         recorder.repair(_PUT_BACK)
         submit = start
-    recorder.newest = max(recorder.newest, start, seconds_of("End", cells.get("end", "")))
+    recorder.newest = max(recorder.newest, start, recorder.seconds("End", cells.get("end", "")))
     tres = cells.get("alloctres") or cells.get("reqtres") or ""
     cores = _first(cells, "alloccpus", "ncpus", "reqcpus")
     cores = cores if cores > 0 else _tres(tres, "cpu")
@@ -164,7 +163,7 @@ def _row(cells: Mapping[str, str], recorder: Recorder) -> Iterator[RecordedJob |
 
 def _duration(cells: Mapping[str, str], start: float, recorder: Recorder) -> float:
     """How long a job ran: to its end, or by Elapsed where the local time of the file was changed in between."""
-    end = seconds_of("End", cells.get("end", ""))
+    end = recorder.seconds("End", cells.get("end", ""))
     elapsed = elapsed_of("Elapsed", cells.get("elapsedraw") or cells.get("elapsed") or "")
     if abs(end - start - elapsed) == _CHANGE:
         recorder.repair(_CHANGED)

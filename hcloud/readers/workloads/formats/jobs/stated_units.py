@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,28 +14,43 @@ from hcloud.model.workload import Modelled
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.meanings import UNITS, unit_said
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+from hcloud.readers.workloads.tables.clock import PAIRS
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 IN_A_GIB = {"auto": 1, "GiB": 1, "MiB": 1 << 10, "KiB": 1 << 20, "B": 1 << 30}
 """Of each unit of memory; jobs have GiB unless it is said."""
-SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "hh:mm": 1.0, "mm:ss": 1.0}
 """Of each unit of time; jobs take seconds unless it is said."""
+IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000}
+"""Of each unit of CPUs."""
 MOST_PER_CORE = 256.0  # ours: GiB for each vCPU; ten times what the machines with most memory have
-_SPELT = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days"}
+_SPELT = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days", "hh:mm": "hh:mm", "mm:ss": "mm:ss"}
 
 
 def in_units_said(options: WorkloadOptions, called: Mapping[str, str]) -> WorkloadOptions:
     """The options with the units that the names of a file's columns say, where they say none themselves."""
     told = {f"{mine}_unit": unit_said(mine, called.get(mine, "")) for mine in UNITS}
+    if options.vcpus_per_core < 1:  # which says it
+        del told["cores_unit"]
     return with_keys(options, {key: unit for key, unit in told.items() if unit and getattr(options, key) == "auto"})
+
+
+def told_in_cells(options: WorkloadOptions) -> WorkloadOptions:
+    """The options where cells of durations say their units, whatever the name of their column ends with."""
+    return options if options.duration_unit in PAIRS else replace(options, duration_unit="s")
 
 
 def highest(options: WorkloadOptions) -> Mapping[str, float]:
     """The highest number that a column with a unit may hold; of durations a round one."""
     longest = math.log10(limits.DURATION_SECONDS / SECONDS[options.duration_unit])
-    return {"memory": limits.MEMORY_GIB * IN_A_GIB[options.memory_unit], "duration": 10.0 ** math.floor(longest)}
+    cores = limits.CORES * IN_A_VCPU[options.cores_unit]
+    return {
+        "cores": cores,
+        "memory": limits.MEMORY_GIB * IN_A_GIB[options.memory_unit],
+        "duration": 10.0 ** math.floor(longest),
+    }
 
 
 def in_gib(memory: Floats, cores: Floats | None, options: WorkloadOptions, file: str) -> Floats:
@@ -60,4 +76,6 @@ def units_read(has: Mapping[str, bool], options: WorkloadOptions) -> list[Modell
     told = [Modelled("duration", f"read as {_SPELT[duration]}", "duration_unit")] if duration in _SPELT else []
     if IN_A_GIB[memory] > 1:
         told.append(Modelled("memory", f"read as {memory}", "memory_unit"))
+    if IN_A_VCPU[options.cores_unit] > 1:
+        told.append(Modelled("cores", "read as thousandths of a vCPU", "cores_unit"))
     return [one for one in told if has[one.column]]

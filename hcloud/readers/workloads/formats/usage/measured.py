@@ -12,7 +12,7 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Modelled, Provenance, SeriesMarks
 from hcloud.planning.forecasting.demand import TimeGrid
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.commands import own_command
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.usage.series import (
     EXAMPLE_CORES,
@@ -201,7 +201,7 @@ def _unknown_unit(source: TraceFile, found: Sequence[MeasuredSeries], options: W
     told = {} if likely == "cores" or options.series_cores is not None else {"series_cores": cores}
     of = "" if likely == "cores" else f" of machines with {cores} vCPUs"
     in_use = "" if likely == "cores" else "if they are vCPUs in use, say --set series_value=cores; "
-    command = plan_command(source, series_value=likely, **told)
+    command = own_command(source, series_value=likely, **told)
     return InputError(
         f"{source.name}: the unit of {named} is unknown: vCPUs in use (cores), percent or a fraction "
         "(0 to 1) of a machine with so many vCPUs (series_cores), or requests",

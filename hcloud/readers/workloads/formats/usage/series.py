@@ -11,7 +11,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Modelled, Provenance
 from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
-from hcloud.readers.workloads.commands import plan_command
+from hcloud.readers.workloads.commands import own_command
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.formats.jobs.jobs_table import times_read
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -135,7 +135,7 @@ def whole_machine(source: TraceFile, value: str, why: str, options: WorkloadOpti
     if options.series_cores is None:
         raise InputError(
             f"{source.name}: the number of vCPUs of a machine is unknown: the values are {PARTS[value]} of one ({why})",
-            hint=f"for machines of {EXAMPLE_CORES} vCPUs: {plan_command(source, series_cores=EXAMPLE_CORES)}",
+            hint=f"for machines of {EXAMPLE_CORES} vCPUs: {own_command(source, series_cores=EXAMPLE_CORES)}",
         )
     whole = "100 %" if value == "percent" else "a value of 1"
     return Modelled("cores", f"{whole} of a series is {options.series_cores:g} vCPUs", "series_cores")
