@@ -87,11 +87,8 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
 
 
 def _profile_of(name: str, request: SizeRequest) -> Path:
-    """The file of its profile; the application's own file is none."""
-    if request.folder is not None:
-        return profile_file(name, request.folder)
-    found = profile_file(name, request.app.parent, bundled("profiles"))
-    return profile_file(name, bundled("profiles")) if found.samefile(request.app) else found
+    folders = (request.app.parent, bundled("profiles")) if request.folder is None else (request.folder,)
+    return profile_file(name, *folders)
 
 
 def _with_probe(hint: str, estimate: Estimate) -> str:
