@@ -83,7 +83,7 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
     except EvidenceError as error:
         raise EvidenceError(str(error), hint=_with_probe(error.hint, estimate)) from None
     unit = profile.metric.unit if profile.metric.rising else RUNS
-    return SizedApp(app.name, app.target, unit, sized, market, need.because, need.spans)
+    return SizedApp(app.name, app.target, unit, sized, market, need.because, need.spans, need.node_spans)
 
 
 def _profile_of(name: str, request: SizeRequest) -> Path:
