@@ -14,6 +14,8 @@ MOST_HELD_OUT = 40
 """Rows held out at most, spread evenly over the corpus: each costs a factorisation (ours)."""
 COVERAGE = 0.95
 """Share of cells that an interval is meant to hold."""
+LEVELS = 11
+"""Levels of the held-out errors to choose from, from ``COVERAGE`` to all of them (ours)."""
 DEGREES = 4.0
 """How quickly a row unlike the corpus widens its own interval: a scale mixture of so many degrees of freedom, since
 one application's noise is not another's (ours)."""
@@ -60,11 +62,25 @@ class Misses:
     expected: Floats
 
     def quantile(self, coverage: float = COVERAGE) -> float:
-        """How many expected deviations hold the share of the errors, with the finite-sample correction of conformal
-        prediction (Vovk et al. 2005), so that a short corpus promises no more than it can."""
-        ratios = np.sort(np.abs(self.errors / self.expected)[~np.isnan(self.errors)])
-        at = int(np.ceil((len(ratios) + 1) * coverage)) - 1
-        return float(ratios[min(at, len(ratios) - 1)])
+        """How many expected deviations hold the share of the cells of an application that is none of these rows: the
+        least level of conformal prediction (Vovk et al. 2005) at which the other rows' errors hold the share of each
+        row's, one more row counted that is held as badly as the worst. The cells of a row miss together, so that few
+        rows know less of another than their many cells make believe."""
+        ratios = np.abs(self.errors / self.expected)
+        found = ~np.isnan(ratios)
+        order = np.argsort(ratios[found])
+        values, rows = ratios[found][order], np.nonzero(found)[0][order]
+        levels = np.linspace(coverage, 1.0, LEVELS)
+        each = (values[rows == row][:, None] <= _within(values[rows != row], levels) for row in np.unique(rows))
+        held = np.array([row.mean(axis=0) for row in each])
+        enough = held.sum(axis=0) + held.min(axis=0) >= coverage * (len(held) + 1)
+        return float(_within(values, levels)[np.argmax(enough) if enough.any() else -1])
+
+
+def _within(ordered: Floats, levels: Floats) -> Floats:
+    """What holds each share of another draw from where these come from: the largest of them at most, 0 of none."""
+    ranks = np.ceil((len(ordered) + 1) * levels).astype(np.intp)
+    return np.asarray(np.append(0.0, ordered)[np.minimum(ranks, len(ordered))])
 
 
 def hold_out(values: Floats, groups: Sequence[str]) -> HeldOut:

@@ -41,6 +41,9 @@ CLEARLY = 0.75
 LIFTED = with_error_limit(Options(), float("inf"), float("inf"))
 BLIND = replace(LIFTED, limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 0))
 """Answers without any entry: the mean of the other rows."""
+HELD = {Aspect.TYPES: 0.93, Aspect.TOLERATED: 0.90, Aspect.SCALE_UP: 0.85}
+"""The least share of the cells answered that 95 % intervals hold: what looks easy is answered, and of eight jobs no
+interval is wider than the largest error seen."""
 LIMIT_SECONDS = 7200.0
 SOURCES = ("cpu", "l1d", "l1i", "l2", "llc", "membw")
 
@@ -92,7 +95,9 @@ def errors_of(study: Study, entries: int, choice: Choice | None = None) -> tuple
     rows, way = study.rows(entries, LIFTED, choice), "" if choice is None else ", as asked for"
     name = f"{study.name}, {entries} entries{way}"
     shown(name, accuracy(rows, study.relative), study.relative)
-    shown(f"{name}, default limits", accuracy(study.rows(entries, Options(), choice), study.relative), study.relative)
+    told = accuracy(study.rows(entries, Options(), choice), study.relative)
+    shown(f"{name}, default limits", told, study.relative)
+    assert told.coverage >= HELD[study.matrix.aspect]
     blind = study.blind(rows)
     shown(f"{study.name}, mean of the others", accuracy(blind, study.relative), study.relative)
     ours, theirs = (float(np.mean([error(held, study.relative) for held in found])) for found in (rows, blind))

@@ -75,6 +75,8 @@ class ApplicationNeed:
     nodes: Mapping[int, float] = field(default_factory=dict)
     spans: Mapping[str, RateSpan] = field(default_factory=dict)
     """How sure the performance on each instance type is."""
+    node_spans: Mapping[int, RateSpan] = field(default_factory=dict)
+    """The same by number of servers."""
     by_runs: bool = False
 
     @property
@@ -92,11 +94,21 @@ def need_of(profile: Profile, estimate: Estimate) -> ApplicationNeed:
     types = {c: _performance(p, rising=profile.metric.rising)[0] for c, p in known[Aspect.TYPES].items()}
     vector = tuple(score for score, _ in scores) or None
     out = known[Aspect.SCALE_OUT].items()
-    nodes = {int(c): _performance(p, rising=profile.metric.rising)[0] for c, p in out if c.isdecimal() and int(c)}
+    node_spans = {int(c): _span(p, rising=profile.metric.rising) for c, p in out if c.isdecimal() and int(c)}
+    nodes = {count: span.value for count, span in node_spans.items()}
     errors = tuple(error for _, error in scores)
     spans = {c: _span(p, rising=profile.metric.rising) for c, p in known[Aspect.TYPES].items()}
     return ApplicationNeed(
-        profile.app, sizes, vector, types, _because(profile), errors, nodes, spans, not profile.metric.rising
+        profile.app,
+        sizes,
+        vector,
+        types,
+        _because(profile),
+        errors,
+        nodes,
+        spans,
+        node_spans,
+        not profile.metric.rising,
     )
 
 

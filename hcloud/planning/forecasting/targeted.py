@@ -29,6 +29,8 @@ MOST_BESIDE = 100
 MEMORY_WEIGHT = 1e-6
 """vCPUs that a GiB counts as, so that of sizes with equal vCPUs that with less memory is taken."""
 _SAME = 1e-9
+_LEAST = 1e-9
+"""A rate that is none, and whose inverse is without bounds."""
 RUNS = "runs/s"
 """What is counted where a profile has the time of a run."""
 
@@ -122,6 +124,7 @@ class SizedApp:
     market: SizingMarket | None
     basis: str
     spans: Mapping[str, RateSpan] = field(default_factory=dict)
+    node_spans: Mapping[int, RateSpan] = field(default_factory=dict)
 
     @property
     def unsure(self) -> tuple[str, ...]:
@@ -132,12 +135,28 @@ class SizedApp:
 
     @property
     def least_reached(self) -> float:
-        """What the answer's servers do together where each type does no more than the low end of its interval."""
+        """What the answer's servers do together where each type, and scaling out, is at the low end of its interval."""
         assert self.sized is not None
         servers = self.sized.cheapest.servers
         shares = {t: self.spans[t].low / self.spans[t].value for t in self.unsure}
         least = sum(server.alone * shares.get(server.type, 1.0) for server in servers)
-        return self.sized.cheapest.reached * least / sum(server.alone for server in servers)
+        scaled = self.scaling.low / self.scaling.value
+        return self.sized.cheapest.reached * scaled * least / sum(server.alone for server in servers)
+
+    @property
+    def scaling(self) -> RateSpan:
+        """The share of what the answer's servers do alone that they do together, as sure as scaling out is known; what
+        is stated as linear has no interval."""
+        assert self.sized is not None
+        answer = self.sized.cheapest
+        count, share = len(answer.servers), answer.reached / sum(server.alone for server in answer.servers)
+        if self.target.linear or count < 2 or 1 not in self.node_spans:
+            return RateSpan(share, share, share, measured=False)
+        low, value, high = _logarithms(self.node_spans, count)
+        least, one, most = _logarithms(self.node_spans, 1)
+        ends = np.exp([-np.hypot(value - low, most - one), np.hypot(high - value, one - least)]) * share
+        measured = count in self.node_spans and self.node_spans[count].measured
+        return RateSpan(share, float(ends[0]), min(float(ends[1]), 1.0), measured)
 
     @property
     def counts_runs(self) -> bool:
@@ -149,6 +168,14 @@ class SizedApp:
         if self.market is None:
             return None
         return sum((self.market.hourly[server.type] for server in answer.servers), Decimal(0))
+
+
+def _logarithms(spans: Mapping[int, RateSpan], count: int) -> Iterator[float]:
+    """What so many servers do at least, probably and at most, between the numbers of servers that are known."""
+    known = sorted(spans)
+    ends = np.array([(spans[n].low, spans[n].value, spans[n].high) for n in known])
+    logs = np.log(np.clip(ends, _LEAST, 1 / _LEAST))
+    return (float(np.interp(np.log(count), np.log(known), column)) for column in logs.T)
 
 
 class _Offered(NamedTuple):

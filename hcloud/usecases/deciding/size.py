@@ -83,15 +83,12 @@ def size_app(request: SizeRequest, loaded: Loaded, at: datetime) -> SizedApp:
     except EvidenceError as error:
         raise EvidenceError(str(error), hint=_with_probe(error.hint, estimate)) from None
     unit = profile.metric.unit if profile.metric.rising else RUNS
-    return SizedApp(app.name, app.target, unit, sized, market, need.because, need.spans)
+    return SizedApp(app.name, app.target, unit, sized, market, need.because, need.spans, need.node_spans)
 
 
 def _profile_of(name: str, request: SizeRequest) -> Path:
-    """The file of its profile; the application's own file is none."""
-    if request.folder is not None:
-        return profile_file(name, request.folder)
-    found = profile_file(name, request.app.parent, bundled("profiles"))
-    return profile_file(name, bundled("profiles")) if found.samefile(request.app) else found
+    folders = (request.app.parent, bundled("profiles")) if request.folder is None else (request.folder,)
+    return profile_file(name, *folders)
 
 
 def _with_probe(hint: str, estimate: Estimate) -> str:

@@ -19,11 +19,12 @@ from hcloud.model.measured.seen import FittedVector, SeenRun
 from hcloud.model.workload import JobKind
 from hcloud.planning.forecasting.needs import need_of
 from hcloud.policy.facts import percent
-from hcloud.readers.applications.profiles import SUFFIXES, load_profile
+from hcloud.readers.applications.profiles import load_profile
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.profiles import save_profile
 from hcloud.units import counted
 from hcloud.usecases.measuring.classify import BUNDLED, Solver, estimate_of, open_corpus, options_of
+from hcloud.usecases.measuring.profile_names import file_of
 from hcloud.usecases.measuring.profile_run import file_name
 
 FOLDER = "profiles"
@@ -54,7 +55,6 @@ class LiveProfiles:
     def __init__(self, folder: Path, corpus: str) -> None:
         self._folder, self._corpus_name = folder, corpus
         self._held = Lock()
-        self._apps: dict[Path, tuple[int, str]] = {}
 
     @cached_property
     def _corpus(self) -> Mapping[Aspect, Matrix]:
@@ -62,7 +62,7 @@ class LiveProfiles:
 
     def vector(self, app: str) -> tuple[int, ...] | None:
         """The estimated vector of an application; None without a profile of it. Takes a second or so."""
-        found = self._file_of(app)
+        found = file_of(app, self._folder)
         return None if found is None else self._need(load_profile(found))
 
     def _need(self, profile: Profile) -> tuple[int, ...] | None:
@@ -71,25 +71,9 @@ class LiveProfiles:
     def _estimate(self, profile: Profile) -> Estimate:
         return estimate_of(profile, self._corpus, options_of(Solver.RIDGE, None))
 
-    def _file_of(self, app: str) -> Path | None:
-        """The file that holds an application's profile, whatever its name; None where none does."""
-        usual = self._folder / file_name(app)
-        if usual.is_file() and self._app_in(usual) == app:
-            return usual
-        files = sorted(p for p in self._folder.glob("*") if p.suffix in SUFFIXES)
-        return next((path for path in files if self._app_in(path) == app), None)
-
-    def _app_in(self, path: Path) -> str:
-        """Whose profile a file is; read again only where it was written since."""
-        written = path.stat().st_mtime_ns
-        known = self._apps.get(path)
-        if known is None or known[0] != written:
-            known = self._apps[path] = written, load_profile(path).app
-        return known[1]
-
     def _open(self, app: str, kind: JobKind) -> tuple[Path, Profile]:
         """Where an application's profile is or goes, and the profile."""
-        if (found := self._file_of(app)) is not None:
+        if (found := file_of(app, self._folder)) is not None:
             return found, load_profile(found)
         path, number = self._folder / file_name(app), 1
         while path.exists():  # another application's, whose name is written alike

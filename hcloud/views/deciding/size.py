@@ -135,16 +135,37 @@ def _how_sure(found: SizedApp) -> Iterator[str]:
     What was chosen as the cheapest is more often predicted too high than too low, so this is no formality.
     """
     assert found.sized is not None
-    if not found.unsure or not found.sized.cheapest.met:
+    if not found.sized.cheapest.met:
         return
-    spans = ((name, found.spans[name]) for name in found.unsure)
-    told = "; ".join(f"{name} {_rate(s.low)} to {_rate(s.high)} {found.unit}, {_how(s)}" for name, s in spans)
+    told = [f"of one whole server: {types}"] if (types := "; ".join(_types(found))) else []
+    told += _together(found)
+    if not told:
+        return
     least = found.least_reached
     kept = "the target is kept" if least >= found.sized.needed else "the target is missed"
     yield (
-        f"95 % interval of one whole server: {told}. At the low end these servers do {_rate(least)} of"
+        f"95 % interval {'; '.join(told)}. At the low end these servers do {_rate(least)} of"
         f" {_rate(found.sized.needed)} {found.unit}: {kept}."
     )
+
+
+def _types(found: SizedApp) -> Iterator[str]:
+    for name in found.unsure:
+        span = found.spans[name]
+        yield f"{name} {_rate(span.low)} to {_rate(span.high)} {found.unit}, {_how(span)}"
+
+
+def _together(found: SizedApp) -> Iterator[str]:
+    """How well it is known what the servers of an answer do together, where that is no certainty."""
+    assert found.sized is not None
+    scaling, count = found.scaling, len(found.sized.cheapest.servers)
+    if scaling.low == scaling.high:
+        return
+    how = _how(scaling)
+    if count not in found.node_spans:
+        below, above = max(n for n in found.node_spans if n < count), min(n for n in found.node_spans if n > count)
+        how = f"between what is known of {counted(below, 'server')} and of {above}"
+    yield f"of {count} servers together: {scaling.low:.0%} to {scaling.high:.0%} of what they do alone, {how}"
 
 
 def _how(span: RateSpan) -> str:

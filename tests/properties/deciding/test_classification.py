@@ -37,6 +37,9 @@ PERFORMANCE = {
 SCORES = {1: (2.7, 4.2), 2: (5.2, 10.3), 3: (7.5, 12.8)}
 """Mean and p90 in points by rank, two random entries (classification.md 6)."""
 
+HELD = (0.95, 0.995)
+"""The least and the largest share of cells that 95 % intervals may hold: more would be too wide to be of use."""
+
 
 def say(line: str) -> None:
     """Shown by ``pytest -s``."""
@@ -69,7 +72,7 @@ def test_performance_of_known_rank(rank: int, entries: int) -> None:
     say(f"rank {rank}, {entries} entries: mean {got[0]:.1f} p90 {got[1]:.1f} max {got[2]:.1f} %")
     for value, table in zip(got, PERFORMANCE[rank, entries], strict=False):
         assert value <= ALLOWED * table
-    assert 0.90 <= mean(found, "coverage") <= 0.99
+    assert HELD[0] <= mean(found, "coverage") <= HELD[1]
 
 
 @pytest.mark.parametrize("rank", SCORES)
@@ -79,7 +82,7 @@ def test_scores_of_known_rank(rank: int) -> None:
     say(f"scores, rank {rank}, 2 entries: mean {got[0]:.1f} p90 {got[1]:.1f} max {got[2]:.1f} points")
     for value, table in zip(got, SCORES[rank], strict=False):
         assert value <= ALLOWED * table
-    assert 0.90 <= mean(found, "coverage") <= 0.99
+    assert HELD[0] <= mean(found, "coverage") <= HELD[1]
 
 
 def test_what_is_answered_within_a_limit_is_better_than_what_is_not() -> None:

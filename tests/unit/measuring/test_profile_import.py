@@ -117,3 +117,16 @@ def test_a_name_is_no_path(name: str) -> None:
 def test_a_profile_is_found_by_a_name_with_a_space(tmp_path: Path) -> None:
     (tmp_path / file_name("my app")).touch()
     assert profile_file("my app", tmp_path).name == "my-app.profile.yaml"
+
+
+def test_a_profile_is_found_by_the_application_within_whatever_its_file_is_called(tmp_path: Path) -> None:
+    of = "app: {}\nentries: {{}}\n".format
+    (tmp_path / "frontend.profile.yaml").write_text(of("checkout"), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"frontend\.profile\.yaml is a profile of checkout"):
+        profile_file("frontend", tmp_path)
+    assert profile_file("checkout", tmp_path).name == "frontend.profile.yaml"
+    (tmp_path / "old.yaml").write_text(of("checkout"), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"frontend\.profile\.yaml, old\.yaml are profiles of checkout"):
+        profile_file("checkout", tmp_path)
+    (tmp_path / "checkout.profile.yml").write_text(of("checkout"), encoding="utf-8")
+    assert profile_file("checkout", tmp_path).name == "checkout.profile.yml"

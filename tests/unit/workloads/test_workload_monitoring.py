@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
+import pstats
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -191,3 +193,26 @@ def test_maxima_and_parts_of_answers_are_told(tmp_path: Path) -> None:
     part["MetricDataResults"][0]["StatusCode"] = "PartialData"  # type: ignore[index]
     told = demand(tmp_path, part).provenance.left_out
     assert told == {"answers that CloudWatch calls PartialData: samples are missing from them": 1}
+
+
+MACHINES = [f"{name},{START + 300 * at},{'' if at == 7 else at % 5 / 10}" for name in "bac" for at in range(600)]
+
+
+def table_of(path: Path, *more: str) -> tuple[Demand, int]:
+    """What is read of three machines over two days, and how often a time was read."""
+    path.write_text("\n".join(["server,time,cpu", *MACHINES, *more]) + "\n", encoding="utf-8")
+    profile = cProfile.Profile()
+    demand = profile.runcall(read_workload, path, "auto", WorkloadOptions(series_value="cores"))
+    assert isinstance(demand, Demand)
+    stats = pstats.Stats(profile).get_stats_profile().func_profiles
+    return demand, int(stats["seconds"].ncalls.partition("/")[0])
+
+
+def test_each_time_of_a_plain_table_is_read_once_with_the_same_result(tmp_path: Path) -> None:
+    plain, looked_at = table_of(tmp_path / "plain.csv")
+    quoted, each = table_of(tmp_path / "quoted.csv", f'"c",{START + 300 * 600},0.5')
+    assert looked_at == 600, "as many as there are, not one a row"
+    assert each > len(MACHINES), "with quotes row by row"
+    assert plain.provenance.repaired == quoted.provenance.repaired
+    assert plain.provenance.repaired["empty cells: no sample"] == 3
+    assert plain.cores.tobytes() == quoted.cores[:-1].tobytes()

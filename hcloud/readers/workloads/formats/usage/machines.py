@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -20,9 +21,13 @@ from hcloud.readers.workloads.formats.usage.measured import MeasuredSeries, Meas
 from hcloud.readers.workloads.formats.usage.samples import TIMES, TimeColumn
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile
+from hcloud.readers.workloads.tables.at_once import DistinctTexts, distinct_texts
 from hcloud.readers.workloads.tables.columns import TICKS
 from hcloud.readers.workloads.tables.delimited import Header, Progress, header_names
 from hcloud.readers.workloads.tables.locate import DECIMAL, NUMBER, TableLayout, rows_of, with_command
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
 
 FORMAT = "machines"
 _NONE = frozenset({"", "null", "undefined", "nan", "-", "n/a", "none"})
@@ -54,7 +59,9 @@ def measured(source: TraceFile, options: WorkloadOptions, progress: Progress | N
     header = header_names(source)
     columns = machine_columns(source, header.names, options)
     table = _MachineTable(source, header, columns, options)
-    table.read(progress)
+    if not table.read_at_once():
+        table = _MachineTable(source, header, columns, options)
+        table.read(progress)
     if table.findings.problems and (error := with_command(source, table.findings)).hint:
         raise _with_the_next(error, source, options)
     if not table.rows:
@@ -86,6 +93,43 @@ class _MachineTable:
         self.machines: dict[str, _Samples] = {}
         self.percent: bool | None = None
         self.last = "", math.nan
+
+    def read_at_once(self) -> bool:
+        """Take all rows by their distinct texts; False, and the table is of no use, where one is not plain."""
+        table = None if self.columns.name is None else distinct_texts(self.source, self.header)
+        if table is None or not 0 < len(table[0].codes) <= self.options.max_rows:
+            return False
+        names = table[cast("int", self.columns.name)]
+        if len(names.texts) > limits.LABELS or not all(_is_name(text) for text in names.texts):
+            return False
+        try:
+            times = np.array([self.clock.seconds(text) for text in table[self.columns.time].texts])
+        except ValueError:
+            return False
+        values, memory = (self._numbers(table, at) for at in (self.columns.values[0], self.columns.memory))
+        self.rows = len(names.codes)
+        self._keep(names, (times[table[self.columns.time].codes], values, memory))
+        return not self.findings.problems
+
+    def _numbers(self, table: Sequence[DistinctTexts], at: int | None) -> Floats:
+        """The numbers of a column, 0 of none."""
+        if at is None:
+            return np.zeros(len(table[0].codes))
+        return np.array([self._number(0, [text] * len(table), at) for text in table[at].texts])[table[at].codes]
+
+    def _keep(self, names: DistinctTexts, columns: tuple[Floats, Floats, Floats]) -> None:
+        """Every machine's samples in the order of its rows."""
+        kept = ~(np.isnan(columns[1]) | np.isnan(columns[2]))
+        if not kept.all():
+            self.repaired[_EMPTY] = int(np.count_nonzero(~kept))
+        rows = np.flatnonzero(kept)[np.argsort(names.codes[kept], kind="stable")]
+        ends = np.searchsorted(names.codes[rows], np.arange(len(names.texts) + 1))
+        for name, start, end in zip(names.texts, ends[:-1], ends[1:], strict=True):
+            mine, found = rows[start:end], _Samples(name)
+            for samples, column in zip((found.times, found.values, found.memory), columns, strict=True):
+                samples.frombytes(column[mine].tobytes())
+            found.lines.frombytes((mine + self.header.skip + 2).astype(np.int64).tobytes())
+            self.machines[name] = found
 
     def read(self, progress: Progress | None) -> None:
         """Take every row; what is wrong is noted."""
@@ -202,6 +246,10 @@ class _MachineTable:
             return [Modelled("times", "dates without a zone are UTC", "fixed")]
         ticks = 0.0 if self.clock.notation is None else self.clock.notation[0]
         return [Modelled("times", f"{TICKS[ticks]}, by the size of the first", "fixed")] if ticks > 1.0 else []
+
+
+def _is_name(text: str) -> bool:
+    return text == text.strip() and 0 < len(text.encode()) <= limits.TEXT_BYTES
 
 
 def _is_number(text: str) -> bool:
