@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import _thread
 import gc
+import io
 import os
 import signal
 import sys
 import threading
+from typing import Any
 
 COLLECTED_EVERY = (50_000, 10, 10)
 """Ours: objects between two searches for rings of them. By default the list of 10,000 machines is searched a hundred
@@ -18,6 +20,7 @@ SOON = 0.01
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    _open_streams()
     if sys.argv[1:] == ["--version"]:
         from hcloud import __version__
 
@@ -34,6 +37,28 @@ def main() -> None:
     if code == INTERRUPTED_EXIT or not _is_anything_under_way():
         _leave_at_once(code)  # after Ctrl-C a solver may still run in its thread: it is not waited for
     sys.exit(code)
+
+
+class _Forgiving(io.FileIO):
+    """Where a full disk takes no more words, they are lost rather than the work that they are about."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError:
+            return len(data)
+
+
+def _open_streams() -> None:
+    """A stream that was closed (``>&-``) leads nowhere: the next file to be opened, a journal, would get its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
+    raw, told = io.BufferedWriter(_Forgiving(2, "w", closefd=False)), sys.stderr
+    sys.stderr = io.TextIOWrapper(raw, encoding=told.encoding, errors=told.errors, line_buffering=True)
 
 
 def _hear_ctrl_c() -> None:

@@ -32,7 +32,7 @@ from hcloud.usecases.reports.rented import rented_live
 from hcloud.usecases.reports.report import RequestedPeriod
 
 BEGIN = datetime(2026, 11, 29, 22, 11, 12, 700_000, tzinfo=UTC)
-HOUR = 3600.0
+HOUR, END_DELAY = 3600.0, 45.0
 SLOWLY = Rhythm(period=60.0, look=600.0, join=600.0, settled=0.0, again=60.0)
 
 
@@ -123,7 +123,8 @@ def operate(renting: Renting, world: World) -> None:
     rig = renting.rig
     world.kill_at, world.long = ("operate.noted", 9), 6_000
     refused = {"on": rig.words.launch, "answer": "no-capacity", "calls": [3, 5]}
-    rig.faults({"rules": [refused, {"on": rig.words.launch, "answer": "dropped-after", "calls": [4]}]})
+    lost = {"on": rig.words.launch, "answer": "dropped-after", "calls": [4]}
+    rig.faults({"rules": [refused, lost], "end_delay": END_DELAY})
     try:
         begun(world, 8)
         for reserved in (True, False):

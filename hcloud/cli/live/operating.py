@@ -152,10 +152,10 @@ def _where(place: Path) -> str:
 
 @contextmanager
 def _whoever_reads(fold: Fold, terminal: Terminal, flags: str) -> Iterator[None]:
-    """Say what is left where the reader of a pipe is gone, which ends this controller."""
+    """Say what is left where the reader of a pipe is gone, or a disk takes no more, which ends this controller."""
     try:
         yield
-    except (BrokenPipeError, SystemExit):  # Rich leaves so
+    except (OSError, SystemExit):  # Rich leaves so
         _left(fold, terminal, flags)
         raise
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -64,13 +64,13 @@ class Machines:
         """
         found = self._found(machine, order)
         if not found:
-            return End()
-        self._cloud.terminate([m.id for m in found])
+            return End(_last(self._cloud.look([machine.id]), {}) if machine.id else None)
+        told = self._cloud.terminate([m.id for m in found]).ended
         until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
         while True:
             left = self._cloud.examine([m.id for m in found])
             if all(m.state is MachineState.ENDED for m in left):
-                return End(max((m.ended for m in left if m.ended is not None), default=None))
+                return End(_last(left, told))
             if self._clock.passed() >= until:
                 raise NotCertainError(f"{found[0].id}: asked to terminate, but still listed")
             self._clock.sleep(delay)
@@ -103,7 +103,8 @@ class Machines:
             told = self._cloud.machines(lineage)
         except NotFoundError:
             told = ()
-        leaving = {m.key: Notice(m.id, "it is ending it") for m in told if m.key and m.state is MachineState.STOPPING}
+        ending = [m for m in told if m.key and m.state is MachineState.STOPPING]
+        leaving = {m.key: Notice(m.id, "it is being terminated") for m in ending}
         names, unheard = {m.id: m.key for m in told if m.key and m.state.is_live}, ""
         try:
             said = self._cloud.notices(lineage) if names else ()
@@ -111,6 +112,13 @@ class Machines:
         except HcloudError as error:  # what stands is known all the same
             unheard = f"whether the cloud takes machines away cannot be seen: {error}"
         return Sight({m.key: m for m in told if m.key and m.state.is_live}, at, leaving, unheard)
+
+
+def _last(machines: Sequence[Machine], told: Mapping[str, datetime]) -> datetime | None:
+    """When the last of them ended: by what the cloud says of each, else by what it ``told`` when it was asked to end
+    them. Nothing is charged from then on, though it may take minutes until they are gone."""
+    ends = dict(told) | {m.id: m.ended for m in machines if m.ended is not None}
+    return max(ends.values(), default=None)
 
 
 def order_of(machine: MachineRecord, owner: Owner, start_up: str) -> Launch:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 
 from hcloud.control.operating.records import JobRecord, MachinePhase, MachineRecord
-from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until, to_launch
+from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until, to_end, to_launch
 from hcloud.errors import ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end
 from hcloud.live.operating.desk import OperatingDesk
@@ -202,7 +202,8 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
     numbers = {machine.key: machine.instance for machine in wanted.values()}
     before = {n: notice for n, notice in desk.notices.items() if n in numbers.values()} if sight.unheard else {}
     desk.notices = before | {numbers[key]: notice for key, notice in sight.notices.items() if key in numbers}
-    said = [f"machine {number}: {_said(notice)}" for number, notice in desk.notices.items()]
+    ours = {machine.instance for machine in to_end(desk.fold, all_of_them=desk.finishing)}
+    said = [f"machine {number}: {_said(notice)}" for number, notice in desk.notices.items() if number not in ours]
     desk.troubles["notices"] = "; ".join([sight.unheard] if sight.unheard else said)
     if not desk.troubles["notices"]:
         del desk.troubles["notices"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -332,6 +333,26 @@ def test_a_full_disk_behind_stdout_is_said_once() -> None:
     assert done.stderr.startswith("error: the result cannot be used: no space left on device")
     assert "Traceback" not in done.stderr
     assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
+@pytest.mark.parametrize(("words", "code"), [(["strategy", "list"], 0), (["plan", "--nonsense"], 64)])
+def test_a_full_disk_behind_stderr_changes_nothing_but_what_is_said_there(words: list[str], code: int) -> None:
+    """A log on a full disk ended live work, which goes on where its own disk is full."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*HCLOUD, *words], check=False, stdout=subprocess.PIPE, stderr=full, text=True)
+    assert (done.returncode, "SR" in done.stdout) == (code, code == 0)
+
+
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", ">&-", "2>&-", "<&-"])
+@pytest.mark.parametrize("words", ["strategy list", "--version"])
+def test_a_stream_that_is_closed_leads_nowhere(words: str, closed: str) -> None:
+    """It was an AttributeError, and the next file that was opened, a journal, would have been taken for stdout."""
+    line = f"exec {shlex.quote(sys.executable)} -m hcloud {words} {closed}"
+    own = {**os.environ, "PYTHONPATH": str(ROOT)}  # no quick start, which hands its own streams on
+    done = subprocess.run(["sh", "-c", line], check=False, capture_output=True, text=True, env=own)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", ""))
 
 
 def test_an_extra_that_is_not_installed_is_named_with_its_command() -> None:

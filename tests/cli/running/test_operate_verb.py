@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import random
@@ -12,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -279,6 +282,23 @@ def test_who_stops_reading_is_told_what_is_left(here: Path) -> None:
     assert running.wait(PATIENCE) == 141
     running.stderr.close()
     assert main.run(["operate", *RUN]) == 0
+
+
+class Full(io.StringIO):
+    """A stream on a disk that has no room."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_who_writes_to_a_full_disk_is_told_what_is_left(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Machines went on costing money, and nobody was told of them."""
+    jobs({"a": (0, 0.1)})
+    with redirect_stdout(Full()):
+        assert main.run(["operate", *RUN]) == 1
+    told = " ".join(capsys.readouterr().err.split())
+    assert "left as they are: 'hcloud operate run' continues" in told
+    assert "the result cannot be used: no space left on device" in told
 
 
 @pytest.mark.slow

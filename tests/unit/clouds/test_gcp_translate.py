@@ -262,3 +262,8 @@ def test_other_endpoints_are_not(endpoint: str) -> None:
 def test_L8_credentials_do_not_travel_unencrypted(endpoint: str) -> None:
     with pytest.raises(UsageError):
         _ = replace(SETTINGS, endpoint=endpoint).is_local
+
+
+def test_a_time_that_google_writes_as_in_california_is_shown_as_utc() -> None:
+    """A notice said that maintenance begins at 05:32 UTC, eight hours before it did."""
+    assert str(translate.moment("2026-11-28T05:32:10.000-08:00")) == "2026-11-28 13:32:10+00:00"

@@ -18,6 +18,7 @@ from operating import World, closed_after, job
 from hcloud.cli import main
 from hcloud.errors import Call, InputError, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
 from hcloud.fake.clock import FakeClock
+from hcloud.fake.faults import FaultPlan
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.workers import AtOnce
 from hcloud.model.running.note import Asked, NotLaunched
@@ -315,3 +316,26 @@ def test_a_controller_that_comes_back_late_finds_what_has_become_due(
         world.check(completed=4)
         world.close()
         passed = world.passed
+
+
+def test_a_machine_that_hcloud_itself_ends_is_no_notice_of_its_cloud(tmp_path: Path) -> None:
+    """Every release was a warning that the cloud takes the machine away, for as long as it took to end."""
+    world = World.of(tmp_path / "j", [job("a", cores=2, seconds=5.0)], "OdF", 0, plan=FaultPlan(end_delay=100.0))
+    told: list[tuple[str, str]] = []
+
+    def hears(loop: OperatingLoop) -> bool:
+        told.extend(loop.new_troubles())
+        return False
+
+    world.run(until=hears)
+    world.check(completed=1)
+    assert [why for what, why in told if what == "notices"] == []
+
+
+def test_who_ends_a_machine_in_the_cloud_is_told_of(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "j", [job("a", cores=2, seconds=300.0)], "OdF", 0, plan=FaultPlan(end_delay=100.0))
+    world.run(until=lambda loop: bool(world.engine.ran))
+    for machine in world.cloud.ledger.machines.values():
+        world.cloud.edit({"terminate": machine.id})
+    loop = world.run(until=lambda loop: "notices" in loop.desk.troubles)
+    assert loop.desk.troubles["notices"].endswith(": it is being terminated")
