@@ -87,18 +87,19 @@ def confirm(session: CliSession, question: str, *, yes: bool) -> None:
     """Ask for a yes, No being what Enter means; ConfirmationError where nobody can be asked."""
     if yes:
         return
-    if _nobody(session):
+    if is_unattended(session):
         raise ConfirmationError("confirmation required, and there is no terminal to ask on", hint="use --yes")
     typer.confirm(harmless(question), default=False, abort=True, err=True)
 
 
-def _nobody(session: CliSession) -> bool:
+def is_unattended(session: CliSession) -> bool:
+    """Whether there is nobody who could be asked."""
     return "no_input" in session.flags or bool(os.environ.get("CI")) or not sys.stdin.isatty()
 
 
 def ask_number(session: CliSession, going: int, ends: int | None, *, yes: bool) -> int | None:
     """How many machines may end: as the flag says, else typed where somebody can be asked."""
-    if yes or ends is not None or _nobody(session):
+    if yes or ends is not None or is_unattended(session):
         confirm(session, f"end {counted(going, 'machine')}?", yes=yes)
         return ends
     found: int = typer.prompt(f"this ends {counted(going, 'machine')}; type that number", type=int, err=True)

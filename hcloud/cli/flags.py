@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.options import Output, ToldOutput
-
 JobTrace = Annotated[
     str | None, typer.Argument(help="A job trace, - (stdin), scenario:NAME, or a plan: its own fleet.")
 ]
@@ -94,8 +92,7 @@ HarvestPolicyFile = Annotated[
     Path | None, typer.Option(help="With --harvest: your own file instead of policies/harvest.yaml.")
 ]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
-ToldOption = Annotated[ToldOutput, typer.Option("--output", "-o", help="What to print.")]
+OUTPUT = typer.Option("--output", "-o", help="What to print.")
 AsJson = Annotated[bool, typer.Option("--json", help="Short for -o json.")]
 StatePlace = Annotated[
     str | None,

@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
-from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OutputOption, StatePlace, ToldOption, WhichCloud
-from hcloud.cli.options import MarkdownOutput, Output, PageOutput, ToldOutput
+from hcloud.cli.flags import OUTPUT, AsJson, CloudState, Configuration, Now, StatePlace, WhichCloud
 from hcloud.usecases.asked import moment
 
 if TYPE_CHECKING:
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from hcloud.views.escaped import Written
     from hcloud.views.page.parts import PageSection
 
+Tabular = Annotated[Literal["table", "json", "csv"], OUTPUT]
+Sentences = Annotated[Literal["table", "json"], OUTPUT]
 T = TypeVar("T")
 V = TypeVar("V", bound=Callable[..., None])
 
@@ -74,16 +74,17 @@ class Verb(typer.Typer):
         return added
 
 
+@dataclass(frozen=True)
 class FormOfResult:
-    """How a result is printed; a group of options has ``output``, whose words name the forms, and ``json_``."""
+    """How a result is printed; each group of options names its forms by the type of ``output``."""
 
-    output: StrEnum
-    json_: bool
+    output: str = "table"
+    json_: AsJson = False
 
     @property
     def form(self) -> str:
         """The form that is asked for."""
-        return "json" if self.json_ else self.output.value
+        return "json" if self.json_ else self.output
 
     @property
     def is_document(self) -> bool:
@@ -122,8 +123,11 @@ class TimeOfResult:
         object.__setattr__(self, "at", moment(self.now))
 
 
+@dataclass(frozen=True)
 class FormAndTime(FormOfResult, TimeOfResult):
     """How a result is printed, and the time a verb works at."""
+
+    now: Now = None
 
     def tell_result(
         self,
@@ -142,24 +146,21 @@ class FormAndTime(FormOfResult, TimeOfResult):
 class Shown(FormOfResult):
     """A table, JSON or CSV."""
 
-    output: OutputOption = Output.TABLE
-    json_: AsJson = False
+    output: Tabular = "table"
 
 
 @dataclass(frozen=True)
-class Printed(Shown, FormAndTime):
-    """A table, JSON or CSV, as of a time."""
+class Printed(FormAndTime):
+    """The same as of a time."""
 
-    now: Now = None
+    output: Tabular = "table"
 
 
 @dataclass(frozen=True)
 class MarkdownPrinted(FormAndTime):
     """A table, JSON, Markdown or CSV, as of a time."""
 
-    output: Annotated[MarkdownOutput, typer.Option("--output", "-o", help="What to print.")] = MarkdownOutput.TABLE
-    json_: AsJson = False
-    now: Now = None
+    output: Annotated[Literal["table", "json", "md", "csv"], OUTPUT] = "table"
 
     def tell_sections(
         self,
@@ -183,24 +184,21 @@ class MarkdownPrinted(FormAndTime):
 class PagePrinted(FormAndTime):
     """A table, JSON, Markdown, a page of HTML or CSV, as of a time."""
 
-    output: Annotated[PageOutput, typer.Option("--output", "-o", help="What to print.")] = PageOutput.TABLE
-    json_: AsJson = False
-    now: Now = None
+    output: Annotated[Literal["table", "json", "md", "html", "csv"], OUTPUT] = "table"
 
 
 @dataclass(frozen=True)
 class Told(FormOfResult):
     """Sentences or JSON: what was done."""
 
-    output: ToldOption = ToldOutput.TABLE
-    json_: AsJson = False
+    output: Sentences = "table"
 
 
 @dataclass(frozen=True)
-class ToldAt(Told, FormAndTime):
+class ToldAt(FormAndTime):
     """The same as of a time."""
 
-    now: Now = None
+    output: Sentences = "table"
 
 
 @dataclass(frozen=True)

@@ -2,45 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
-
-
-class Output(StrEnum):
-    """How a table is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-
-
-class MarkdownOutput(StrEnum):
-    """How a table is printed that is pasted into a discussion, too."""
-
-    TABLE = "table"
-    JSON = "json"
-    MD = "md"
-    CSV = "csv"
-
-
-class PageOutput(StrEnum):
-    """How a table is printed that is read as a page, too."""
-
-    TABLE = "table"
-    JSON = "json"
-    MD = "md"
-    HTML = "html"
-    CSV = "csv"
-
-
-class ToldOutput(StrEnum):
-    """How what was done is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:

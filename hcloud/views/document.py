@@ -183,6 +183,8 @@ Amount = Annotated[str, BeforeValidator(plain), WithJsonSchema(DECIMAL)]
 Cents = Annotated[str, BeforeValidator(lambda dollars: plain(cents(dollars))), WithJsonSchema(DECIMAL)]
 Rate = Annotated[str, BeforeValidator(lambda dollars: plain(rate(dollars))), WithJsonSchema(DECIMAL)]
 Share = Annotated[str, BeforeValidator(lambda share: plain(round(share, 6))), WithJsonSchema(DECIMAL)]
+ITSELF = From(lambda result: result)
+"""For a field that is the result as a whole, and not an attribute of it."""
 Currency = Annotated[str, From(lambda _: "USD"), WithJsonSchema({"const": "USD"})]
 
 

@@ -47,7 +47,7 @@ def fitted(figures: Figures, width: int) -> Shown:
     least = [w if c in figures.numbers else max(map(_least, figures.cells(c))) for c, w in enumerate(natural)]
     spare = width - _total(least, NARROW_GAP)
     if spare < 0:
-        return _in_turn(wide, spread, width) if figures.numbers else _grouped(wide, width)
+        return _narrow(wide, spread, width)
     for column in columns:
         more = min(natural[column] - least[column], spare)
         least[column] += more
@@ -129,14 +129,26 @@ def _table(figures: Figures, widths: Sequence[int], gap: int) -> Table:
     return table
 
 
+def _narrow(figures: Figures, widths: Sequence[int], width: int) -> Shown:
+    """Text above its figures; where the figures of a row alone are too wide, several tables with the same names."""
+    if not figures.numbers:
+        return _grouped(figures, width)
+    parts = blocks(figures, width) if figures.numbers == frozenset(range(1, len(figures.names))) else []
+    if len(parts) > 1 and sum(widths[c] + NARROW_GAP for c in figures.numbers) - NARROW_GAP > width:
+        title = [Text(figures.title)] if figures.title else []
+        first, *others = (fitted(table, width) for table in parts)
+        return Group(*title, first, *(part for table in others for part in (Text(), table)))
+    return _in_turn(figures, widths, width)
+
+
 def _in_turn(figures: Figures, widths: Sequence[int], width: int) -> Group:
     """A line of text, then its numbers below, each under its header."""
     numbers = [(c, widths[c]) for c in sorted(figures.numbers)]
 
     def lines(row: Sequence[str]) -> Iterator[str]:
         texts = (cell for c, cell in enumerate(row) if c not in figures.numbers and cell)
-        yield from wrapped(" ".join(texts), width, INDENT)
-        if numbers:
+        yield from wrapped(" · ".join(texts), width, INDENT)
+        if numbers and any(row):
             below = (" " * NARROW_GAP).join(f"{row[c]:>{w}}" for c, w in numbers)
             yield f"{below:>{width}}" if len(below) <= width else " ".join(row[c] for c, _ in numbers if row[c])
 

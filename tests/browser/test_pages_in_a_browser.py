@@ -211,10 +211,12 @@ def test_a_wide_table_scrolls_in_itself_by_keyboard(browser: Browser, pages: dic
         it.comes_to("[...document.querySelectorAll('.scroll')].some(s => s.scrollLeft > 0)")
 
 
-@pytest.mark.parametrize("width", [1024, 1100, 1279])
-def test_beside_the_contents_the_alternatives_are_whole(browser: Browser, pages: dict[str, Path], width: int) -> None:
+@pytest.mark.parametrize(("name", "width"), [("simulated", 800), ("plain", 1024), ("plain", 1100), ("plain", 1279)])
+def test_beside_and_below_the_contents_the_alternatives_are_whole(
+    browser: Browser, pages: dict[str, Path], name: str, width: int
+) -> None:
     """Their last column, by how much each is dearer, was cut off on screens that just hold both."""
-    with shown(browser, pages["plain"], (width, 900)) as it:
+    with shown(browser, pages[name], (width, 900)) as it:
         group = it.page.get_by_role("group", name="Alternatives by arithmetic")
         assert group.evaluate("it => it.scrollWidth <= it.clientWidth")
 
@@ -227,6 +229,7 @@ def test_on_a_phone_each_figure_of_a_table_stands_beside_the_name_of_its_column(
         assert group.evaluate("it => it.scrollWidth <= it.clientWidth")
         cell = group.get_by_role("cell").filter(visible=True).last
         assert cell.evaluate("it => getComputedStyle(it, '::before').content") == '"upfront"'
+        assert cell.evaluate("it => getComputedStyle(it, '::before').textAlign") == "left"  # a name of several lines
         assert group.get_by_role("columnheader").count() == 9  # still a table to who cannot see it
         rows = group.locator("tbody tr, tfoot tr").count()
         assert group.get_by_role("rowheader").count() == rows >= 2  # what is held or rented, and the total

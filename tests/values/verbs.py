@@ -38,8 +38,8 @@ def command_of(words: Sequence[str]) -> Any:
 
 def forms_of(words: Sequence[str]) -> frozenset[str]:
     """The forms in which the verb that some words begin with prints its result; none where it has no choice."""
-    outputs = [option.default for option in command_of(words).params if option.name == "output"]
-    return frozenset(str(form) for form in type(outputs[0])) if outputs else frozenset()
+    outputs = [option.type.choices for option in command_of(words).params if option.name == "output"]
+    return frozenset(map(str, outputs[0])) if outputs else frozenset()
 
 
 def every_leaf() -> tuple[Path, ...]:

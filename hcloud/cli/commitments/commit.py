@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import Yes, confirm
+from hcloud.cli.acting import Yes, confirm, is_unattended
 from hcloud.cli.flags import CloudState, Configuration, WhichCloud
 from hcloud.cli.groups import CloudFlags, Printed, Told, ToldAt, Verb
 from hcloud.cli.main import session
@@ -212,7 +210,7 @@ def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> App
         show_approval(plan, terminal)
         if digest is not None and amount is not None:
             return PurchaseApproval(digest, amount)
-        if digest is not None or amount is not None or not _somebody_there(ctx):
+        if digest is not None or amount is not None or is_unattended(session(ctx)):
             raise ConfirmationError(
                 "a purchase needs its amount typed at a terminal, and there is none; nothing was bought",
                 hint=f"--approve-commit {plan.digest} --amount {plain(cents(plan.amount))} approves exactly this",
@@ -233,7 +231,3 @@ def _agreement(ctx: typer.Context, *, yes: bool) -> Agree:
         confirm(session(ctx), "give it back?", yes=yes)
 
     return agree
-
-
-def _somebody_there(ctx: typer.Context) -> bool:
-    return sys.stdin.isatty() and "no_input" not in session(ctx).flags and not os.environ.get("CI")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from hcloud.cli.flags import AsJson, Now
+from hcloud.cli.flags import OUTPUT
 from hcloud.cli.groups import FormAndTime, Verb
 from hcloud.cli.main import session
 from hcloud.errors import InputError
@@ -17,23 +16,11 @@ from hcloud.errors import InputError
 app = Verb("Check a plan against your rules: check")
 
 
-class VerdictFormat(StrEnum):
-    """How a verdict is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    MD = "md"
-    JUNIT = "junit"
-    CSV = "csv"
-
-
 @dataclass(frozen=True)
 class VerdictPrinted(FormAndTime):
     """How a verdict is printed, and the time it is reached at."""
 
-    output: Annotated[VerdictFormat, typer.Option("--output", "-o", help="What to print.")] = VerdictFormat.TABLE
-    json_: AsJson = False
-    now: Now = None
+    output: Annotated[Literal["table", "json", "md", "junit", "csv"], OUTPUT] = "table"
 
 
 @app.command()

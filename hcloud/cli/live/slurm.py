@@ -98,8 +98,7 @@ def check_(
     from hcloud.views.tools.setup import show_checks
 
     found = checks(conf_of(conf).absolute(), offline=offline)
-    terminal = session(ctx).terminal
-    shown.tell(terminal, lambda: ChecksDocument.of({"checks": found}, shown.at), lambda: show_checks(found, terminal))
+    shown.tell_result(session(ctx).terminal, found, ChecksDocument.of, show_checks)
     if any(result.status == "error" for result in found):
         raise typer.Exit(1)
 

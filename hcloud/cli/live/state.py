@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hcloud.cli.groups import Printed, StateFlags, ToldAt, Verb
 from hcloud.cli.main import session
 from hcloud.errors import InputError
-
-if TYPE_CHECKING:
-    from hcloud.model.holdings.state import LockInfo, RememberedState
-    from hcloud.views.document import Content
 
 LARGEST = 64 << 20
 
@@ -31,10 +26,9 @@ def list_(
     """The machines of the state, one on each line."""
     from hcloud.usecases.live.state import look
     from hcloud.views.live import state as view
+    from hcloud.views.live.documents import RememberedDocument
 
-    terminal = session(ctx).terminal
-    found = look(which.place)
-    shown.tell_result(terminal, found, _document, view.show_list)
+    shown.tell_result(session(ctx).terminal, look(which.place), RememberedDocument.of, view.show_list)
 
 
 @app.command()
@@ -50,12 +44,12 @@ def show(
     """The state's lineage, serial, account and region, or all about one machine."""
     from hcloud.usecases.live.state import look, look_at
     from hcloud.views.live import state as view
+    from hcloud.views.live.documents import RememberedDocument
 
-    terminal = session(ctx).terminal
     found = look(which.place) if machine is None else look_at(which.place, machine)
     several = machine is not None and found.state is not None and len(found.state.records) > 1
     screen = view.show_list if several else view.show_state
-    shown.tell_result(terminal, found, _document, screen)
+    shown.tell_result(session(ctx).terminal, found, RememberedDocument.of, screen)
 
 
 @app.command()
@@ -79,10 +73,10 @@ def push(
     """Store a state that was pulled; keeps a copy of the one it replaces."""
     from hcloud.usecases.live.state import push as pushed
     from hcloud.views.live import state as view
+    from hcloud.views.live.documents import RememberedDocument
 
-    terminal = session(ctx).terminal
     found = pushed(which.place, _read(source), source, force=force)
-    shown.tell_result(terminal, found, _document, view.show_state)
+    shown.tell_result(session(ctx).terminal, found, RememberedDocument.of, view.show_state)
 
 
 @app.command("force-unlock")
@@ -95,27 +89,16 @@ def force_unlock(
 ) -> None:
     """Remove the lock of a process that no longer runs; if it does run, its writes are refused."""
     from hcloud.usecases.live.state import unlock
+    from hcloud.views.live.documents import UnlockedDocument
 
     terminal = session(ctx).terminal
     where = which.place
     info = unlock(where, lock)
     shown.tell(
         terminal,
-        lambda: _unlocked(where, info, shown.at),
+        lambda: UnlockedDocument.of({"where": where, "unlocked": info}, shown.at),
         lambda: terminal.say(f"unlocked {where}, which was held: {info}"),
     )
-
-
-def _document(found: RememberedState, at: datetime) -> Content:
-    from hcloud.views.live.documents import RememberedDocument
-
-    return RememberedDocument.of(found, at)
-
-
-def _unlocked(where: str, info: LockInfo, at: datetime) -> Content:
-    from hcloud.views.live.documents import UnlockedDocument
-
-    return UnlockedDocument.of({"where": where, "unlocked": info}, at)
 
 
 def _read(source: str) -> bytes:

@@ -88,10 +88,6 @@ def classify(
         terminal.note(f"matrices written to {save_matrices}")
     with terminal.busy("comparing with what was seen before"):
         answers = classify_apps(request, at)
-    shown.tell(
-        terminal,
-        lambda: ClassificationDocument.of({"applications": answers}, at),
-        lambda: show_answers(answers, terminal),
-    )
+    shown.tell_result(terminal, answers, ClassificationDocument.of, show_answers)
     if any(answer.estimate.probes for answer in answers):
         raise typer.Exit(ABSTAINED)

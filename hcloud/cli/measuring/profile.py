@@ -100,7 +100,7 @@ def run(
         outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
     for outcome in outcomes:
         if shown.is_document:
-            terminal.write_json(documents.ProfileDocument.of({"profile": outcome.profile}, moment(None)))
+            terminal.write_json(documents.ProfileDocument.of(outcome.profile, moment(None)))
         else:
             view.show_profile(outcome.profile, terminal)
         terminal.note(f"profile written to {outcome.path}")
@@ -138,12 +138,7 @@ def show(
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
-    found, terminal = named_profile(file), session(ctx).terminal
-    shown.tell(
-        terminal,
-        lambda: documents.ProfileDocument.of({"profile": found}, shown.at),
-        lambda: view.show_profile(found, terminal),
-    )
+    shown.tell_result(session(ctx).terminal, named_profile(file), documents.ProfileDocument.of, view.show_profile)
 
 
 @app.command("list")
@@ -158,12 +153,7 @@ def list_(
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
-    found, terminal = load_corpus(folder), session(ctx).terminal
-    shown.tell(
-        terminal,
-        lambda: documents.ProfilesDocument.of({"profiles": found}, shown.at),
-        lambda: view.show_list(found, terminal),
-    )
+    shown.tell_result(session(ctx).terminal, load_corpus(folder), documents.ProfilesDocument.of, view.show_list)
 
 
 @app.command()
@@ -212,9 +202,5 @@ def import_(
         (file, format_), UtilisationBase(vcpus, memory_gib), (name.strip(), JobKind[kind.upper()]), target
     )
     terminal = session(ctx).terminal
-    shown.tell(
-        terminal,
-        lambda: documents.ProfileDocument.of({"profile": found}, shown.at),
-        lambda: view.show_profile(found, terminal),
-    )
+    shown.tell_result(terminal, found, documents.ProfileDocument.of, view.show_profile)
     terminal.note(f"profile written to {target}")

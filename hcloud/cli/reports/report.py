@@ -7,13 +7,14 @@ from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OneProvider, OneRegion, WhichCloud
+from hcloud.cli.flags import CloudState, Configuration, OneProvider, OneRegion, WhichCloud
 from hcloud.cli.groups import FormAndTime, Verb
 from hcloud.cli.main import session
+from hcloud.cli.reports.report_quality import accuracy, quality, tell_report
 from hcloud.usecases.reports.span import span_of_flags
 
 if TYPE_CHECKING:
@@ -25,18 +26,6 @@ if TYPE_CHECKING:
     from hcloud.views.page.parts import PageSection
 
 app = Verb("Costs, savings and the utilisation of commitments: of a plan, a journal or the running machines")
-# Further reports stand in modules of their own beside this one and are added at its end.
-
-
-class ReportFormat(StrEnum):
-    """How a report is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MD = "md"
-    HTML = "html"
-    FOCUS = "focus"
 
 
 class By(StrEnum):
@@ -50,7 +39,10 @@ class By(StrEnum):
 
 
 SourceFile = Annotated[Path | None, typer.Argument(help="A plan file or a journal (default: the machines rented now).")]
-Format = Annotated[ReportFormat, typer.Option("--output", "-o", help="What to print; focus is a FOCUS 1.2 CSV.")]
+Format = Annotated[
+    Literal["table", "json", "csv", "md", "html", "focus"],
+    typer.Option("--output", "-o", help="What to print; focus is a FOCUS 1.2 CSV."),
+]
 Month = Annotated[str | None, typer.Option("--month", help="A calendar month (UTC), for example 2026-11.")]
 From = Annotated[str | None, typer.Option("--from", help="The first day, for example 2026-11-01.")]
 To = Annotated[str | None, typer.Option("--to", help="The end date, exclusive.")]
@@ -82,9 +74,7 @@ class ReportFlags:
 class ReportPrinted(FormAndTime):
     """How a report is printed, and the time it is made at."""
 
-    output: Format = ReportFormat.TABLE
-    json_: AsJson = False
-    now: Now = None
+    output: Format = "table"
 
 
 @app.command()
@@ -155,29 +145,12 @@ def _print(
     shown: ReportPrinted,
     made: tuple[Callable[[], Content], Callable[[], Written]],
 ) -> None:
-    from hcloud.views.markdown import markdown
-    from hcloud.views.page.render import render
     from hcloud.views.reports.focus import focus_csv
     from hcloud.views.reports.page import report_page
-    from hcloud.views.reports.report import show_sections
 
-    terminal, (document, csv) = session(ctx).terminal, made
-    shown.tell(
-        terminal,
-        document,
-        lambda: show_sections(sections, terminal),
-        csv=csv,
-        md=lambda: markdown(sections),
-        html=lambda: render(report_page(report, sections)),
-        focus=lambda: focus_csv(report),
-    )
+    page = partial(report_page, report, sections)
+    tell_report(session(ctx).terminal, shown, sections, made, page, focus=partial(focus_csv, report))
 
 
-def _add_further_reports() -> None:
-    from hcloud.cli.reports.report_quality import accuracy, quality
-
-    app.command()(quality)
-    app.command()(accuracy)
-
-
-_add_further_reports()
+app.command()(quality)
+app.command()(accuracy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,14 +15,15 @@ from hcloud.errors import UsageError
 from hcloud.usecases.reports.span import span_of_flags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from hcloud.cli.groups import FormAndTime
     from hcloud.planning.reports.accuracy import Accuracy
     from hcloud.usecases.reports.report import ReportRequest
     from hcloud.views.console import Terminal
     from hcloud.views.document import Content
     from hcloud.views.escaped import Written
-    from hcloud.views.page.parts import PageSection
+    from hcloud.views.page.parts import Page, PageSection
 
 
 def quality(
@@ -36,16 +38,16 @@ def quality(
     """
     from hcloud.usecases.reports.quality import report_quality
     from hcloud.views.reports import documents
-    from hcloud.views.reports.quality import quality_sections
+    from hcloud.views.reports.quality import quality_sections, report_page
 
     report, terminal = report_quality(source), session(ctx).terminal
-    _print(
-        terminal,
-        shown,
-        (f"Quality of {report.name}", quality_sections(report)),
-        (lambda: documents.QualityDocument.of(report, shown.at), lambda: documents.quality_csv(report)),
-        lambda: _course(source) if report.groups else (),
-    )
+    sections = quality_sections(report)
+
+    def page() -> Page:
+        return report_page(f"Quality of {report.name}", (*sections, *(_course(source) if report.groups else ())))
+
+    made = partial(documents.QualityDocument.of, report, shown.at), partial(documents.quality_csv, report)
+    tell_report(terminal, shown, sections, made, page)
 
 
 def _course(journal: Path) -> tuple[PageSection, ...]:
@@ -79,18 +81,16 @@ def accuracy(
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.reports.report import ReportRequest
     from hcloud.views.reports import documents
-    from hcloud.views.reports.quality import accuracy_sections
+    from hcloud.views.reports.quality import accuracy_sections, report_page
 
     if journal is not None and (month or where.cloud or where.state):
         raise UsageError("--month, --cloud and --state are about what is rented; a journal is judged as a whole")
     asked = ReportRequest(load_config(where.file), shown.at, span_of_flags((month, None, None)), "team")
     made, terminal = _compared(plan, journal, (where.cloud, where.state), asked), session(ctx).terminal
-    _print(
-        terminal,
-        shown,
-        (f"Accuracy of {made.plan or made.source}", accuracy_sections(made)),
-        (lambda: documents.AccuracyDocument.of(made, asked.at), lambda: documents.accuracy_csv(made)),
-    )
+    sections = accuracy_sections(made)
+    page = partial(report_page, f"Accuracy of {made.plan or made.source}", sections)
+    forms = partial(documents.AccuracyDocument.of, made, asked.at), partial(documents.accuracy_csv, made)
+    tell_report(terminal, shown, sections, forms, page)
 
 
 def _compared(
@@ -115,30 +115,26 @@ def _compared(
         return accuracy_of_live(plan, report_of_live(here, asked), replace(asked, span=RequestedPeriod()))
 
 
-def _print(
+def tell_report(
     terminal: Terminal,
-    shown: PagePrinted,
-    titled: tuple[str, tuple[PageSection, ...]],
+    shown: FormAndTime,
+    sections: Sequence[PageSection],
     made: tuple[Callable[[], Content], Callable[[], Written]],
-    pictures: Callable[[], tuple[PageSection, ...]] = lambda: (),
+    page: Callable[[], Page],
+    **written: Callable[[], Written],
 ) -> None:
+    """Print a report of sections, ``made`` as a document and as CSV, in the form that is asked for."""
     from hcloud.views.markdown import markdown
     from hcloud.views.page.render import render
-    from hcloud.views.reports.quality import report_page
     from hcloud.views.reports.report import show_sections
 
-    (title, sections), (document, csv) = titled, made
-
-    def screen() -> None:
-        for at, section in enumerate(sections):
-            terminal.show(*([""] if at else []))
-            show_sections((section,), terminal)
-
+    document, csv = made
     shown.tell(
         terminal,
         document,
-        screen,
+        lambda: show_sections(sections, terminal),
         csv=csv,
         md=lambda: markdown(sections),
-        html=lambda: render(report_page(title, (*sections, *pictures()))),
+        html=lambda: render(page()),
+        **written,
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from hcloud.cli.flags import AsJson, JobTrace, Now
+from hcloud.cli.flags import OUTPUT, JobTrace
 from hcloud.cli.groups import FormAndTime, Verb
 from hcloud.cli.main import session
 from hcloud.cli.studies.flags import IdleFlags, SimulationFlags, StrategyFlags, brings_servers
@@ -17,22 +16,11 @@ from hcloud.errors import EvidenceError
 app = Verb()
 
 
-class ComparisonFormat(StrEnum):
-    """How a comparison is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    HTML = "html"
-    CSV = "csv"
-
-
 @dataclass(frozen=True)
 class ComparisonPrinted(FormAndTime):
     """How a comparison is printed."""
 
-    output: Annotated[ComparisonFormat, typer.Option("--output", "-o", help="What to print.")] = ComparisonFormat.TABLE
-    json_: AsJson = False
-    now: Now = None
+    output: Annotated[Literal["table", "json", "html", "csv"], OUTPUT] = "table"
 
 
 @app.command()

@@ -226,7 +226,7 @@ class SimulationFlags:
 
         refuse_beside_a_plan(
             [
-                ("--workload-format", self.workload_format), ("--set", self.keys),
+                ("--format", self.workload_format), ("--set", self.keys),
                 ("--columns", self.columns), ("--decimal", self.decimal), ("--provider", self.provider),
                 ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus),
                 ("--profiles", self.profiles), ("--window", self.window), ("--price-ratio", self.price_ratio),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -12,13 +11,6 @@ from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
 app = Verb("The provisioning strategies and where each of their numbers comes from")
-
-
-def known_names(incomplete: str) -> Iterator[str]:
-    """Strategy names for shell completion."""
-    from hcloud.readers.strategies import strategy_names
-
-    yield from (n for n in strategy_names() if n.lower().startswith(incomplete.lower()))
 
 
 @app.command("list")
@@ -32,19 +24,15 @@ def list_(
     from hcloud.views.studies.documents import StrategiesDocument
     from hcloud.views.studies.strategy import show_list
 
-    terminal, at = session(ctx).terminal, shown.at
     found = tuple(map(load_strategy, strategy_names()))
-    shown.tell(terminal, lambda: StrategiesDocument.of({"strategies": found}, at), lambda: show_list(found, terminal))
+    shown.tell_result(session(ctx).terminal, found, StrategiesDocument.of, show_list)
 
 
 @app.command()
 def show(
     ctx: typer.Context,
     *,
-    name: Annotated[
-        str,
-        typer.Argument(help="SR, OdF, OdM, HF, HM, harvest or the path of a file.", autocompletion=known_names),
-    ],
+    name: Annotated[str, typer.Argument(help="SR, OdF, OdM, HF, HM, harvest or the path of a file.")],
     placement: Annotated[str | None, typer.Option(help="With another placement, for example tarcil.")] = None,
     shown: Printed,
 ) -> None:

@@ -42,6 +42,6 @@ def doctor(
 
         with terminal.busy("asking the cloud"), where.opened(at) as here:
             checks = (*checks, *examine_cloud(here))
-    shown.tell(terminal, lambda: ChecksDocument.of({"checks": checks}, at), lambda: show_checks(checks, terminal))
+    shown.tell(terminal, lambda: ChecksDocument.of(checks, at), lambda: show_checks(checks, terminal))
     if failed(checks):
         raise typer.Exit(1)

@@ -41,6 +41,6 @@ def validate(
         raise UsageError("give the configuration once: as FILE or with --file")
     with terminal.progress("reading the workload", 1.0) as advance:
         checks = check(file or option_file, at, advance)
-    shown.tell(terminal, lambda: ChecksDocument.of({"checks": checks}, at), lambda: show_checks(checks, terminal))
+    shown.tell(terminal, lambda: ChecksDocument.of(checks, at), lambda: show_checks(checks, terminal))
     if failed(checks):
         raise typer.Exit(1)

@@ -125,15 +125,10 @@ def validate(
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
-    at = shown.at
     request = _request("", workload_format, reader_keys(keys, columns, decimal), 42)
     with terminal.progress("checking files", len(names)) as advance:
         verdicts = check(names, request, advance)
-    shown.tell(
-        terminal,
-        lambda: documents.VerdictsDocument.of({"files": verdicts}, at),
-        lambda: view.show_verdicts(verdicts, terminal),
-    )
+    shown.tell_result(terminal, verdicts, documents.VerdictsDocument.of, view.show_verdicts)
     if any(verdict.workload is None for verdict in verdicts):
         raise typer.Exit(1)
 

@@ -167,16 +167,16 @@ def _why_of_equals(decision: FleetDecision) -> Iterator[str]:
         equal = [o for o in by_type[offer.key.instance_type] if o != offer and cents(cost_over(o, hours)) == cost]
         if equal:
             other = min(equal, key=preference)
-            told[f"{_told_from(offer, other)} at one price: {why_preferred(offer, other)}"] = None
+            told[f"{_told_from(offer, other)} at the same price: {why_preferred(offer, other)}"] = None
     yield from told
 
 
 def _told_from(offer: Offer, other: Offer) -> str:
-    """The two by what they differ in: ``EC2 instance savings plan over reserved instance``."""
+    """The two by what they differ in: ``EC2 instance savings plan instead of reserved instance``."""
     one, two = offer.key, other.key
     if one.option != two.option:
-        return f"{one.option.in_words} over {two.option.in_words}"
-    return f"{one.payment} over {two.payment}" if one.payment != two.payment else f"{one} over {two}"
+        return f"{one.option.in_words} instead of {two.option.in_words}"
+    return f"{one.payment} instead of {two.payment}" if one.payment != two.payment else f"{one} instead of {two}"
 
 
 def _why_sized(decision: FleetDecision) -> Iterator[str]:

@@ -56,7 +56,7 @@ def without_gpu_jobs(workload: Workload) -> Workload:
         raise InputError(f"{workload.provenance.name}: every job asks for GPUs, and no GPU type is planned for yet")
     work = workload.cores * workload.duration
     share = 1.0 - float(work[kept].sum()) / float(work.sum())
-    reason = f"asks for GPUs, which hcloud does not plan: {share:.1%} of the core-hours"
+    reason = f"asks for GPUs, which hcloud does not plan: {share:.1%} of the vCPU-hours"
     left_out = {**workload.provenance.left_out, reason: len(workload) - len(kept)}
     return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
 

@@ -12,7 +12,7 @@ from hcloud.units import counted_vcpus, format_span
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
-MUCH = 0.2  # ours: one batch job with this share of the core-hours that count is worth a word,
+MUCH = 0.2  # ours: one batch job with this share of the vCPU-hours that count is worth a word,
 FEW = 20  # ours: where the trace has at least so many jobs; with fewer, half of them is,
 HALF = 0.5  # where something is to be reserved for it
 _ASK = (
@@ -22,7 +22,7 @@ _ASK = (
 
 
 def outlier(workload: Workload, window: Window) -> str:
-    """What to say of a batch job that is much of the core-hours of the window, or began longer before every other job
+    """What to say of a batch job that is much of the vCPU-hours of the window, or began longer before every other job
     than the window lasts; nothing where there is none."""
     if not isinstance(workload, Jobs) or len(workload) < FEW:
         return ""
@@ -30,7 +30,7 @@ def outlier(workload: Workload, window: Window) -> str:
     batch = inside * (workload.kind == JobKind.BATCH)
     total, largest = float(inside.sum()), int(np.argmax(batch))
     if total and batch[largest] >= MUCH * total:
-        return f"{_told(workload, largest)} is {batch[largest] / total:.0%} of the core-hours planned for: {_ASK}"
+        return f"{_told(workload, largest)} is {batch[largest] / total:.0%} of the vCPU-hours planned for: {_ASK}"
     oldest, next_oldest = np.argpartition(begins, 1)[:2].tolist()
     ahead = float(begins[next_oldest] - begins[oldest])
     if ahead <= window.seconds or not batch[oldest]:
@@ -39,7 +39,7 @@ def outlier(workload: Workload, window: Window) -> str:
 
 
 def lone(workload: Workload, window: Window) -> str:
-    """What to say of a batch job that is most of the core-hours of a trace of few jobs, for which something is to be
+    """What to say of a batch job that is most of the vCPU-hours of a trace of few jobs, for which something is to be
     reserved: it ends, and a term goes on."""
     if not isinstance(workload, Jobs) or len(workload) >= FEW:
         return ""
@@ -48,7 +48,7 @@ def lone(workload: Workload, window: Window) -> str:
     total, largest = float(inside.sum()), int(np.argmax(batch))
     if not total or batch[largest] < HALF * total:
         return ""
-    share = f"{batch[largest] / total:.0%} of the core-hours planned for"
+    share = f"{batch[largest] / total:.0%} of the vCPU-hours planned for"
     return (
         f"{_told(workload, largest)} is {share}: what is reserved for it pays only if such jobs follow one another for"
         " all of the term"

@@ -94,7 +94,7 @@ def _no_worse(gap: Paired, target: OperatingTarget) -> str:
 
 def _others(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget) -> Iterator[str]:
     """What a lower target would take, and what keeps more jobs for more money."""
-    lower = next(_settled_below(points, chosen, target), None)
+    lower = next(settled_below(points, chosen, target), None)
     if lower is not None:
         wish, best = lower
         saved = format_money(chosen.monthly - best.monthly)
@@ -109,7 +109,7 @@ def _others(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Op
         yield f"{named(best)} would keep {best.kept_qos.mean:.1%}{by} for {more}/month more{over}"
 
 
-def _settled_below(
+def settled_below(
     points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget
 ) -> Iterator[tuple[float, OperatingPoint]]:
     """Lower targets, the highest first, at which these runs settle on a cheaper point, and the point: where they do not

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hcloud.model.plans.operation import OperatingPoint, Operation
-from hcloud.planning.strategies.choice import OperatingTarget, choose, in_doubt, is_affordable
+from hcloud.planning.strategies.choice import OperatingTarget, choose, is_affordable
+from hcloud.planning.strategies.choice_reasons import settled_below
 from hcloud.units import CENT
 
 
@@ -34,11 +35,9 @@ def next_best(operation: Operation) -> OperatingPoint | None:
 def lower_target(operation: Operation) -> Wish | None:
     """The highest target below the present one at which these runs settle on something cheaper; None where they settle
     on nothing cheaper that is affordable, or nothing keeps the present one."""
-    levels = sorted({kept for kept in _kept(operation) if kept < operation.qos_target}, reverse=True)
-    found = (_at(operation, level, operation.budget) for level in levels if operation.meets_target)
-    cheaper = (wish for wish in found if wish.chosen.hourly < operation.chosen.hourly)
     wanted = target_of(operation)
-    return next((w for w in cheaper if not in_doubt(operation.points, replace(wanted, qos=w.qos))), None)
+    found = settled_below(operation.points, operation.chosen, wanted) if operation.meets_target else ()
+    return next((Wish(qos, operation.budget, chosen) for qos, chosen in found), None)
 
 
 def higher_target(operation: Operation) -> Wish | None:

@@ -137,7 +137,7 @@ def _parts(
     likely, hint = "percent" if most <= 100 else "cores", ""
     if most > 1.0:
         hint = f"if the values are {likely} (the largest is {most:g}), {own_command(source, series_value=likely)}"
-    return "fraction", [Modelled("use", "no value is above 1: fractions of a machine", "series_value")], hint
+    return "fraction", [Modelled("use", "fractions of a machine, since no value is above 1", "series_value")], hint
 
 
 def _machine(value: str, series: MeasuredSeries) -> MachineSeries:

@@ -117,6 +117,11 @@ class StrategyComparison:
     sized_for: float | None = None
     assumed: tuple[str, ...] = ()
 
+    @property
+    def workload_name(self) -> str:
+        """What people call the workload: a file without its folder."""
+        return self.workload.rpartition("/")[2]
+
 
 def dollars_per_hour(run: Measures) -> float:
     """Dollars an ideal hour, as a real number for intervals and pictures."""

@@ -107,10 +107,12 @@ def check_age(plan: Plan, section: CommitmentsSection, at: datetime) -> None:
         )
     days = (at.date() - plan.price_day).days
     if days * 86_400 > section.max_price_age:
+        places = (f" --provider {m.provider} --region {m.region}" for m in plan.mix if m.price_day == plan.price_day)
         raise EvidenceError(
             f"the oldest price that the plan needs is {counted(days, 'day')} old; commitments.max_price_age allows"
             f" {counted(section.max_price_age // 86_400, 'day')}",
-            hint="refresh it with 'hcloud pricing refresh' and plan again, or allow it with --max-price-age",
+            hint=f"refresh it with 'hcloud pricing refresh{next(places, '')}' and plan again, or allow it with"
+            " --max-price-age",
         )
 
 

@@ -204,9 +204,10 @@ def _of_guesses(seen: PlanNoteInputs) -> Iterator[str]:
 
 def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
     offers = seen.decision.offers_in_use
-    age_days = max(((seen.today - o.origin.day).days for o in offers), default=0)
-    if age_days * DAY > seen.loaded.config.prices.warn_age:
-        yield f"the oldest price is {age_days} days old; 'hcloud pricing refresh' fetches today's"
+    age_days, oldest = max(((seen.today - o.origin.day).days, o.key) for o in offers) if offers else (0, None)
+    if oldest is not None and age_days * DAY > seen.loaded.config.prices.warn_age:
+        refresh = f"hcloud pricing refresh --provider {oldest.provider} --region {oldest.region}"
+        yield f"the oldest price is {age_days} days old; '{refresh}' fetches today's"
     if age_days < 0:
         yield "the prices are newer than the time the plan is made at (--now)"
     yield from _refused_terms(seen)

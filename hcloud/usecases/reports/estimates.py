@@ -68,7 +68,7 @@ def estimates_of(journal: JournalContents, kernels: Kernels) -> Estimates:
     told |= {f"run of {counted(len(p.values), 'job')} {_TOOK}": p for p in (_took(journeys),) if p.values}
     if (machines := _machines(journal, offered)).values:
         told[f"quality of {counted(len(machines.values), 'launched machine')}"] = machines
-    notes = tuple(f"{name}: a single one was off by {_said(p)} in the mean" for name, p in told.items())
+    notes = tuple(f"{name}: mean absolute error {_said(p)}" for name, p in told.items())
     return Estimates(tuple(p.figure(name) for name, p in told.items()), notes)
 
 

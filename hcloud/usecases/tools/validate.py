@@ -164,23 +164,25 @@ def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> C
     if not offers:
         raise UsageError(f"{where}: the price book has no offer that this market allows")
     days = [(now.date() - o.origin.day).days for o in offers]
+    oldest = min(offers, key=lambda o: o.origin.day).key
+    refresh = f"'hcloud pricing refresh --provider {oldest.provider} --region {oldest.region}' {_OR_IMPORT}"
     limit, warn = loaded.config.prices.max_age, loaded.config.prices.warn_age
     message = (
         f"{where}: {counted(len(offers), 'offer')}, the newest price {format_age(min(days))}, the oldest {max(days)}"
     )
     if limit is not None and min(days) * DAY > limit:
         return CheckResult(
-            "market", CheckStatus.ERROR, message, hint=f"all are older than prices.max_age allows: {_REFRESH}"
+            "market", CheckStatus.ERROR, message, hint=f"all are older than prices.max_age allows: {refresh}"
         )
     ages = [("warn_age", warn)] + ([("max_age", limit)] if limit is not None else [])
     older = [(key, age, sum(d * DAY > age for d in days)) for key, age in ages]
     details = tuple(f"{n:,} of them older than {format_duration(a)} (prices.{k})" for k, a, n in older if n)
     return CheckResult(
-        "market", CheckStatus.WARNING if details else CheckStatus.OK, message, details, _REFRESH if details else ""
+        "market", CheckStatus.WARNING if details else CheckStatus.OK, message, details, refresh if details else ""
     )
 
 
-_REFRESH = "'hcloud pricing refresh' or 'hcloud pricing import' brings newer prices"
+_OR_IMPORT = "or 'hcloud pricing import' brings newer prices"
 
 
 def _allowed_offers(market: Market, book: PriceBook) -> Iterable[Offer]:

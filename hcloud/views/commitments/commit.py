@@ -205,7 +205,9 @@ def show_resolved(found: Sequence[Recorded], terminal: Terminal) -> None:
 def show_holdings(found: Holdings, terminal: Terminal) -> None:
     """Ledger and cloud side by side."""
     if not found.pairs:
-        terminal.show("nothing is recorded" + (f", and nothing is held in {found.scope}" if found.scope else ""))
+        terminal.show(
+            "the ledger has no purchases" + (f", and {found.scope} has no commitments" if found.scope else "")
+        )
         return
     names = ("what", "total", "ledger", "cloud", "ends", "commitment")
     rows = [_pair(p, asked=found.scope is not None) for p in found.pairs]

@@ -17,6 +17,7 @@ from hcloud.views.tables import Figures
 
 _NUMBERS = frozenset((1, 2, 3))
 HOURS_PER_DAY = 24
+_CHANGES = "What changes (+ added, $ to buy, ~ changed, - removed)"
 LEAST_COUNT = Decimal("0.1")
 """Mean instances below this are not told apart: one decimal is shown."""
 
@@ -75,7 +76,7 @@ def changed_parts(found: PlanDifference) -> Figures:
         counts = f"{_count(part.count.before)} → {_count(part.count.after)}"
         rows.append([part.mark.value, _offer(part), counts, dollars, signed(part.hourly.difference, 4)])
     names = ("", "offer", "instances", "$/h", "difference")
-    return Figures(names, rows, frozenset((2, 3, 4)), "What changes")
+    return Figures(names, rows, frozenset((2, 3, 4)), _CHANGES)
 
 
 def effects(found: PlanDifference) -> Figures:

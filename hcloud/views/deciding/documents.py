@@ -10,6 +10,7 @@ from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.target import GoalKind
 from hcloud.planning.forecasting.targeted import SizedApp
 from hcloud.views.document import (
+    ITSELF,
     Amount,
     Cents,
     Count,
@@ -102,9 +103,9 @@ class BillPlanDocument(Document, title="hcloud plan of a bill"):
     """What to buy for each kind of machine in a bill; dollars a month, but ``upfront``, which is due now."""
 
     currency: Currency
-    bill: Annotated[_Bill, From(lambda of: of)]
-    whole: Annotated[_AllKinds, From(lambda of: of)]
-    held: Annotated[_Held, From(lambda of: of)]
+    bill: Annotated[_Bill, ITSELF]
+    whole: Annotated[_AllKinds, ITSELF]
+    held: Annotated[_Held, ITSELF]
     kinds: list[_Kind]
     purchases: list[_WayToBuy]
     unplanned_monthly: Annotated[dict[str, Cents], From("unplanned")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from hcloud.model.plans.held import begun_later, held_now
-from hcloud.model.plans.plan import OWNED, MixLine, Plan, reserved_vcpus
+from hcloud.model.plans.plan import OWNED, Lever, MixLine, Plan, reserved_vcpus
 from hcloud.units import HOURS_PER_YEAR, counted, format_money
 from hcloud.views.charts import axis_number, figure
 from hcloud.views.page.axes import Axis, Frame, area, axis, framed, key, stepped
@@ -186,8 +186,11 @@ def _courses(plan: Plan) -> list[tuple[str, str, list[Point]]]:
 
 
 def _turning_point(plan: Plan) -> float | None:
-    """The change of demand at which the plan costs as much as renting everything, on straight lines between what was
-    asked about."""
+    """The change of demand at which the plan costs as much as renting everything, within what was asked about: as the
+    plan has found it, else on straight lines."""
+    found = next((float(flip.change) for flip in plan.flips if flip.lever is Lever.DEMAND), None)
+    if found is not None:
+        return found if found >= min(float(case.change) for case in plan.what_if) else None
     on_demand, planned = (points for _, _, points in _courses(plan)[:2])
     more = [(x, p - o) for (x, p), (_, o) in zip(planned, on_demand, strict=True)]
     for (x1, d1), (x2, d2) in pairwise(more):
@@ -208,7 +211,7 @@ def _falls(plan: Plan, width: int) -> Canvas:
     turn = _turning_point(plan)
     if turn is not None:
         canvas.line(frame.at(turn, 0), frame.at(turn, top), "p-limit")
-        _beside(frame, turn, f"even at {turn:+.0%}")
+        _beside(frame, turn, f"break-even at {turn:+.0%}")
     return canvas
 
 

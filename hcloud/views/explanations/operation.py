@@ -65,7 +65,7 @@ def _wishes(operation: Operation) -> Iterator[str]:
     cheaper, better, poorer = lower_target(operation), higher_target(operation), lower_budget(operation)
     if cheaper is not None:
         saved = operation.chosen.monthly - cheaper.chosen.monthly
-        yield f"--qos {_down(cheaper.qos)}: {named(cheaper.chosen)}, {format_money(saved)} a month less"
+        yield f"--qos {cheaper.qos:.3f}: {named(cheaper.chosen)}, {format_money(saved)} a month less"
     if better is not None:
         more = better.chosen.monthly - operation.chosen.monthly
         yield f"--qos above {percent(better.qos)}: {named(better.chosen)}, {_signed_money(more)} a month"

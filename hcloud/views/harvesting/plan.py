@@ -77,24 +77,23 @@ def numbers(found: HarvestPlan) -> Iterator[str]:
     """The three numbers: the hours that are there, those that batch can use, the dollars not spent on demand."""
     share = found.there / (sum(c.cores for c in found.typed.types.classes) * HOURS_PER_MONTH)
     yield f"There are {found.there:,.0f} idle vCPU-hours a month beside the reserve, {share:.0%} of what is paid for."
-    of_batch = f"{found.carried.mean / found.wanted:.0%} of its {found.wanted:,.0f}" if found.wanted > 0 else "none"
+    wanted = found.wanted
+    of_batch = f"{found.carried.mean / wanted:.0%} of the {wanted:,.0f} vCPU-hours it needs" if wanted > 0 else "none"
     yield (
         f"Batch can use {found.carried.mean:,.0f} of them ({found.carried.low:,.0f} to {found.carried.high:,.0f} in"
-        f" eight futures of ten): {of_batch}."
+        f" 80% of futures): {of_batch}."
     )
     if (told := found.played) is not None:
         yield (
-            f"Arithmetic alone would count on {found.arithmetic:,.0f}. Played tick by tick,"
-            f" {counted(told.ended, 'job')} end in idle hours, {told.no_class:,} find no class with room,"
-            f" {told.moved:,} are killed or delayed too much, and {counted(told.kills, 'kill')} lose {told.lost:.1%} of"
-            " the work there."
+            f"Without simulation it would be {found.arithmetic:,.0f}. Simulated in time steps: jobs that end in idle"
+            f" hours: {told.ended:,}; that find no class with room: {told.no_class:,}; that are killed or delayed too"
+            f" much: {told.moved:,}; kills: {told.kills:,}, with {told.lost:.1%} of the work there lost."
         )
     money, (low, high) = found.money, found.dollars
     yield (
-        f"{format_money(money.not_rented)} a month are not spent on demand ({format_money(low)} to"
-        f" {format_money(high)}), at {format_money(money.per_vcpu_hour, 4)} a vCPU-hour. Where batch had the"
-        f" best plan of machines of its own, {format_money(money.planned)} a month, idle hours would save"
-        f" {format_money(money.saved)} of it."
+        f"That saves {format_money(money.not_rented)} a month ({format_money(low)} to {format_money(high)}) against"
+        f" on-demand machines at {format_money(money.per_vcpu_hour, 4)} a vCPU-hour, and {format_money(money.saved)}"
+        f" against the best plan of batch's own machines, which costs {format_money(money.planned)} a month."
     )
 
 

@@ -41,7 +41,7 @@ def headline(found: TaskStudy) -> str:
 
 def jobs_table(found: TaskStudy) -> Figures:
     """A line a system: how long jobs take, what is killed and lost, what moves on demand, and how many got classes."""
-    names = ("system", "mean", "median", "p95", "not done", "kills", "lost", "moved", "one / several / no class")
+    names = ("system", "mean", "median", "p95", "not done", "kills", "lost", "moved", "one/several/no class")
     rows = [[*_of_jobs(one)] for one in found.systems]
     title = "Time from the arrival of a job to its end; kills, jobs not done and moved on demand in a run"
     return Figures(names, rows, frozenset(range(1, 8)), title)
@@ -65,7 +65,7 @@ def _labels(one: TaskSystem) -> str:
 
 def servers_table(found: TaskStudy) -> Figures:
     """A line a system: shares of what is paid for, and what became of the reserve."""
-    names = ("system", "services", "batch", "in vain", "reserve", "idle", "broken", "longest", "any", "tail")
+    names = ("system", "services", "batch", "wasted", "reserve", "idle", "broken", "longest", "broken anywhere", "tail")
     rows = [[*_of_servers(one)] for one in found.systems]
     title = "Shares of the vCPU-hours that are paid for; for how long containers broke a reserve; proxy of the tail"
     return Figures(names, rows, frozenset(range(1, 10)), title)

@@ -286,7 +286,7 @@ def who_works(fold: Fold, holder: LockInfo | None) -> Shown:
     if holder is not None:
         return f"controller: {holder}"
     if fold.is_finished:
-        return f"finished {clock_time(fold.last)} UTC; 'hcloud operate run JOBS' begins anew"
+        return f"finished {clock_time(fold.last)} UTC; 'hcloud operate run JOBS' starts new work"
     return "no controller works now: 'hcloud operate run' goes on"
 
 
@@ -301,7 +301,7 @@ def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     standing = sum(m.stands for m in fold.standing.values())
     launched = len(fold.rented) + sum(m.launched is not None for m in fold.standing.values())
     machines = counted(launched, "machine")
-    after = "none left standing" if not standing else f"{counted(standing, 'machine')} still standing"
+    after = "none still running" if not standing else f"{counted(standing, 'machine')} still running"
     cost = f"{format_money(fold.spent(now), CENTS)} at list price" if fold.spent(now) else _cost(fold, now)
     yield f"{machines} launched, {after}; {cost.removesuffix(' so far')}"
     if quality := _kept(fold):

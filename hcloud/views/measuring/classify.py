@@ -48,7 +48,7 @@ def _show(answer: ApplicationEstimate, terminal: Terminal) -> None:
 
 
 def _scores(rows: Mapping[Aspect, Mapping[str, Predicted]]) -> Figures:
-    names = ("resource", *(word for aspect in rows for word in (WORDS[aspect], "from - to", "")))
+    names = ("resource", *(word for aspect in rows for word in (WORDS[aspect], "range", "")))
     cells = []
     for resource in RESOURCES:
         if any(resource in row for row in rows.values()):
@@ -62,7 +62,7 @@ def _score(predicted: Predicted | None) -> tuple[str, str, str]:
         return "", "", "not known"
     filled = round(predicted.value / _FULL * _BAR)
     bar = "█" * filled + "░" * (_BAR - filled)
-    return f"{bar} {predicted.value:3.0f}", f"{predicted.low:.0f} - {predicted.high:.0f}", _how(predicted)
+    return f"{bar} {predicted.value:3.0f}", f"{predicted.low:.0f}-{predicted.high:.0f}", _how(predicted)
 
 
 def _how(predicted: Predicted) -> str:

@@ -11,6 +11,7 @@ from hcloud.classify.judgement import ApplicationEstimate
 from hcloud.model.measured.profile import RESOURCES, Aspect, Profile
 from hcloud.views.document import (
     DECIMAL,
+    ITSELF,
     Count,
     Document,
     From,
@@ -73,13 +74,13 @@ class ProfilePart(Part):
 class ProfileDocument(Document, title="hcloud profile show, run and import"):
     """One profile."""
 
-    profile: ProfilePart
+    profile: Annotated[ProfilePart, ITSELF]
 
 
 class ProfilesDocument(Document, title="hcloud profile list"):
     """A folder of profiles."""
 
-    profiles: list[ProfilePart]
+    profiles: Annotated[list[ProfilePart], ITSELF]
 
 
 class _ComparedProfile(Part):
@@ -160,4 +161,4 @@ class _Answer(Part):
 class ClassificationDocument(Document, title="hcloud classify"):
     """What is predicted of applications, and what should be measured next."""
 
-    applications: list[_Answer]
+    applications: Annotated[list[_Answer], ITSELF]

@@ -50,7 +50,7 @@ def show_type_screen(screen: TypeScreen, terminal: Terminal) -> None:
     """All purchase options of one type on one screen, and which of its prices are in quarantine."""
     lines = screen.lines
     terminal.show(Text(_headline(lines[0])), "")
-    names = ("purchase option", *_FIGURES, "off", "even", "age", "")
+    names = ("purchase option", *_FIGURES, "off", "break even", "age", "")
     rows = [
         (_purchase(o.key) + _special(o.key), *_figures(line), _share(line.discount), _share(line.break_even),
          *_age(line))

@@ -69,9 +69,9 @@ def commitments_sections(report: Report, at: datetime) -> tuple[PageSection, ...
 
 
 def show_sections(sections: Sequence[PageSection], terminal: Terminal) -> None:
-    """Print sections; what needs attention goes to stderr."""
-    for section in sections:
-        terminal.show(*section.words)
+    """Print sections, a blank line between them; what needs attention goes to stderr."""
+    for at, section in enumerate(sections):
+        terminal.show(*([""] if at else []), *section.words)
         for table in section.tables:
             terminal.show("", narrowed(table, terminal.out.width))
         for note in section.notes:

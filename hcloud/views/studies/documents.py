@@ -17,6 +17,7 @@ from hcloud.units import plain, rate
 from hcloud.views.document import (
     ABSENT,
     DECIMAL,
+    ITSELF,
     NUMBER,
     Count,
     Currency,
@@ -358,7 +359,7 @@ class StrategyPart(Part):
 class StrategiesDocument(Document, title="hcloud strategy list"):
     """The bundled strategies."""
 
-    strategies: list[StrategyPart]
+    strategies: Annotated[list[StrategyPart], ITSELF]
 
 
 class StrategyDocument(StrategyPart, Document, title="hcloud strategy show"):

@@ -188,7 +188,7 @@ def _headline(comparison: StrategyComparison) -> str:
     place = key.region if key.region == OWN else f"{key.provider} {key.region}"
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
     return (
-        f"{comparison.workload}: {comparison.jobs:,} jobs · cloud {comparison.cloud} ·"
+        f"{comparison.workload_name}: {comparison.jobs:,} jobs · cloud {comparison.cloud} ·"
         f" {place}, {reserved} reserved · {informed}"
     )
 
@@ -208,8 +208,7 @@ def _sections(together: list[Row], *, short: bool) -> Iterator[tuple[str, list[R
     waiting: list[Row] = [
         ("mean wait", lambda m: _plain(m.service.waiting.mean, 1)),
         ("p95 wait", lambda m: _plain(m.service.waiting.p95, 1)),
-        ("jobs queued on the reserve", lambda m: f"{m.service.queued.count:,}"),
-        ("p95 wait in that queue", lambda m: _plain(m.service.queued.p95, 1)),
+        ("p95 wait in the reserve's queue", lambda m: _plain(m.service.queued.p95, 1)),
         ("batch completion mean", lambda m: _plain(m.service.completion.mean, 0)),
         ("batch completion p95", lambda m: _plain(m.service.completion.p95, 0)),
     ]
@@ -220,6 +219,7 @@ def _sections(together: list[Row], *, short: bool) -> Iterator[tuple[str, list[R
         ("servers reserved", lambda m: f"{m.pool}"),
         ("reserve utilisation", lambda m: _share(m.use.utilisation)),
         ("jobs that kept 95%", lambda m: _share(m.service.kept_qos)),
+        ("jobs queued on the reserve", lambda m: f"{m.service.queued.count:,}"),
         ("instances launched", lambda m: f"{m.use.spin_ups:,}"),
         ("jobs on a used instance", lambda m: f"{m.use.reuses:,}"),
         ("released at once, per use", lambda m: _share(m.use.at_once_per_use)),

@@ -35,7 +35,7 @@ def save_pictures(comparison: StrategyComparison, path: Path) -> None:
 def picture_of(comparison: StrategyComparison) -> Drawn:
     """The picture."""
     groups = list(_groups(comparison))
-    name = comparison.workload.rpartition("/")[2]
+    name = comparison.workload_name
     seeds = counted(len(comparison.seeds), "seed")
     said = f"{comparison.jobs:,} jobs · cloud {comparison.cloud} · {seeds}"
     told = "; ".join(_told(compared) for compared in comparison.strategies)

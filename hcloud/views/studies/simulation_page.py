@@ -72,7 +72,7 @@ def comparison_page(comparison: StrategyComparison, at: datetime, loads: Sequenc
         ),
     )
     foot = (f"Made by hcloud {__version__} on {at:%Y-%m-%d %H:%M} UTC. This file loads nothing and runs no script.",)
-    return Page(f"Strategies for {comparison.workload}", lead, sections, foot=foot)
+    return Page(f"Strategies for {comparison.workload_name}", lead, sections, foot=foot)
 
 
 def _best(comparison: StrategyComparison) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _best(comparison: StrategyComparison) -> Iterator[str]:
 def _lead(comparison: StrategyComparison) -> Iterator[str]:
     """What was simulated, the window that counts, and who left out too much of the work."""
     yield (
-        f"{comparison.jobs:,} jobs of {comparison.workload}, simulated in the cloud {comparison.cloud} with"
+        f"{comparison.jobs:,} jobs of {comparison.workload_name}, simulated in the cloud {comparison.cloud} with"
         f" {counted(len(comparison.seeds), 'seed')}."
     )
     yield from _market(comparison)

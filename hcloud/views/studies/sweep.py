@@ -23,7 +23,7 @@ SHOWN_ROWS = 60
 COLUMNS = {
     "cost_per_hour": "$/h",
     "performance_mean": "performance",
-    "performance_p5": "its p5",
+    "performance_p5": "performance p5",
     "tail_p95": "tail p95",
     "kept_qos": "kept QoS",
 }
@@ -60,8 +60,9 @@ def _legend(sweep: Sweep) -> str:
     seeds = len(sweep.grid.seeds)
     spread = f"mean ± half of the 95 % interval over {seeds} seeds" if seeds > 1 else "one seed"
     return (
-        f"{spread}. performance: batch jobs, isolation = 1, waiting included; p5: 95 % of batch jobs reach at least"
-        " this; tail p95: services, times isolation; $/h: dollars per hour of work, reserve amortised"
+        f"{spread}. performance: batch jobs, isolation = 1, waiting included; performance p5: 95% of batch"
+        " jobs reach at least this; tail p95: services, times isolation; $/h: dollars per hour of work, with the"
+        " reserve amortised"
     )
 
 

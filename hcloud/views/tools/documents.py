@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from hcloud.model.checks import CheckStatus
-from hcloud.views.document import Document, NoText, Part, Text, choice_of
+from hcloud.views.document import ITSELF, Document, NoText, Part, Text, choice_of
 
 
 class _Check(Part):
@@ -19,4 +19,4 @@ class _Check(Part):
 class ChecksDocument(Document, title="hcloud validate and doctor"):
     """The checks."""
 
-    checks: list[_Check]
+    checks: Annotated[list[_Check], ITSELF]

@@ -15,6 +15,7 @@ from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.workload import Summary, WindowRule, WorkloadVerdict
 from hcloud.planning.billed.spread import missing_days
 from hcloud.views.document import (
+    ITSELF,
     Amount,
     Count,
     Currency,
@@ -87,7 +88,7 @@ class WorkloadDocument(Document, title="hcloud workload show"):
     """A workload in figures, and its demand."""
 
     workload: Annotated[_Provenance, From("provenance")]
-    figures: Annotated[_Figures, From(lambda of: of)]
+    figures: Annotated[_Figures, ITSELF]
     window: WindowPart
     demand: _Demand
 
@@ -127,7 +128,7 @@ _Verdict = Annotated[
 class VerdictsDocument(Document, title="hcloud workload validate"):
     """Which files can be used, and what is wrong with the others."""
 
-    files: list[_Verdict]
+    files: Annotated[list[_Verdict], ITSELF]
 
 
 class _Origin(Part):

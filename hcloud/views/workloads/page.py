@@ -18,7 +18,7 @@ def workload_page(summary: Summary) -> Page:
     key = (
         KeyFigure("mean", f"{figure(summary.mean_cores)} vCPUs"),
         KeyFigure("peak", f"{figure(summary.peak_cores)} vCPUs"),
-        KeyFigure("in all", f"{figure(summary.core_hours)} core-hours"),
+        KeyFigure("in all", f"{figure(summary.core_hours)} vCPU-hours"),
     )
     sections = (
         PageSection("Demand", figures=(series_picture(chart_of(summary)).figure(),)),

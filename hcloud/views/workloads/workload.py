@@ -47,8 +47,8 @@ def summary_figures(summary: Summary) -> Figures:
         ("span", format_span(summary.span_seconds)),
         ("window", window_line(summary.window)),
         ("vCPUs", _peaks(summary)),
-        ("batch part", f"{summary.batch_share:.1%} of the core-hours"),
-        ("core-hours", figure(summary.core_hours)),
+        ("batch part", f"{summary.batch_share:.1%} of the vCPU-hours"),
+        ("vCPU-hours", figure(summary.core_hours)),
         ("memory", f"{figure(summary.mean_memory_gib)} GiB mean"),
     ]
     if summary.gpus:

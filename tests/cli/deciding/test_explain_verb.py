@@ -16,7 +16,8 @@ from purchasing import Shop, wanted
 from hcloud.cli.main import run
 from hcloud.model.plans.operation import Operation
 from hcloud.planning.strategies.choice import OperatingTarget, choose
-from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target
+from hcloud.planning.strategies.choice_reasons import why
+from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target, target_of
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import save_purchase_plan
 from hcloud.views.document import schema_of
@@ -205,7 +206,8 @@ def test_wishes_turn_exactly_where_they_are_said_to(operated: Path) -> None:
         if cheaper is not None:
             found += 1
             assert choose(made.points, OperatingTarget(cheaper.qos, made.budget)) == cheaper.chosen != made.chosen
-            assert choose(made.points, OperatingTarget(cheaper.qos + 1e-9, made.budget)) == made.chosen
+            reasons = " ".join(why(made.points, made.chosen, target_of(made)))
+            assert f"--qos {cheaper.qos:.3f} takes it" in reasons  # as the plan's own screen says it
         if better is not None:
             found += 1
             assert choose(made.points, OperatingTarget(better.qos, made.budget)) == made.chosen

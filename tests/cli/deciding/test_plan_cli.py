@@ -302,7 +302,7 @@ def test_jobs_that_need_gpus_are_left_out_and_counted(tmp_path: Path, capsys: py
     path.write_text("submit,duration,cores,gpus\n0,90000,16,0\n0,90000,64,8\n80000,9,1,0\n", encoding="utf-8")
     assert run(["plan", str(path), *NOW, "--family", "m6i", "-o", "json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    assert plan["workload"]["left_out"] == {"asks for GPUs, which hcloud does not plan: 80.0% of the core-hours": 1}
+    assert plan["workload"]["left_out"] == {"asks for GPUs, which hcloud does not plan: 80.0% of the vCPU-hours": 1}
     assert plan["workload"]["peak_cores"] < 18
     assert any("GPU" in w for w in plan["warnings"])
     path.write_text("submit,duration,cores,gpus\n0,90000,64,8\n", encoding="utf-8")

@@ -87,6 +87,8 @@ def test_what_the_plan_says_is_not_said_again(made: Path, capsys: pytest.Capture
     for verb in ("simulate", "compare"):
         assert run([verb, "plan.json", "--provider", "gcp", "--pool", "3", *NOW]) == 64
         assert "--provider, --pool: the plan already sets that" in " ".join(capsys.readouterr().err.split())
+    assert run(["simulate", "plan.json", "--format", "csv", *NOW]) == 64
+    assert "error: --format: the plan already sets that" in capsys.readouterr().err
 
 
 def test_an_audit_of_a_plans_fleet(made: Path, capsys: pytest.CaptureFixture[str]) -> None:

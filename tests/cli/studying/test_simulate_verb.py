@@ -37,6 +37,8 @@ def test_all_strategies_fit_the_screen(
     assert max(map(len, screen.splitlines())) <= width
     for word in ("SR", "OdF", "OdM", "HF", "HM", "released at once, per use", "104 weeks, prepaid terms", "unused"):
         assert word in screen
+    assert screen.startswith("jobs.csv: 60 jobs")
+    assert screen.index("\nseconds") < screen.index("\ncapacity") < screen.index("jobs queued on the reserve")
 
 
 def test_minutes_say_nothing_about_weeks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,6 +134,8 @@ def test_a_comparison_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
     page = capsys.readouterr().out
     assert page.startswith("<!DOCTYPE html>")
     assert "cheapest Pareto-optimal strategy" in page
+    assert "Strategies for jobs.csv" in page
+    assert str(tmp_path) not in page
     assert ("95% interval over the seeds" in page) == (seeds == "2")
     assert ">nan" not in page.lower()
 

@@ -82,6 +82,6 @@ def test_whole_jobs_larger_than_every_line_name_the_machine_that_runs(kind: int,
 def test_one_batch_job_that_is_most_of_a_short_trace_is_named() -> None:
     giant = replace(day(0), duration=np.r_[40.0 * DAY, np.full(17, 600.0)], cores=np.r_[96.0, np.full(17, 2.0)])
     words = lone(giant, window_of(giant))
-    assert words.startswith("job 0 (96 vCPUs for 40d) is 100% of the core-hours planned for: what is reserved for it")
+    assert words.startswith("job 0 (96 vCPUs for 40d) is 100% of the vCPU-hours planned for: what is reserved for it")
     assert lone(replace(giant, kind=np.ones(18, np.int8)), window_of(giant)) == "", "a service is to run on"
     assert lone(day(0), window_of(day(0))) == "", "none is most of it"

@@ -12,7 +12,7 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import Plan, WhatIf, reserved_vcpus
+from hcloud.model.plans.plan import Flip, Lever, Plan, WhatIf, reserved_vcpus
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, use_picture
@@ -162,20 +162,27 @@ def fall(change: str, planned: int, on_demand: int) -> WhatIf:
 
 def test_courses_cross_where_both_cost_the_same(plan: Plan) -> None:
     after, now = (replace(a, total=Decimal(t)) for a, t in ((plan.after, 100), (plan.now, 200)))
-    drawn = falls_picture(replace(plan, after=after, now=now, what_if=(fall("-0.5", 100, 50), fall("-0.25", 100, 125))))
+    asked = (fall("-0.5", 100, 50), fall("-0.25", 100, 125))
+    crossing = replace(plan, after=after, now=now, what_if=asked, flips=())
+    drawn = falls_picture(crossing)
     assert drawn is not None
     # the difference goes from +50 at -50% to -25 at -25%: nothing is left of it two thirds of the way
     assert "demand falls by about 33%" in drawn.alternative
-    assert "even at -33%" in labels(drawn)
+    assert "break-even at -33%" in labels(drawn)
+    flip = Flip(Lever.DEMAND, Decimal(1), Decimal("0.7"), "all on demand would have been cheaper")
+    exact = falls_picture(replace(crossing, flips=(flip,)))
+    assert exact is not None
+    assert "break-even at -30%" in labels(exact)  # as 'hcloud explain' says it
+    assert "demand falls by about 30%" in exact.alternative
     assert falls_picture(replace(plan, what_if=())) is None
 
 
 def test_courses_that_never_cross_say_nothing_of_it(plan: Plan) -> None:
     after, now = (replace(a, total=Decimal(t)) for a, t in ((plan.after, 100), (plan.now, 200)))
-    drawn = falls_picture(replace(plan, after=after, now=now, what_if=(fall("-0.5", 90, 100),)))
+    drawn = falls_picture(replace(plan, after=after, now=now, what_if=(fall("-0.5", 90, 100),), flips=()))
     assert drawn is not None
     assert "becomes cheaper" not in drawn.alternative
-    assert not any(label.startswith("even") for label in labels(drawn))
+    assert not any(label.startswith("break-even at") for label in labels(drawn))
 
 
 def test_strategies_are_drawn_by_falling_cost_with_their_intervals() -> None:

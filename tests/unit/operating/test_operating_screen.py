@@ -99,4 +99,4 @@ def test_work_without_machines_costs_nothing_in_any_unit(tmp_path: Path) -> None
     world = World.of(tmp_path / "j", [], "OdF", 0)
     fold = world.run().fold
     assert "no cost so far" in str(operating_screen(fold, Moment(world.now))[0])
-    assert "0 machines launched, none left standing; no cost" in map(str, outcome_lines(fold, world.now))
+    assert "0 machines launched, none still running; no cost" in map(str, outcome_lines(fold, world.now))

@@ -176,7 +176,7 @@ def test_every_trace_has_a_window_with_demand_in_it(trace: list[Row]) -> None:
 WEEKS = [(h * HOUR, HOUR, 10.0) for h in range(14 * 24)]
 
 
-@pytest.mark.parametrize(("since", "cores", "says"), [(100, 256.0, "96% of the core-hours"), (100, 0.1, "began 100d")])
+@pytest.mark.parametrize(("since", "cores", "says"), [(100, 256.0, "96% of the vCPU-hours"), (100, 0.1, "began 100d")])
 def test_one_forgotten_job_does_not_stretch_the_window_and_is_named(since: int, cores: float, says: str) -> None:
     rows = [*WEEKS, (-since * DAY, (since + 14) * DAY, cores)]
     window = window_of(jobs_of(rows))
