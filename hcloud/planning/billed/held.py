@@ -27,6 +27,7 @@ FLOATING = frozenset(option for option in PurchaseOption if option.floats)
 """Options that cover every family and region of their provider."""
 Shares = Mapping[MachineKind, "Sequence[Owned]"]
 A_DAY = timedelta(days=1)
+MOST_PHASES = 4  # ours: each is an array of hours for each kind and commitment
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +130,10 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
 
 
 def _phases(shares: Shares, left: int) -> Iterator[tuple[int, int]]:
-    """From when to when the same is held beside a commitment that lasts for so many hours: for a month at least, so
-    that there are not too many."""
+    """From when to when the same is held beside a commitment that lasts for so many hours, in a few long phases."""
     begin = 0
     for end in sorted({owned.hours_left for of in shares.values() for owned in of if owned.hours_left < left}):
-        if end - begin >= HOURS_PER_MONTH:
+        if end - begin >= left // MOST_PHASES:
             yield begin, end
             begin = end
     yield begin, left
