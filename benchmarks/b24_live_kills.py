@@ -241,7 +241,7 @@ class OnSlurm:
         """As an administrator begins it."""
         if hasattr(self.there, "controller"):
             return self.there.controller(*self.words)  # type: ignore[no-any-return]
-        return rig("slurm.test_operate_with_slurm").controller(self.there, *self.words)  # type: ignore[no-any-return]
+        return rig("slurm.test_operate_with_slurm").whole(self.there, *self.words)  # type: ignore[no-any-return]
 
     def drain(self) -> None:
         """A controller works until all that came has ended."""

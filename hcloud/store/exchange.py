@@ -170,7 +170,9 @@ class JobExchange:
             if self._problems and not (first and self.goes_on):
                 problems, self._problems = self._problems, []
                 raise InputError(
-                    f"{self.events}: {counted(len(problems), 'line')} cannot be used", problems[:MOST_PROBLEMS]
+                    f"{self.events}: {counted(len(problems), 'line')} cannot be used",
+                    problems[:MOST_PROBLEMS],
+                    hint="new work needs a file of events of its own" if first else "",
                 )
             made = NewJobs(tuple(self._new), tuple(self._cancelled), closed=True)
             self._new, self._cancelled = [], []
@@ -328,10 +330,10 @@ class JobExchange:
             raise FileError.of(error, self.orders, "written") from error
 
     def _ordered(self) -> dict[str, _Attempt]:
-        """The newest attempt of each job that was ordered, also by a controller before this one."""
+        """The newest attempt of each job that was ordered, also by a controller of this work before this one."""
         if self._attempts is None:
             self._attempts = {}
-            for document in self._orders_before():
+            for document in self._orders_before() if self.goes_on else ():
                 name, number = str(document.get("job")), document.get("attempt")
                 if document.get("order") == HEAR:
                     self._heard = str(document["events"])

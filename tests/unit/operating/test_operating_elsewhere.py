@@ -244,6 +244,19 @@ def test_a_cancelled_job_that_never_says_that_it_stopped_is_told_of(
     assert rental.end == pytest.approx(machine.ended_at, abs=1.0)
 
 
+def test_new_work_takes_no_end_for_its_own_that_was_told_of_finished_work(tmp_path: Path) -> None:
+    """A machine was rented for each job of the file again; none got an order, and all counted as completed."""
+    world = world_of(tmp_path, arrival("a", 2))
+    world.run()
+    judged(world, 1)
+    assert (tmp_path / "orders.jsonl").exists()
+    anew = JobExchange(world.outsider.events, tmp_path / "orders.jsonl", world.cloud.clock)
+    with pytest.raises(InputError, match="1 line cannot be used") as refused:
+        anew.new()
+    assert "job: a was not begun by an order" in str(refused.value)
+    assert refused.value.hint == "new work needs a file of events of its own"
+
+
 def test_work_goes_on_after_a_job_that_no_machine_holds(tmp_path: Path) -> None:
     """It is refused, and its line still stands in the file of events when the next controller reads that."""
     world = world_of(tmp_path, arrival("a", 2), arrival("big", 999))
