@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NAMED = 3  # ours: requirements that a sentence names
 _ALL = 0.9995  # of the vCPU-hours: what is shown as 100.0%
-_APART = "plan those jobs apart to let the others run on any type"
+_APART = "plan those jobs from a trace of their own to let the others run on any type"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
 from hcloud.model.workload import Demand, JobKind, Jobs, WindowRule, Workload
 from hcloud.planning.decide import FleetDecision, Given, decide
-from hcloud.planning.explanations.advice import advice, larger_jobs
+from hcloud.planning.explanations.advice import LEAST, advice, larger_jobs
 from hcloud.planning.explanations.harvested import with_idle_hours, with_jobs_carried
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.allowed_cover import AllowedCover, allowed_cover
@@ -36,11 +36,11 @@ from hcloud.planning.forecasting.idle import IdleUse
 from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
 from hcloud.planning.forecasting.window import AskedWindow, demand_within, restricted, window_of
-from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fitting_vcpus
+from hcloud.planning.settings import Divisible, Market, PlanSettings, RiskSettings, Speed, fitting_vcpus
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Config, Loaded
 from hcloud.readers.configuration.owned_section import OwnedSection
-from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration, format_span
+from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration, format_money, format_span
 from hcloud.usecases.deciding.idle_plan import FindIdle, PlanQuestion, decide_with_idle_hours
 from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
@@ -122,7 +122,7 @@ def plan_for(
         warnings=(
             *notes,
             *fell,
-            *filter(None, [said_of(given.required, _in_use(decision, book))]),
+            *_said_of_required(workload, demand, decision, (book, given), plain=not simulated and use is None),
             *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
         ),
         operation=operation,
@@ -277,6 +277,44 @@ def _count(section: OwnedSection, cover: AllowedCover, book: PriceBook) -> Decim
         return count
     dollars = book.offer(section.key).effective_hourly * count if dollars is None else dollars
     return round(dollars / cover.offer.effective_hourly, COUNTED_DIGITS)
+
+
+def _said_of_required(
+    workload: Workload, demand: Demand, decision: FleetDecision, ground: tuple[PriceBook, Given], *, plain: bool
+) -> Iterator[str]:
+    """That what some jobs require decides on the machines of others, and in a ``plain`` plan what that costs where it
+    is worth a word."""
+    book, given = ground
+    if not (said := said_of(given.required, _in_use(decision, book))):
+        return
+    cost = _cost_of(decision)
+    saved = cost - _cost_apart(workload, demand, decision, book) if plain else Decimal(0)
+    if saved < cost * LEAST or not saved:
+        yield said
+    else:
+        yield f"{said}, for {format_money(saved / decision.horizon_hours * HOURS_PER_MONTH)} a month less"
+
+
+def _cost_apart(workload: Workload, demand: Demand, decision: FleetDecision, book: PriceBook) -> Decimal:
+    """What plans of the jobs that require something, and of the others, cost together; that of the plan where it
+    is another question: with what is owned, or for jobs that no plan holds."""
+    if not isinstance(workload, Jobs) or workload.requires is None or demand.window is None or decision.owned:
+        return _cost_of(decision)
+    settings, cost = replace(decision.settings, risk=RiskSettings(futures=0, falls=())), Decimal(0)
+    for rows in (workload.requires >= 0, workload.requires < 0):
+        part = workload.at(np.flatnonzero(rows))
+        needed = demand_within(part, demand.step_seconds, demand.window)
+        required = _required(part, needed)
+        running = running_of(part, settings.divisible, needed)
+        apart = decide(book, needed, settings, (), Given(running, leanest=leanest_of(part, needed), required=required))
+        if said_of(required, _in_use(apart, book)):
+            return _cost_of(decision)
+        cost += _cost_of(apart)
+    return cost
+
+
+def _cost_of(decision: FleetDecision) -> Decimal:
+    return decision.machines.cost + decision.spot.cost
 
 
 def _in_use(decision: FleetDecision, book: PriceBook) -> tuple[InstanceType, ...]:

@@ -50,7 +50,7 @@ def test_no_job_of_the_first_example_is_refused(
 def test_the_reserved_type_follows_from_the_memory_of_the_jobs(tmp_path: Path) -> None:
     rows = [f"{at * 60},7200,2,{{0}},batch" for at in range(200)]
     text = "\n".join(["submit,duration,cores,memory,kind", *rows]) + "\n"
-    for memory, family in ((4, "c5"), (8, "m5"), (16, "r5")):
+    for memory, family in ((4, "c5a"), (8, "m5a"), (16, "r5a")):
         shop = opened(written(tmp_path, text.format(memory))).shop
         assert shop.types[shop.large].shape.family == family
         assert {t.shape.family for t in shop.types} == {family}

@@ -375,6 +375,22 @@ def test_types_are_chosen_that_all_jobs_may_run_on(
     assert any(r.reason == "job s0 requires type=r5*|r6i.4xlarge" for r in plan.refusals)
 
 
+def test_what_some_jobs_require_is_said_with_what_it_costs(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The warning named no dollars: nobody could tell whether a plan apart was worth the work."""
+    whole = _requiring(trace, "type=r5*")
+    head, first, *rest = whole.read_text().splitlines()
+    costs = {}
+    for name, rows in (("whole", [first, *rest]), ("apart", [first]), ("others", rest)):
+        path = trace.with_name(f"{name}.csv")
+        path.write_text("\n".join([head, *rows]) + "\n")
+        window = ("--window", "0..172800")
+        assert run(["plan", str(path), *window, "--out", str(path.with_suffix(".json")), *NOW]) == 0
+        costs[name] = load_plan(path.with_suffix(".json")).after.monthly
+    saved = costs["whole"] - costs["apart"] - costs["others"]
+    (said,) = (one for one in load_plan(trace.with_name("whole.json")).warnings if "require" in one)
+    assert said.endswith(f"run on any type, for {format_money(saved)} a month less")
+
+
 def test_jobs_that_no_planned_type_holds_are_counted_and_what_nothing_meets_is_refused(
     trace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

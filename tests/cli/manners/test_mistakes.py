@@ -160,7 +160,7 @@ WRONG_SORT = [
     ("explain plan --job a", "is a plan, not a journal", "hcloud explain"),
     ("iam print trace.csv", "is a job trace, not a plan", "hcloud plan"),
     ("commit plan trace.csv --out x.json --cloud fake", "is a job trace, not a plan", "hcloud plan"),
-    ("state push plan", "is a plan, not a state", "hcloud apply"),
+    ("state push plan", "is a plan, not a state", "'apply'"),
     ("plan -f plan", "is a plan, not a configuration", "hcloud explain"),
     ("profile show plan", "is a plan, not a profile", "hcloud explain"),
     ("pricing import plan", "is a plan, not a price file", "hcloud explain"),
