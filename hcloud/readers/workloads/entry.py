@@ -65,6 +65,12 @@ def read_source(
         with as_text(source) as text:
             workload = reader.read(text, options, progress)
         return replace(workload, provenance=replace(workload.provenance, digest=source.digest()))
+    if name == "jobs-csv" and source.head.lstrip().startswith((b"{", b"[")):
+        from hcloud.readers.workloads.formats.jobs.json_text import json_as_text
+
+        with json_as_text(source) as text:
+            workload = reader.read(text, options, progress)
+        return replace(workload, provenance=replace(workload.provenance, digest=source.digest()))
     workload = reader.read(source, options, progress)
     if not source.open_end:
         return workload

@@ -136,7 +136,8 @@ def _parts(
     most = max(float(one.values.max()) for one in series)
     likely, hint = "percent" if most <= 100 else "cores", ""
     if most > 1.0:
-        hint = f"if the values are {likely} (the largest is {most:g}), {own_command(source, series_value=likely)}"
+        command = own_command(source, series_value=likely)
+        hint = f"if the values are {likely} (the largest is {most:g}), read it with: {command}"
     return "fraction", [Modelled("use", "fractions of a machine, since no value is above 1", "series_value")], hint
 
 

@@ -106,7 +106,7 @@ def _camel(name: str) -> str:
 
 def kind_of(label: str) -> str | None:
     """The kind of job that a label means: batch or service."""
-    word = re.sub(r"[ _]", "-", label.strip().lower())
+    word = re.sub(r"[ _]", "-", label.lower())
     return next((kind for kind, words in KINDS.items() if word in words.split()), None)
 
 

@@ -58,6 +58,8 @@ def recognise(source: TraceFile) -> str:
             raise InputError(f"{source.name}: not a workload but {what}")
     check_sort(source.name, source.head, "a workload", "a job trace")
     if source.head.lstrip()[:1] in (b"{", b"["):
+        if {"submit", "duration"} <= set(_keys(source)) or {"submit", "end"} <= set(_keys(source)):
+            return "jobs-csv"
         raise unknown_json(source)
     if header is not None and len([*filter(None, header.names)]) > 1 and all(map(_A_NAME.fullmatch, header.names)):
         if {"submit", "duration"} & set(header.names):
@@ -161,6 +163,8 @@ _OTHER_JSON: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     )
 )
 
+_OF_BATCH = frozenset({"jobArn", "memory"})
+"""What AWS Batch has, which counts memory in MiB."""
 _KUBECTL = "kubectl get pods -A -o json > pods.json"
 _CLOUDWATCH = "ask for JSON: aws cloudwatch get-metric-data --output json, or get-metric-statistics"
 _OTHER_TEXT: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -214,18 +218,23 @@ def unknown_table(source: TraceFile, names: Sequence[str]) -> InputError:
     return _refusal(source, table, "submit", told)
 
 
+def _keys(source: TraceFile) -> list[str]:
+    """The keys in the beginning of JSON."""
+    return list(dict.fromkeys(key.decode() for key in _KEY.findall(source.head)))
+
+
 def unknown_json(source: TraceFile) -> InputError:
     """The refusal of JSON that is of no known shape."""
-    keys = list(dict.fromkeys(key.decode() for key in _KEY.findall(source.head)))
+    keys = _keys(source)
     words = set(keys) | {word for word in ("vector",) if f'"{word}"'.encode() in source.head}
+    jobs = job_columns(sorted(keys, key=lambda key: not key.lower().endswith("id")))
     for needed, nearest, advice in _OTHER_JSON:
-        if needed <= words:
+        if needed <= words and not ("jobs" in needed and is_jobs(jobs)):
             return InputError(f"{source.name}: is JSON of no format that is read; nearest is {nearest}", hint=advice)
-    jobs = job_columns(keys)
-    if source.head.lstrip()[:1] in (b"[", b"{") and is_jobs(jobs):
-        named = f", and read it with --columns {given}" if (given := as_option(jobs)) else ""
-        told = f"write it as CSV or Parquet with these columns{named}"
-        return _refusal(source, "a table of jobs (jobs-csv)", "submit (it is JSON)", told)
+    if is_jobs(jobs):
+        more = {"memory_unit": "MiB"} if words >= _OF_BATCH else {}
+        told = f"read it with: {own_command(source, columns=as_option(jobs), **more)}"
+        return _refusal(source, "a table of jobs (jobs-csv)", _first_missing(keys, ("submit", "duration")), told)
     return InputError(
         f"{source.name}: is JSON of no format that is read; its keys: {_listed(keys) or 'none'}",
         hint="JSON of CloudWatch, Prometheus, Google and Azure Monitor, sacct and kubectl get pods is read; "

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 WEEK_DAYS, DAY = 7, 86_400
 WITHOUT = "leave out --harvest: no history is needed then"
-AS_SET = re.compile(r"hcloud harvest types \S+ --set \S+")
+AS_SET = re.compile(r"read it with: hcloud harvest types \S+ --set \S+")
 BY_HAND = "write them as fractions of a machine, 0 to 1"
 NAMED = 5
 WHATEVER = JobSizes(np.zeros(1), np.ones(1))

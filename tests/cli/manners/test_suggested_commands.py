@@ -105,6 +105,29 @@ def follow(said: str, capsys: pytest.CaptureFixture[str], verb: str = "workload 
     pytest.fail(said)
 
 
+BATCH = [
+    {"jobArn": f"arn:{n}", "jobName": "etl", "jobId": f"j{n}", "createdAt": 1_793_520_000_000 + n, "stoppedAt": None,
+     "startedAt": 1_793_520_060_000, "container": {"vcpus": 2, "memory": 2048, "environment": []}}
+    for n in range(3)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["lines", "list", "answer"])
+def test_jobs_of_aws_batch_as_json_are_read_by_the_command_that_is_printed(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = [{**job, "stoppedAt": 1_793_523_660_000} for job in BATCH]
+    texts = {"lines": "\n".join(map(json.dumps, jobs)), "list": json.dumps(jobs), "answer": json.dumps({"jobs": jobs})}
+    path = tmp_path / "jobs.json"
+    path.write_text(texts[form] + "\n")
+    said = refused(["workload", "show", str(path), "-o", "json"], capsys)
+    command = json.loads(said)["error"]["hint"].removeprefix("read it with: hcloud ")
+    assert run(shlex.split(command)) == 0
+    figures = json.loads(capsys.readouterr().out)["figures"]
+    assert (figures["entries"], figures["core_hours"], figures["peak_at_once_cores"]) == (3, 6.0, 6.0)
+    assert figures["mean_memory_gib"] == pytest.approx(6.0, rel=0.02)  # means of 5 min
+
+
 WEEK = "start;end;cpus\n" + "".join(f"2026-11-{d:02}T00:00;2026-11-{d:02}T09:00;1,5\n" for d in range(1, 15))
 
 
@@ -187,9 +210,8 @@ def test_a_parquet_table_of_other_names(tmp_path: Path, capsys: pytest.CaptureFi
         (b'{"colour": "red", "size": 3}\n', "its keys: colour, size", "CloudWatch"),
         (b'{"status":"success","data":{"resultType":"vector","result":[]}}', "at one moment", "query_range"),
         (b'{"Reservations": [{"Instances": []}]}', "a list of EC2 instances", "get-metric-data"),
-        (b'[{"start_time": 1, "end_time": 2}]', "(it is JSON)", "--columns submit=start_time,end=end_time"),
-        (b'[{"submit": 1, "duration": 2}]', "(it is JSON)", "Parquet with these columns\n"),
-        (b'{"submit": 1, "duration": 2}\n{"submit": 1, "duration": 2}\n', "(it is JSON)", "with these columns\n"),
+        (b'[{"submit": 1, "duration": 2}, 3]', "is no JSON of jobs", "an object a line"),
+        (b'{"submit": 1, "duration": 2}\n{"submit": 1, "dura', "is no JSON of jobs", "an object a line"),
         (b"name,colour\nx,red\n", "for which column submit is missing", "its columns: name, colour"),
         (b"Dear reader,\n", "line 1 begins with 'Dear reader,'", "header"),
         (b"PAR1", "damaged Parquet file", ""),

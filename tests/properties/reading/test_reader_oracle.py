@@ -50,7 +50,7 @@ def expected(row: tuple[str, ...]) -> list[float] | None:
         if not low <= value <= high or (name == "cores" and value <= 0):
             return None
         numbers.append(value)
-    return numbers if row[4] in ("batch", "service", "") else None
+    return numbers if row[4] in ("batch", "Batch", "service", "") else None
 
 
 GIB = WorkloadOptions(memory_unit="GiB")

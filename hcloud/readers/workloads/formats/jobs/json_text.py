@@ -1,0 +1,71 @@
+"""Jobs as JSON, an object each: in lines, in a list, or in a list that is the only one of an object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+from pyarrow import csv
+
+from hcloud.errors import InputError
+from hcloud.model.json_text import parsed
+from hcloud.readers.workloads.source import TraceFile, open_source
+
+MOST_BYTES = 1 << 30  # ours: JSON is held in memory
+
+_FORMS = "an object a line, or a list of them"
+
+
+@contextmanager
+def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
+    """The jobs as CSV for as long as it is needed, named as the file. What an object in a job holds is a column by its
+    own name, with the object's before it where two have that; of lists there are the names alone."""
+    jobs = [dict(_leaves(job)) for job in _objects(source)]
+    paths = list(dict.fromkeys(path for job in jobs for path in job))
+    leaves = Counter(path[-1] for path in paths)
+    with TemporaryDirectory(prefix="hcloud-") as folder:
+        file = Path(folder) / "table.csv"
+        names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
+        columns = [pa.array([job.get(path) for job in jobs], pa.string()) for path in paths]
+        csv.write_csv(pa.table(columns, names), file)
+        yield replace(open_source(file, source.name), command=source.command)
+
+
+def _objects(source: TraceFile) -> list[Mapping[str, object]]:
+    if source.size > MOST_BYTES:
+        raise InputError(f"{source.name}: is JSON of more than {MOST_BYTES:,} bytes", hint="write it as Parquet")
+    try:
+        with source.open() as file:
+            found = _listed(file.readall() or b"")
+    except ValueError as error:
+        raise InputError(
+            f"{source.name}: is no JSON of jobs: {error}", hint="an object a line, or a list of them"
+        ) from None
+    if not found or not all(isinstance(one, dict) for one in found):
+        raise InputError(f"{source.name}: is no JSON of jobs", hint=_FORMS)
+    return [one for one in found if isinstance(one, dict)]
+
+
+def _listed(text: bytes) -> list[object]:
+    """The values of lines, of a list, or of the list that an object holds."""
+    try:
+        whole = parsed(text)
+    except ValueError:
+        return [parsed(line) for line in text.splitlines() if line.strip()]
+    if isinstance(whole, list):
+        return whole
+    lists = [value for value in whole.values() if isinstance(value, list)] if isinstance(whole, dict) else []
+    return lists[0] if len(lists) == 1 and isinstance(whole, dict) and len(whole) <= len(lists) + 1 else [whole]
+
+
+def _leaves(job: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    for key, value in job.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*above, key))
+        else:
+            yield (*above, key), None if value is None or isinstance(value, list) else " ".join(str(value).split())
