@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -220,7 +221,7 @@ class PerformanceEstimate:
     @property
     def alone(self) -> float:
         """Half of the interval of one run alone, relative, as far as these tell."""
-        return (self.high - self.mean) / self.mean * len(self.readings) ** 0.5
+        return (self.high - self.mean) / self.mean * math.sqrt(len(self.readings))
 
 
 ALONE = 0.2
@@ -228,8 +229,8 @@ ALONE = 0.2
 
 
 def level(measure: Callable[[], BenchReading], narrow: float, most: int, alone: float = ALONE) -> PerformanceEstimate:
-    """Repeat until the 95 % interval is narrow enough (half of it, relative to the mean) or there are enough; a run that
-    stays alone gets the interval that is usual of one."""
+    """Repeat until the 95 % interval is narrow enough (half of it, relative to the mean) or there are enough; a run
+    that stays alone gets the interval that is usual of one."""
     readings = [measure()]
     while True:
         mean, low, high = spread([r.figure for r in readings])
