@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
