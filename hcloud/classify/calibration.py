@@ -71,8 +71,8 @@ class Misses:
         order = np.argsort(ratios[found])
         values, rows = ratios[found][order], np.nonzero(found)[0][order]
         levels = np.linspace(coverage, 1.0, LEVELS)
-        each = (values[rows == row][:, None] <= _within(values[rows != row], levels) for row in np.unique(rows))
-        held = np.array([row.mean(axis=0) for row in each])
+        each = ((values[mine], _within(values[~mine], levels)) for mine in (rows == row for row in np.unique(rows)))
+        held = np.array([np.searchsorted(mine, others, side="right") / len(mine) for mine, others in each])
         enough = held.sum(axis=0) + held.min(axis=0) >= coverage * (len(held) + 1)
         return float(_within(values, levels)[np.argmax(enough) if enough.any() else -1])
 

@@ -21,7 +21,7 @@ from hcloud.profiling.noise import drift
 from hcloud.profiling.place import TooSlowError, TrialError
 from hcloud.profiling.ramp import FULL, LIMIT, Crossing
 from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding
-from hcloud.profiling.trial import OutOfTimeError, PerformanceEstimate, Scores, TimeBudget, Trial, level, timed
+from hcloud.profiling.trial import ALONE, OutOfTimeError, PerformanceEstimate, Scores, TimeBudget, Trial, level, timed
 from hcloud.units import counted_vcpus
 
 NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
@@ -143,6 +143,7 @@ class _ProbedRun:
     arena: Arena
     clock: TimeBudget
     cores: tuple[int, ...]
+    alone: float = ALONE
 
     def all(self, advance: Advance) -> None:
         """Shapes first, then the resources in an order drawn from the seed."""
@@ -183,9 +184,10 @@ class _ProbedRun:
         try:
             self._warm(bench, first)
             clocks = iter((first,))
-            found = level(lambda: timed(bench, next(clocks, clock)), NARROW, MOST_REPEATS)
+            found = level(lambda: timed(bench, next(clocks, clock)), NARROW, MOST_REPEATS, self.alone)
         finally:
             bench.close()
+        self.alone = max(self.alone, found.alone)
         if shape == self.session.app.shape:
             self.session.noise = drift([r.figure for r in found.readings])
         command = " ".join(self.session.app.command)
@@ -198,7 +200,7 @@ class _ProbedRun:
 
     def _measured(self, found: PerformanceEstimate, source: str) -> Measured:
         if len(found.readings) == 1:
-            self.session.notes.append(f"one sample alone, so its interval is not known: {found.mean:.4g}")
+            self.session.notes.append(f"one sample alone, so its interval is assumed: {found.mean:.4g}")
         return Measured(found.mean, found.low, found.high, len(found.readings), now(), self.session.machine, source)
 
     def _resource(self, resource: str, left: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -217,9 +218,19 @@ class PerformanceEstimate:
     high: float
     readings: tuple[BenchReading, ...]
 
+    @property
+    def alone(self) -> float:
+        """Half of the interval of one run alone, relative, as far as these tell."""
+        return (self.high - self.mean) / self.mean * math.sqrt(len(self.readings))
 
-def level(measure: Callable[[], BenchReading], narrow: float, most: int) -> PerformanceEstimate:
-    """Repeat until the 95 % interval is narrow enough (half of it, relative to the mean) or there are enough."""
+
+ALONE = 0.2
+"""Half of the interval of a single run, relative, where runs are not known to differ by more (ours)."""
+
+
+def level(measure: Callable[[], BenchReading], narrow: float, most: int, alone: float = ALONE) -> PerformanceEstimate:
+    """Repeat until the 95 % interval is narrow enough (half of it, relative to the mean) or there are enough; a run
+    that stays alone gets the interval that is usual of one."""
     readings = [measure()]
     while True:
         mean, low, high = spread([r.figure for r in readings])
@@ -228,5 +239,5 @@ def level(measure: Callable[[], BenchReading], narrow: float, most: int) -> Perf
         try:
             readings.append(measure())
         except OutOfTimeError:
-            known = len(readings) > 1
-            return PerformanceEstimate(mean, max(low, 0.0) if known else mean, high if known else mean, tuple(readings))
+            half = alone * mean if len(readings) == 1 else high - mean
+            return PerformanceEstimate(mean, max(mean - half, 0.0), mean + half, tuple(readings))

@@ -43,6 +43,8 @@ def reproduce(
     if study and not check:
         raise UsageError("--study goes with --check: a page holds every study")
     committed = _page(out) if check else ""
+    if not check:
+        _made_ready(out)
     used = seeds or view.seeds_of(committed) or SEEDS
     tell_first_use(terminal)
     with terminal.progress("reproducing", 1.0) as advance:
@@ -54,10 +56,17 @@ def reproduce(
     from hcloud.research.page import save_pictures
     from hcloud.store.files.whole import write_shown
 
-    out.mkdir(parents=True, exist_ok=True)
     save_pictures([picture for report in reports for picture in report.pictures], out / view.PICTURES)
     write_shown(out / PAGE, view.page(reports, used))
     terminal.note(f"written to {out / PAGE}")
+
+
+def _made_ready(folder: Path) -> None:
+    """Refuse a folder that cannot be written to before the studies, which take long."""
+    from hcloud.store.files.looked_at import check_target
+
+    folder.mkdir(parents=True, exist_ok=True)
+    check_target(folder / PAGE, "a page", lambda _: True)
 
 
 def _page(folder: Path) -> str:

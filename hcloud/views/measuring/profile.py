@@ -59,6 +59,10 @@ def show_comparison(comparison: ProfileComparison, terminal: Terminal) -> None:
             aspect = line.aspect
             table.add_row(Text(aspect.value.replace("_", " "), style="bold"), "", "", "")
         table.add_row(f"  {line.column}", *_cells(line, comparison), _verdict(line))
+    one, other = (_headline(profile)[1].plain for profile in (comparison.left, comparison.right))
+    if one != other:
+        lines = (f"left: {one}", f"right: {other}")
+        terminal.show(*(hanging(line, terminal.out.width, "  ") for line in lines), "")
     terminal.show(table)
 
 

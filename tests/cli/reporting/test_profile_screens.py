@@ -158,6 +158,20 @@ def test_profiles_are_compared_by_name(
     assert "mine" in capsys.readouterr().out
 
 
+def test_a_comparison_says_where_and_when_each_was_measured_where_that_differs(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two columns of one name, and "may be equal", stood there for two kinds of machine two years apart."""
+    text = (files / "a.yaml").read_text(encoding="utf-8")
+    (files / "old.yaml").write_text(text.replace("Intel(R) Xeon(R)", "AMD EPYC").replace("2026-11", "2024-11"), "utf-8")
+    assert main.run(["profile", "compare", str(files / "a.yaml"), str(files / "old.yaml")]) == 0
+    screen = " ".join(capsys.readouterr().out.split())
+    assert "left: Intel(R) Xeon(R) Processor, 2 cores, 24 GiB, Linux 6.18.44 · 2026-11-21 right: AMD EPYC" in screen
+    assert "· 2024-11-21" in screen
+    assert main.run(["profile", "compare", str(files / "a.yaml"), str(files / "a.yaml")]) == 0
+    assert "left:" not in capsys.readouterr().out
+
+
 def test_one_application_is_not_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_profile(redis(), tmp_path / "a.yaml")
     assert main.run(["profile", "list", str(tmp_path)]) == 0

@@ -194,3 +194,18 @@ def test_no_claim_about_on_demand_rests_on_a_figure_at_its_floor() -> None:
     told = sections((DOCS / PAGE).read_text(encoding="utf-8"))["retention"].split("**batch")[0]
     assert "OdM" in told
     assert "95 % reach, OdM" not in told
+
+
+def test_a_folder_that_cannot_be_written_to_is_refused_before_the_studies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was refused after them, some minutes later."""
+    studied: list[str] = []
+    for key in STUDIES:
+        monkeypatch.setitem(STUDIES, key, lambda _, key=key: studied.append(key))
+    (tmp_path / "taken").touch()
+    (tmp_path / "page" / PAGE).mkdir(parents=True)
+    for name, said in (("taken", "cannot be used: file exists"), ("page", f"{PAGE} is a directory")):
+        assert run(["reproduce", "hcloud", "--seeds", "2", "--out", str(tmp_path / name)]) == 1
+        assert said in " ".join(capsys.readouterr().err.split())
+    assert studied == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Iterator
 
 import pytest
 
@@ -154,6 +155,23 @@ def test_repeats_end_when_the_interval_is_narrow_or_time_is_out() -> None:
     assert (short.mean, len(short.readings)) == (1.5, 2)
     wild = itertools.cycle([1.0, 5.0])
     assert len(level(lambda: BenchReading(next(wild), None), 0.03, 6).readings) == 6
+
+
+def test_a_run_that_stays_alone_is_no_exact_measurement() -> None:
+    """15.33 ms (15.33 to 15.33) counted as if measured without error, beside 16.2 (2.3 to 30.1)."""
+
+    def out_of_time(figures: Iterator[float]) -> BenchReading:
+        for figure in figures:
+            return BenchReading(figure, None)
+        raise OutOfTimeError("over")
+
+    figures = iter([10.0])
+    one = level(lambda: out_of_time(figures), 0.03, 6)
+    assert (one.low, one.mean, one.high) == (8.0, 10.0, 12.0)
+    wild = itertools.cycle([1.0, 5.0])
+    usual = level(lambda: BenchReading(next(wild), None), 0.03, 6).alone
+    figures = iter([10.0])
+    assert level(lambda: out_of_time(figures), 0.03, 6, usual).high > 20.0
 
 
 def test_a_victim_that_was_faster_under_pressure_lost_nothing() -> None:
