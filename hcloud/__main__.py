@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 
 COLLECTED_EVERY = (50_000, 10, 10)
@@ -24,8 +25,10 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         from hcloud import __version__
 
-        sys.stdout.write(f"hcloud {__version__}\n")
-        return
+        with suppress(OSError):  # said below, where it is refused
+            sys.stdout.write(f"hcloud {__version__}\n")
+            sys.stdout.flush()
+            return
     _hear_ctrl_c()
     gc.set_threshold(*COLLECTED_EVERY)
     from hcloud.address_space import fit_into_bounds

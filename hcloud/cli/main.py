@@ -172,15 +172,10 @@ def run(arguments: Sequence[str], begun: Callable[[], None] = lambda: None) -> i
     the verb is there, before its work."""
     words, flags = split_flags(arguments)
     forgive_glyphs()
-    if "--version" in words[:1]:
-        sys.stdout.write(f"hcloud {__version__}\n")
-        return 0
     tell_below(flags)
-    if words[:1] in (["--show-completion"], ["--install-completion"]) and len(words) == 2:
-        return completion(words[0], words[1])
     try:
         with typed([called_as(), *arguments]):
-            code = build().main(words, prog_name=called_as(), standalone_mode=False, obj=CliSession(flags, begun))
+            code = code_of(words, CliSession(flags, begun))
         sys.stdout.flush()
     except BrokenPipeError:
         return reader_left()
@@ -199,6 +194,16 @@ def run(arguments: Sequence[str], begun: Callable[[], None] = lambda: None) -> i
     if code == INTERRUPTED_EXIT:
         sys.stderr.write("interrupted\n")
     return code if isinstance(code, int) else 0
+
+
+def code_of(words: list[str], session: CliSession) -> Any:
+    """Do what is asked for; its exit code, if it is no 0."""
+    if "--version" in words[:1]:
+        sys.stdout.write(f"hcloud {__version__}\n")
+        return 0
+    if words[:1] in (["--show-completion"], ["--install-completion"]) and len(words) == 2:
+        return completion(words[0], words[1])
+    return build().main(words, prog_name=called_as(), standalone_mode=False, obj=session)
 
 
 def tell_below(flags: frozenset[str]) -> None:

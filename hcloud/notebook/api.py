@@ -30,6 +30,7 @@ from hcloud.notebook.inputs import (
     names,
     read_any,
     time_of,
+    whole,
 )
 from hcloud.notebook.results import BillPlanResult, BillResult, DemandResult, PlanResult, ReportResult, SimulationResult
 from hcloud.readers.configuration.config import load_config
@@ -249,6 +250,7 @@ def simulate(
 
     at, how, chosen = time_of(now), Reading(format, columns, options, decimal), names(strategies)
     placed = names(placement), names(sizing), names(admission), names(watching)
+    seeds, pool = whole("seeds", seeds, 1), None if pool is None else whole("pool", pool, 0)
     loads = () if load is None else checked_loads([load] if isinstance(load, int | float) else load)
     beside = {
         "format": format, "columns": columns, "options": options, "decimal": decimal, "provider": provider,

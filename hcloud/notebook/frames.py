@@ -63,7 +63,9 @@ def _columns(frame: pd.DataFrame | pd.Series[Any]) -> pd.DataFrame:
     if not all(isinstance(name, str) for name in table.columns):
         raise UsageError("the names of the DataFrame's columns must be text", hint="frame.columns.map(str)")
     if isinstance(table.index, pd.DatetimeIndex):
-        table.insert(0, "timestamp", table.index)
+        table.insert(0, "timestamp", table.index, allow_duplicates=True)
+    if twice := sorted(set(table.columns[table.columns.duplicated()])):
+        raise UsageError(f"the DataFrame has several columns named {', '.join(twice)}", hint="rename all but one")
     _check_zones(table)
     for name in table.columns:
         if isinstance(table[name].dtype, pd.DatetimeTZDtype):

@@ -148,6 +148,13 @@ def names(given: Names) -> tuple[str, ...]:
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
+def whole(name: str, given: int, least: int) -> int:
+    """A keyword that is a number of things; UsageError where it is none."""
+    if type(given) is not int or given < least:
+        raise UsageError(f"{name}={given!r}: must be a whole number, {least} or more")
+    return given
+
+
 def folder(given: str | Path | None) -> Path | None:
     """A folder, if one is named."""
     return None if given is None else Path(given)

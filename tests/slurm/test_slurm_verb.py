@@ -62,6 +62,7 @@ def test_config_writes_what_check_accepts(tmp_path: Path, capsys: pytest.Capture
     conf.write_text("ClusterName=x\nInclude hcloud.conf # ours\n")
     assert _checks(capsys, conf, "--offline")["settings"]["status"] == "ok"
     (tmp_path / "hcloud-prolog").chmod(0o644)
+    assert _checks(capsys, conf, "--offline", code=1)["files"]["message"] == "1 not as needed"
     (tmp_path / "hcloud.conf").unlink()
     assert "not executable" in str(_checks(capsys, conf, "--offline", code=1)["files"])
 

@@ -27,12 +27,12 @@ def karpenter(
     """
     from hcloud.store.plan_file import load_plan
     from hcloud.usecases.deciding.export_karpenter import karpenter as objects
-    from hcloud.usecases.deciding.export_karpenter import left_for_later
+    from hcloud.usecases.deciding.export_karpenter import left_out
     from hcloud.views.escaped import yaml_documents
 
     terminal = session(ctx).terminal
     stored = load_plan(plan)
     terminal.write(yaml_documents(objects(stored, node_class, region)))
-    for said in left_for_later(stored, region):
+    for said in left_out(stored, region):
         terminal.note(said)
     terminal.note("apply it with kubectl apply -f; NodeOverlays need Karpenter's feature gate NodeOverlay=true")

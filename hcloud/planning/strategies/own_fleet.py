@@ -49,6 +49,11 @@ class PlannedFleet:
         return [name for name in dict.fromkeys(names) if name != self.on_demand.instance_type]
 
     @property
+    def clouds(self) -> list[str]:
+        """The clouds in which its reserve is."""
+        return sorted({key.provider for key in (self.on_demand, *(key for key, _ in self.beside))})
+
+    @property
     def rivals(self) -> list[str]:
         """The strategies that can run this fleet, for comparison: without a reserve only those that need none."""
         return ["all", self.strategy] if self.servers else ["OdF", "OdM", self.strategy]

@@ -63,6 +63,8 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     told = Prediction(fleet.strategy, fleet.reserved, cloud, plan.seed)
     workload = on_machines(plan, workload)
     most = config.operation.own_fleet_jobs
+    if len(fleet.clouds) > 1:
+        return replace(told, why_not=_in_several(fleet))
     if not isinstance(workload, Jobs):
         return replace(told, why_not="a demand series has no jobs")
     if last_named(wanted_by(workload)) >= 0:
@@ -111,6 +113,10 @@ def short_of(plan: Plan, found: Prediction, qos: float) -> Iterator[str]:
         yield f"this plan does not pay: simulated, it {cost}, and all on demand {format_money(other)}"
 
 
+def _in_several(fleet: PlannedFleet) -> str:
+    return f"its reserve is in {' and '.join(fleet.clouds)}, and one cloud is simulated at a time"
+
+
 def _too_many(jobs: int, most: int) -> str:
     return f"{jobs:,} jobs, over {most:,}; {COMMAND}"
 
@@ -120,7 +126,10 @@ def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], confi
 
 
 def fleet_study(fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Config) -> Study:
-    """A fleet with the jobs that it is for, as it is simulated."""
+    """A fleet with the jobs that it is for, as it is simulated; UsageError where it is in several clouds."""
+    if len(fleet.clouds) > 1:
+        why = f"the fleet of the plan cannot be simulated: {_in_several(fleet)}"
+        raise UsageError(why, hint=f"plan each by itself: hcloud plan --provider {fleet.clouds[0]}")
     jobs, book = found[0].as_started, found[1]
     commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
     beside = tuple(SmallerReserve(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)

@@ -282,7 +282,7 @@ def _files(site: SlurmSite, place: Path) -> Iterator[CheckResult]:
     wrong = [said for name, text in config.files(site, str(place)).items() if (said := _file(place / name, text))]
     if wrong:
         hint = "hcloud slurm config --out writes them again"
-        yield CheckResult("files", CheckStatus.ERROR, f"{len(wrong)} files are not as needed", tuple(wrong), hint)
+        yield CheckResult("files", CheckStatus.ERROR, f"{len(wrong)} not as needed", tuple(wrong), hint)
     else:
         yield CheckResult("files", CheckStatus.OK, f"beside slurm.conf in {place}")
 

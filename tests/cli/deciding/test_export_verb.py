@@ -19,7 +19,7 @@ from hcloud.errors import UsageError
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.plans.plan import Plan
 from hcloud.store.plan_file import load_plan, save_plan
-from hcloud.usecases.deciding.export_karpenter import karpenter
+from hcloud.usecases.deciding.export_karpenter import karpenter, left_out
 
 PLAN = ("plan", "scenario:static", "--family", "m6i", "--now", "2026-11-20T12:00:00Z")
 NAME = {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"}
@@ -177,6 +177,31 @@ def test_azure_has_nodes_of_its_own(plan: Plan) -> None:
     [pool, *_] = check(list(karpenter(replace(plan, mix=mix))))
     assert pool["metadata"]["name"] == "hcloud-reserved-standard-d4s-v5"
     assert pool["spec"]["template"]["spec"]["nodeClassRef"]["kind"] == "AKSNodeClass"
+
+
+def test_windows_has_pools_of_its_own(plan: Plan) -> None:
+    """Nodes of Linux were made for it, at its number."""
+    mix = (*plan.mix, *(replace(line, address=f"{line.address}/windows") for line in plan.mix))
+    objects = check(list(karpenter(replace(plan, mix=mix))))
+    found = {o["metadata"]["name"]: o["spec"]["template"]["spec"] for o in objects if o["kind"] == "NodePool"}
+    systems = {name: spec["requirements"][2]["values"] for name, spec in found.items()}
+    assert {tuple(system) for system in systems.values()} == {("linux",), ("windows",)}
+    assert all((system == ["windows"]) == name.endswith("-windows") for name, system in systems.items())
+    limits = [o["spec"]["limits"] for o in objects if o["kind"] == "NodePool"]
+    alone = [o["spec"]["limits"] for o in karpenter(plan) if o["kind"] == "NodePool"]  # type: ignore[index]
+    assert sorted(map(str, limits)) == sorted(map(str, (*alone, *alone)))
+
+
+def test_what_the_plan_has_in_another_cloud_is_said_to_be_left_out(plan: Plan) -> None:
+    both = replace(plan, mix=(*plan.mix, replace(plan.mix[0], provider=Provider.GCP)))
+    assert list(left_out(both)) == ["what the plan has in gcp is not among the pools"]
+    assert list(left_out(plan)) == []
+
+
+@pytest.mark.parametrize("name", ["", "Mine", "a b", 'odd: "name"', "-a", "a."])
+def test_a_class_that_kubernetes_cannot_have_is_refused(plan: Plan, name: str) -> None:
+    with pytest.raises(UsageError, match="no name of an object in Kubernetes"):
+        karpenter(plan, name)
 
 
 def test_what_karpenter_cannot_have_is_refused(plan: Plan) -> None:

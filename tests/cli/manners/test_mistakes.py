@@ -344,6 +344,17 @@ def test_a_full_disk_behind_stderr_changes_nothing_but_what_is_said_there(words:
     assert (done.returncode, "SR" in done.stdout) == (code, code == 0)
 
 
+@pytest.mark.parametrize("words", [["--version"], ["-q", "--version"], ["--show-completion", "bash"]])
+def test_who_does_not_read_what_is_answered_without_a_verb_is_no_error(words: list[str]) -> None:
+    """It was a stack trace and exit code 1."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    own = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([*HCLOUD, *words], check=False, stdout=writing, stderr=subprocess.PIPE, text=True, env=own)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-", ">&-", "2>&-", "<&-"])
 @pytest.mark.parametrize("words", ["strategy list", "--version"])
 def test_a_stream_that_is_closed_leads_nowhere(words: str, closed: str) -> None:

@@ -251,3 +251,23 @@ def test_validate_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert found["owned"]["status"] == "warning"
     assert "owned.0: aws/eu-west-1" in found["owned"]["details"][0]
     assert Decimal(found["owned"]["message"].split()[0]) == 1
+
+
+def test_a_fleet_in_two_clouds_is_planned_and_says_why_it_is_not_simulated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was a KeyError."""
+    there = "{provider: gcp, regions: [us-central1], families: [n2]}"
+    markets = f"[{{provider: aws, regions: [us-east-1], families: [m5a]}}, {there}]"
+    owned = "provider: gcp, region: us-central1, instance_type: n2-standard-2, option: committed-use, term_years: 1"
+    (tmp_path / "jobs.csv").write_text(
+        "id,submit,duration,cores,memory,kind\na,0,2592000,40,160,service\n", encoding="utf-8"
+    )
+    config, out = tmp_path / "two.yaml", tmp_path / "plan.json"
+    rest = f"owned: [{{{owned}, payment: no-upfront, count: 1, expires: 2030-03-01}}]\n"
+    config.write_text(f"workload: {{path: jobs.csv}}\nmarkets: {markets}\n{rest}", encoding="utf-8")
+    assert run(["-q", "plan", "-f", str(config), "--now", "2026-10-01", "--out", str(out)]) == 0
+    why = "its reserve is in aws and gcp, and one cloud is simulated at a time"
+    assert why in " ".join(capsys.readouterr().out.split())
+    assert run(["simulate", str(out)]) == 64
+    assert why in " ".join(capsys.readouterr().err.split())

@@ -357,6 +357,30 @@ def test_a_keyword_of_the_other_verb_is_refused_with_the_one_that_is_meant() -> 
         hcloud.simulate(str(TRACE), **keyword)
 
 
+@pytest.mark.parametrize(
+    ("keyword", "said"),
+    [
+        ({"seeds": 0}, "seeds=0: must be a whole number, 1 or more"),
+        ({"seeds": "two"}, "seeds='two': must be a whole number, 1 or more"),
+        ({"pool": -1}, "pool=-1: must be a whole number, 0 or more"),
+        ({"pool": 1.5}, "pool=1.5: must be a whole number, 0 or more"),
+    ],
+)
+def test_a_number_of_things_is_a_whole_one(keyword: dict[str, Any], said: str) -> None:
+    """It was what zip() or numpy said."""
+    with pytest.raises(errors.UsageError, match=said):
+        hcloud.simulate("small.csv", "SR", **keyword)
+
+
+def test_columns_of_one_name_are_refused() -> None:
+    frame = pd.DataFrame([[0, 10, 20]], columns=["submit", "duration", "duration"])
+    with pytest.raises(errors.UsageError, match="several columns named duration"):
+        hcloud.read(frame)
+    series = pd.DataFrame({"timestamp": [1.0]}, index=pd.date_range("2026-01-01", periods=1))
+    with pytest.raises(errors.UsageError, match="several columns named timestamp"):
+        hcloud.read(series)
+
+
 def test_the_page_of_a_simulation_names_the_market() -> None:
     small = "submit,duration,cores\n0,3600,4\n3600,3600,4\n"
     Path("small.csv").write_text(small, encoding="utf-8")
