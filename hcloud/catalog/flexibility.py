@@ -8,14 +8,14 @@ from decimal import Decimal
 from hcloud.model.catalog import Offer, OfferKey, Provider, PurchaseOption
 
 COVERS: Mapping[PurchaseOption, str] = {
-    PurchaseOption.COMPUTE_SAVINGS_PLAN: "covers every family, size, operating system and region",
+    PurchaseOption.COMPUTE_SAVINGS_PLAN: "covers every family, size, OS and region",
     PurchaseOption.SAVINGS_PLAN: "covers every series, size and region",
     PurchaseOption.FLEXIBLE_COMMITTED_USE: "covers every eligible series and region",
     PurchaseOption.CONVERTIBLE: "can be exchanged for another family",
-    PurchaseOption.INSTANCE_SAVINGS_PLAN: "covers any size and operating system",
+    PurchaseOption.INSTANCE_SAVINGS_PLAN: "covers any size and OS",
     PurchaseOption.COMMITTED_USE: "covers every size of the series",
     PurchaseOption.RESERVATION: "covers every size of the series, and can be exchanged within limits",
-    PurchaseOption.RESERVED: "covers all sizes of its family, for one operating system",
+    PurchaseOption.RESERVED: "covers all sizes of its family, for one OS",
 }
 """What a commitment may be used for, the freest first (ours, by the providers' own terms of 2025): what follows use by
 itself comes before what has to be exchanged by hand, and that before what is bound to a family."""

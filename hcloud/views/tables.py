@@ -147,7 +147,8 @@ def _in_turn(figures: Figures, widths: Sequence[int], width: int) -> Group:
 
     def lines(row: Sequence[str]) -> Iterator[str]:
         texts = (cell for c, cell in enumerate(row) if c not in figures.numbers and cell)
-        yield from wrapped(" · ".join(texts), width, INDENT)
+        told = "".join(text + (" " if len(text) == 1 else " · ") for text in texts)  # a mark belongs to what follows
+        yield from wrapped(told.removesuffix(" · ").rstrip(), width, INDENT)
         if numbers and any(row):
             below = (" " * NARROW_GAP).join(f"{row[c]:>{w}}" for c, w in numbers)
             yield f"{below:>{width}}" if len(below) <= width else " ".join(row[c] for c, _ in numbers if row[c])

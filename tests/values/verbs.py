@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from hcloud.cli.main import VERBS, build
 
@@ -38,7 +38,9 @@ def command_of(words: Sequence[str]) -> Any:
 
 def forms_of(words: Sequence[str]) -> frozenset[str]:
     """The forms in which the verb that some words begin with prints its result; none where it has no choice."""
-    outputs = [option.type.choices for option in command_of(words).params if option.name == "output"]
+    outputs = [
+        get_args(option.type_descriptor.annotation) for option in command_of(words).params if option.name == "output"
+    ]
     return frozenset(map(str, outputs[0])) if outputs else frozenset()
 
 

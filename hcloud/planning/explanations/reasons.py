@@ -167,7 +167,7 @@ def _why_of_equals(decision: FleetDecision) -> Iterator[str]:
         equal = [o for o in by_type[offer.key.instance_type] if o != offer and cents(cost_over(o, hours)) == cost]
         if equal:
             other = min(equal, key=preference)
-            told[f"{_told_from(offer, other)} at the same price: {why_preferred(offer, other)}"] = None
+            told[f"{_told_from(offer, other)} at equal price: {why_preferred(offer, other)}"] = None
     yield from told
 
 

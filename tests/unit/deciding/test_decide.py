@@ -167,7 +167,7 @@ def test_a_preference_that_two_types_share_is_told_once() -> None:
     fat = candidate("r9.4xlarge", "1.20", twice("r9.4xlarge", "0.72"), memory=128)
     decision = decide(book(lean, fat), demand([1600.0] * 24, memory_per_core=5.0), SETTINGS)
     assert len(decision.fleet.holdings) == 2
-    assert len([r for r in reasons(decision) if "at the same price" in r]) == 1
+    assert len([r for r in reasons(decision) if "at equal price" in r]) == 1
 
 
 def test_where_simulation_reserves_nothing_no_use_is_called_too_low() -> None:

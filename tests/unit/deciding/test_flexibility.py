@@ -52,8 +52,5 @@ def test_a_plan_buys_the_freest_of_equals_and_says_so(horizon: int) -> None:
     settings = replace(settings, outlook=replace(settings.outlook, horizon_hours=horizon))
     decision = decide(builders.book(made), builders.demand([16.0] * 48), settings)
     assert {h.offer.key.option for h in decision.fleet.holdings} == {PurchaseOption.INSTANCE_SAVINGS_PLAN}
-    told = [line for line in reasons(decision) if "at the same price" in line]
-    assert told == [
-        "EC2 instance savings plan instead of reserved instance at the same price: it covers any size and operating"
-        " system"
-    ]
+    told = [line for line in reasons(decision) if "at equal price" in line]
+    assert told == ["EC2 instance savings plan instead of reserved instance at equal price: it covers any size and OS"]
