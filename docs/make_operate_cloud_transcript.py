@@ -147,7 +147,7 @@ def life(shell: Session) -> None:
     shell.run("squeue -o '%i %T %N %r'; sinfo -N -p hc -o '%N %T %E'")
     shell.say("Job 4 restarted on another machine, ten minutes before its own would have ended. The end:")
     shell.run("hcloud operate drain")
-    assert "none left standing" in shell.shown()
+    assert "none still running" in shell.shown()
     shell.run("cat ledger; squeue -h | wc -l")
     assert all(machine["ended_at"] is not None for machine in shell.fake()["machines"])
     wanted = Counter(f"{what} {n}" for n in (1, 2, 3, 4) for what in ("begin", "end")) + Counter(["begin 4"])

@@ -54,7 +54,7 @@ def test_the_demo_leaves_nothing_and_its_ledger_says_so(walked: tuple[Path, str]
     assert f"{wanted} machines were wanted and {wanted} ever existed" in " ".join(told.split())
     assert "nothing found" in told
     assert "jobs: 12 completed" in told
-    assert "none left standing" in told
+    assert "none still running" in told
 
 
 def test_the_kill_in_the_demo_is_a_real_one_and_half_way(walked: tuple[Path, str]) -> None:
@@ -98,7 +98,7 @@ def test_a_line_that_was_folded_is_shown_to_its_end(walked: tuple[Path, str]) ->
     assert "at on-demand list prices" in said
     assert "'hcloud pricing refresh --provider aws --region " in said
     assert "around the clock: so the report's dollars are not the plan's" in said
-    assert re.search(r"1y no upfront [\d-]+~?\n +4 +\d", walked[1]), "the figures of a line of the mix"
+    assert re.search(r"1y no upfront · [\d-]+~?\n +4 +\d", walked[1]), "the figures of a line of the mix"
     assert "…" not in said
     assert max(map(len, walked[1].splitlines())) <= 80
 

@@ -121,7 +121,7 @@ def test_nothing_begins_after_a_drain(here: Path) -> None:
     out, _ = running.communicate(timeout=PATIENCE)
     assert [(what, name) for what, name, _ in ledger()] == [("begin", "b0")]
     assert "1 cancelled" in out, out
-    assert "none left standing" in out
+    assert "none still running" in out
 
 
 @pytest.mark.slow

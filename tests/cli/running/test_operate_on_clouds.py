@@ -125,7 +125,7 @@ def test_machines_end_although_their_price_is_missing_by_now(
 
     monkeypatch.setattr("hcloud.usecases.live.ground.open_prices", without)
     assert run(["operate", "stop", "--force", "--cloud", "fake:aws"]) == 0
-    assert "none left standing" in capsys.readouterr().out
+    assert "none still running" in capsys.readouterr().out
 
 
 def test_who_continues_goes_on_to_follow_until_it_is_told_not_to(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_who_leaves_is_told_the_cloud_and_without_it_that_of_the_journal_is_take
     assert run(["operate", "stop", "--cloud", "local"]) == 4
     assert "its machines run in aws" in " ".join(capsys.readouterr().err.split())
     assert run(["operate", "stop", "--force"]) == 0
-    assert "1 machine launched, none left standing" in " ".join(capsys.readouterr().out.split())
+    assert "1 machine launched, none still running" in " ".join(capsys.readouterr().out.split())
 
 
 def test_who_leaves_is_told_the_place_of_the_work_where_it_is_not_the_usual_one(
@@ -217,7 +217,7 @@ def test_who_leaves_is_told_the_place_of_the_work_where_it_is_not_the_usual_one(
     told = " ".join(capsys.readouterr().err.split())
     flags = told.partition("'hcloud operate stop ")[2].partition("' ends them")[0]
     assert run(["operate", "stop", "--force", *shlex.split(flags)]) == 0
-    assert "none left standing" in capsys.readouterr().out
+    assert "none still running" in capsys.readouterr().out
 
 
 class Asked:

@@ -82,7 +82,7 @@ def test_jobs_run_where_it_is_decided_and_nothing_is_left(here: Path, capsys: py
     assert "jobs: 3 completed, 2 failed" in told
     assert "job d failed: exit code 127: there is no such command" in told
     assert "job e failed: exit code 3" in told
-    assert "none left standing" in told
+    assert "none still running" in told
     assert ledger() == Counter({f"{what} {name}": 1 for what in ("begin", "end") for name in "abc"})
     assert not left()
     assert main.run(["operate", "status", "--json"]) == 0
@@ -158,7 +158,7 @@ def test_a_keeper_that_hangs_cannot_keep_machines_from_being_ended_by_force(
     assert main.run(["operate", "stop", "--force"]) == 0
     assert "stop --force: the controller has it" in capsys.readouterr().err
     out, err = running.communicate(timeout=60)
-    assert "none left standing" in out, (out, err)
+    assert "none still running" in out, (out, err)
     assert not left()
     assert ledger() == Counter({"begin a": 1})
 
@@ -195,7 +195,7 @@ def test_a_stop_goes_on_where_the_controller_dies_before_all_has_ended(
     assert main.run(["operate", "stop"]) == 0
     told = capsys.readouterr()
     assert "the controller left before that was done" in told.err
-    assert "none left standing" in told.out
+    assert "none still running" in told.out
     assert not left()
 
 
@@ -343,7 +343,7 @@ def test_a_file_that_was_damaged_meanwhile_keeps_nobody_from_a_drain(
     jobs({"a": (0, 1.5)}, "b,0,true,minus,32Mi,no\n")
     assert main.run(["operate", "drain"]) == 0
     said = capsys.readouterr()
-    assert "none left standing" in said.out
+    assert "none still running" in said.out
     assert "line 3, cores: 'minus'" in " ".join(said.err.split())
 
 
@@ -365,7 +365,7 @@ def test_a_job_that_no_machine_holds_keeps_nobody_from_ending_the_work(
 
     interrupted(refused, *words)
     assert main.run(["operate", "stop"]) == 1, "a job was refused"
-    assert "none left standing" in capsys.readouterr().out
+    assert "none still running" in capsys.readouterr().out
 
 
 def test_a_request_to_a_controller_that_is_busy_does_not_say_that_there_is_none(
@@ -400,7 +400,7 @@ def test_a_stop_that_comes_while_the_controller_starts_ends_the_work(
 
     monkeypatch.setattr("hcloud.cli.live.operate._kernels", lambda terminal, compiled: compiling)
     assert main.run(["operate", *RUN]) == 0
-    assert "none left standing" in capsys.readouterr().out
+    assert "none still running" in capsys.readouterr().out
     assert not ledger()
     assert not left()
 
