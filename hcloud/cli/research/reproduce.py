@@ -66,7 +66,7 @@ def _made_ready(folder: Path) -> None:
     from hcloud.store.files.looked_at import check_target
 
     folder.mkdir(parents=True, exist_ok=True)
-    check_target(folder / PAGE, "a page", lambda _: True)
+    check_target(folder / PAGE, "a page", lambda _: True, ".md")
 
 
 def _page(folder: Path) -> str:

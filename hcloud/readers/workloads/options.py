@@ -137,7 +137,7 @@ def with_keys(options: WorkloadOptions, keys: Mapping[str, str]) -> WorkloadOpti
 
 
 def _hint(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1) or [key for key in known if name in key.split("_")]
+    close = [key for key in known if name in key.split("_")] or difflib.get_close_matches(name, known, n=1)
     return f"did you mean {', '.join(close)}?" if close else f"keys: {', '.join(known)}"
 
 

@@ -55,13 +55,13 @@ def check_place(path: Path, sort: str, refused: type[HcloudError] = InputError) 
         raise refused(f"{path} is {kind}; {sort} is only written to a plain file")
 
 
-def check_form(path: Path, sort: str, *own: str, hint: str = "") -> None:
-    """UsageError for a file name that ends as those of another form do: ``sort`` has one of its ``own``."""
+def check_form(path: Path, sort: str, own: str, *others: str, hint: str = "") -> None:
+    """UsageError for a file name that ends as those of another form do: ``sort`` has its ``own``, or one of others."""
     suffix = path.suffix.lower()
-    if suffix in FORMS and suffix not in own:
-        named = f"name it {path.with_suffix(own[0])}"
+    if suffix in FORMS and suffix not in (own, *others):
+        named = f"name it {path.with_suffix(own)}"
         raise UsageError(
-            f"{path}: {sort} is {FORMS[own[0]]}, not {FORMS[suffix]}", hint="; ".join(filter(None, (named, hint)))
+            f"{path}: {sort} is {FORMS[own]}, not {FORMS[suffix]}", hint="; ".join(filter(None, (named, hint)))
         )
 
 

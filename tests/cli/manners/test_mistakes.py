@@ -557,7 +557,7 @@ def test_a_flag_that_the_configuration_refuses_is_told_in_one_line(told: Told) -
     assert (code, said.count("\\n")) == (64, 0)
     assert said.startswith("error: planning.horizon: '1' ('1' is not a duration")
     _, _, said = told("plan trace.csv --set cores=4")
-    assert "did you mean default_cores, series_cores" in said
+    assert "did you mean default_cores, series_cores, " in said
 
 
 @pytest.mark.parametrize("date", ["31.10.2026 10:00", "10/31/2026 10:00 AM", "31-10-2026"])

@@ -23,7 +23,7 @@ def test_guesses_of_a_series_are_warned_of_next_to_short_history_until_they_are_
     assert run(words) == 1
     told = " ".join(capsys.readouterr().err.split())
     assert "the number of vCPUs of a machine is unknown: the values are percent of one (from the file's name)" in told
-    assert "util.csv --set series_cores=4" in told
+    assert "-q --set series_cores=4" in told
     assert run([*words, "--set", f"{prefix}series_cores=64"]) == 0
     history, value = load_plan(tmp_path / "plan.json").warnings[:2]
     assert "planning.history_1y" in history
