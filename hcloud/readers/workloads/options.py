@@ -54,7 +54,7 @@ class WorkloadOptions:
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
         was off). ``batch_share`` of the demand is batch.
-    Slurm
+    Tables of jobs, Slurm
         ``zone`` is the time zone of times that name none, as ``Europe/Berlin``: sacct writes local ones (else UTC).
     SWIM
         cores = bytes of the largest stage / ``swim_split_bytes`` rounded up, 1 to ``swim_max_cores``; duration =

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -346,3 +347,24 @@ def test_kinds_called_otherwise_are_said_and_others_refused(tmp_path: Path) -> N
     path.write_text("submit,duration,kind\n0,10,LC\n0,10,bach\n")
     with pytest.raises(InputError, match=r"column kind: 'bach' \(one of batch, service; did you mean batch\?"):
         jobs(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_times_without_a_zone_are_of_the_one_that_is_said(tmp_path: Path, suffix: str) -> None:
+    """As sacct's are: a zone was taken and did nothing. A time with a zone keeps its own."""
+    path = tmp_path / f"jobs.{suffix}"
+    local = ["2026-07-01T10:00:00", "2026-10-25T02:30:00", "2026-12-01T10:00:00"]
+    zoned = ["2026-07-01T09:00:00Z", "2026-10-25T01:30:00Z", "2026-12-01T10:00:00Z"]
+    if suffix == "csv":
+        path.write_text("submit,end\n" + "".join(f"{a},{b}\n" for a, b in zip(local, zoned, strict=True)))
+    else:
+        columns = {
+            "submit": pa.array(local).cast(pa.timestamp("s")),
+            "end": pa.array(zoned).cast(pa.timestamp("s", "UTC")),
+        }
+        parquet.write_table(pa.table(columns), path)
+    found = read_workload(path, options=WorkloadOptions(zone="Europe/Berlin"))
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [3600.0, 3600.0, 3600.0]
+    assert [datetime.fromtimestamp(at, UTC).hour for at in found.submit] == [8, 0, 9]
+    assert ("times", "Europe/Berlin", "zone") in [(m.column, m.rule, m.key) for m in found.provenance.modelled]

@@ -209,7 +209,7 @@ def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str
         (c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time" and _DATE.match(cell)
     ]
     elsewhere = [(c, cell) for c, cell in times if _has_zone(cell) and not _UTC.search(cell)]
-    naive = [c for c, cell in times if not _has_zone(cell)]
+    naive = [c for c, cell in times if not _has_zone(cell) and not c.zone]
     if elsewhere and naive:
         column, cell = elsewhere[0]
         raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
@@ -220,7 +220,7 @@ def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
     column, told = zoned
     return InputError(
         f"{file}: the times of column {column} have a time zone ({told}) and those of {naive} have none",
-        hint="write both in one zone, or both without one (read as UTC)",
+        hint=f"write both in one zone, or say that of {naive}: --set zone=Europe/Berlin",
     )
 
 
@@ -231,7 +231,8 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
     if _DATE.match(cell) is None:
         return column.in_numbers(ticks)
     zoned = _has_zone(cell)
-    example = "with a zone, as 2026-11-01T10:00:00Z" if zoned else "without a zone (UTC), as 2026-11-01T10:00:00"
+    bare = f"without a zone ({column.zone or 'UTC'}), as 2026-11-01T10:00:00"
+    example = "with a zone, as 2026-11-01T10:00:00Z" if zoned else bare
     return replace(column, zoned=zoned, told=f"an ISO-8601 time {example}: like the first of the column")
 
 

@@ -67,10 +67,12 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
     duration, a job runs from its start (else its submission) to its end."""
     high = highest(options)
     pair = options.duration_unit if options.duration_unit in PAIRS else ""
-    schema = tuple(replace(column, high=high.get(column.name, column.high), pair=pair) for column in SCHEMA)
+    schema = tuple(
+        replace(column, high=high.get(column.name, column.high), pair=pair, zone=options.zone) for column in SCHEMA
+    )
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
-        until = replace(_UNTIL, sparse=options.open_ends == "run")
+        until = replace(_UNTIL, sparse=options.open_ends == "run", zone=options.zone)
         return (*(column for column in schema if column.name != "duration"), until)
     return schema
 
@@ -280,7 +282,8 @@ def _instead_of_sizes(draft: Draft, stated: NDArray[np.bool_]) -> None:
 def times_read(sink: Sink) -> list[Modelled]:
     """What is said of times that do not stand there in seconds."""
     ticks = {column.ticks for column in sink.columns if column.ticks != 1.0}
-    return [Modelled("times", f"{TICKS[one]}, by the size of the first", "fixed") for one in sorted(ticks)]
+    zone = [Modelled("times", sink.local_zone, "zone")] if sink.local_zone else []
+    return [*(Modelled("times", f"{TICKS[one]}, by the size of the first", "fixed") for one in sorted(ticks)), *zone]
 
 
 def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
