@@ -27,6 +27,7 @@ BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
 Begin = Literal["start", "submit"]
 OpenEnds = Literal["refuse", "run"]
+Dates = Literal["year-first", "day-first", "month-first"]
 CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
 
 
@@ -56,6 +57,7 @@ class WorkloadOptions:
         was off). ``batch_share`` of the demand is batch.
     Tables of jobs, Slurm
         ``zone`` is the time zone of times that name none, as ``Europe/Berlin``: sacct writes local ones (else UTC).
+        ``dates`` of tables says what comes first: ``day-first`` of ``31.10.2026``, ``month-first`` of ``10/31/2026``.
     SWIM
         cores = bytes of the largest stage / ``swim_split_bytes`` rounded up, 1 to ``swim_max_cores``; duration =
         ``swim_overhead_seconds`` + all bytes / (``swim_rate_bytes`` x cores).
@@ -85,6 +87,7 @@ class WorkloadOptions:
     open_ends: OpenEnds = "refuse"
     columns: str = ""
     zone: str = ""
+    dates: Dates = "year-first"
     decimal: Decimal = "."
     series_value: SeriesValue = "auto"
     series_cores: float | None = None
