@@ -34,10 +34,12 @@ _NAMES = 1000  # ours: of so many names beside a missing one a likely one is loo
 
 @dataclass(slots=True)
 class _Reading:
-    """One file of jobs as it is read: which ids it had and in which line, and what is wrong."""
+    """One file of jobs as it is read: which ids it had and in which line, what its columns are called that are not
+    called as ours, and what is wrong."""
 
     name: str
     lines: dict[str, int] = field(default_factory=dict)
+    called: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     fits: Fits = field(default=lambda order, servers: "")
 
@@ -46,7 +48,9 @@ class _Reading:
 
     def orders(self, line: int, cells: Mapping[str, object], times: Times) -> tuple[JobOrder, ...]:
         """The job of a row, in pieces; none for one that cannot be run, or that another row has run."""
-        found = job_orders(cells, times, lambda what, value, allowed: self.note(line, what, value, allowed), self.fits)
+        found = job_orders(
+            cells, times, lambda what, *said: self.note(line, self.called.get(what, what), *said), self.fits
+        )
         identity = str(cells.get("id") or "").strip()
         names = dict.fromkeys([identity, *(order.id for order in found)] if identity else [])
         for name in names:
@@ -198,6 +202,7 @@ class _Table:
                 reading.unknown(line, name, known)
             elif stored.count(name) > 1:
                 reading.note(line, f"column {name}", "twice", "once is enough")
+        reading.called = {mine: name for name, mine in known.items()}
         self.header = [known.get(name, name) for name in stored]
         self._units = [unit_of(known.get(name, ""), name) for name in stored]
         missing = [name for name in _NEEDED if name not in self.header]
@@ -265,6 +270,7 @@ def _yaml_rows(path: Path, reading: _Reading) -> Iterator[tuple[int, Mapping[str
             reading.note(line, "", repr(job)[:60], "a job is written as 'id: ...', 'command: ...', a line each")
             continue
         known = columns_of(map(str, job))
+        reading.called = {mine: name for name, mine in known.items()}
         for key in job:
             if str(key) not in known:
                 reading.unknown(line, str(key), known)

@@ -144,6 +144,7 @@ def test_columns_are_called_as_in_traces_and_their_names_say_units(tmp_path: Pat
     assert read(tmp_path, f"{head}\n{cells}\n") == (wanted,)
     assert read(tmp_path, "name,cmd,mem_mb,duration_h\na,true,2G,90s\n")[0].memory == 2048
     assert read(tmp_path, "name,cmd,mem_mb,duration_h\na,true,2G,90s\n")[0].expect == 90
+    assert "line 2, runtime: '1:30'" in refused(tmp_path, "name,cmd,runtime\na,true,1:30\n")
     yaml = "- {job: a, cmd: 'true', submitted: 30s, vcpus: 1500m, memory_mib: 512, runtime_minutes: 90}\n"
     assert read(tmp_path, yaml, "jobs.yaml") == (wanted,)
 
