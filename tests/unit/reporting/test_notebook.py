@@ -382,6 +382,11 @@ def test_a_number_of_things_is_a_whole_one(keyword: dict[str, Any], said: str) -
         (hcloud.simulate, {"price_ratio": "x"}, "price_ratio='x': must be a number"),
         (hcloud.simulate, {"audit": 1}, "audit=1: must be True or False"),
         (hcloud.plan, {"config": 3}, "config=3: must be a text or a Path"),
+        (hcloud.read, {"columns": 3}, "columns=3: must be a text or a mapping"),
+        (hcloud.read, {"options": "x"}, "options='x': must be a mapping of keys"),
+        (hcloud.plan, {"regions": 3}, "regions=3: must be a name or several"),
+        (hcloud.simulate, {"strategies": [3]}, r"strategies=\[3\]: must be a name or several"),
+        (hcloud.report, {"kind": 3}, "kind=3: must be a text"),
         (hcloud.report, {"now": 3}, "now=3: must be a text or a datetime"),
     ],
 )
