@@ -32,6 +32,7 @@ from hcloud.notebook.inputs import (
     time_of,
     whole,
 )
+from hcloud.notebook.keywords import check_value
 from hcloud.notebook.results import BillPlanResult, BillResult, DemandResult, PlanResult, ReportResult, SimulationResult
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
@@ -50,15 +51,16 @@ KINDS = ("cost", "savings", "commitments")
 
 
 def _checked(verb: Callable[P, R]) -> Callable[P, R]:
-    """The function with UsageError for a keyword that it has not, with the one that may be meant: some flags may be
-    repeated with one verb only."""
-    known = tuple(signature(verb).parameters)
+    """The function with UsageError for a keyword that it has not, with the one that may be meant (some flags may be
+    repeated with one verb only), and for a value of another kind than it says."""
+    known = signature(verb).parameters
 
     @wraps(verb)
     def called(*args: P.args, **keywords: P.kwargs) -> R:
-        for name in keywords:
+        for name, value in keywords.items():
             if name not in known:
                 raise UsageError(f"hcloud.{verb.__name__} has no keyword {name!r}{did_you_mean(name, known)}")
+            check_value(name, value, known[name].annotation)
         return verb(*args, **keywords)
 
     return called

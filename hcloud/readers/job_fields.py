@@ -12,24 +12,19 @@ from typing import TypeVar
 
 from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind, in_pieces
 from hcloud.model.workload import JobKind
-from hcloud.units import parse_duration
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.meanings import KINDS, kind_of
+from hcloud.readers.workloads.tables.clock import clock_seconds
+from hcloud.units import counted_vcpus, parse_duration, parse_milliseconds
 
-COLUMNS = (
-    "id", "submit", "command", "cores", "memory", "servers", "kind", "app", "expect", "target", "restartable",
-    "directory",
-)  # fmt: skip
-OTHER_NAMES: Mapping[str, str] = {
-    "name": "id", "job": "id", "job_id": "id", "cmd": "command", "cpus": "cores", "cpu": "cores", "vcpus": "cores",
-    "mem": "memory", "ram": "memory", "submitted": "submit", "start": "submit", "duration": "expect",
-    "runtime": "expect", "time": "expect", "class": "kind", "slo": "target", "restart": "restartable",
-    "requeue": "restartable", "cwd": "directory", "workdir": "directory", "nodes": "servers", "pieces": "servers",
-}  # fmt: skip
-"""What columns are called elsewhere."""
 DEFAULT_CORES, DEFAULT_MEMORY_MIB = 1000, 512  # ours: what a job asks for that does not say
 _MOST_CORES, _MOST_MEMORY_MIB, _MOST_SERVERS = 100_000, 1 << 30, 10_000
 _LONGEST_ID = 200
-_MIB = {"k": 1 / 1024, "m": 1.0, "g": 1024.0, "t": 1024.0**2}
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b?)?)?", re.ASCII | re.IGNORECASE)
+_MIB = {"b": 1 / 1024**2, "k": 1 / 1024, "m": 1.0, "g": 1024.0, "t": 1024.0**2}
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b?)?|(b))?", re.ASCII | re.IGNORECASE)
+_MOST_PER_VCPU = 256 * 1024  # ours: MiB; ten times what the machines with most memory have
+_DATE = re.compile(r"\d{4}-", re.ASCII)
+_PAIR = re.compile(r"\d+:\d+", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _TARGET = re.compile(r"p99\s*<=?\s*(\d+(?:\.\d+)?)\s*(us|ms|s)\s+(\S.*)", re.ASCII | re.DOTALL)
 _MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
@@ -87,6 +82,10 @@ def _job_order(row: _JobRow, times: Times, servers: int) -> JobOrder:
         restartable=row.read("restartable", _truth, False),
         directory=row.read("directory", _word, ""),
     )
+    vcpus = max(order.cores / 1000, 1.0)
+    if order.memory > vcpus * _MOST_PER_VCPU and row.is_number("memory"):
+        gib = f"{order.memory / 1024:g}"
+        row.wrong("memory", f"its unit, {gib}Mi or {gib}Gi: no machine has {gib} GiB for {counted_vcpus(vcpus)}")
     if not order.id:
         row.missing("id", "each job needs an id of its own")
     if not order.command:
@@ -121,6 +120,10 @@ class _JobRow:
         except FieldError as error:
             self.wrong(column, str(error))
             return default
+
+    def is_number(self, column: str) -> bool:
+        """Whether a cell holds a number that names no unit."""
+        return _NUMBER.fullmatch(str(self._cells.get(column)).strip()) is not None
 
     def missing(self, column: str, allowed: str) -> None:
         if column not in self._refused:
@@ -187,8 +190,10 @@ def _number(value: object, allowed: str) -> float:
 
 
 def _cores(value: object) -> int:
-    allowed = f"a number of vCPUs above 0, for example 2 or 0.5, at most {_MOST_CORES:,}"
-    cores = _number(value, allowed)
+    allowed = f"a number of vCPUs above 0, for example 2, 0.5 or 500m, at most {_MOST_CORES:,}"
+    text = str(value).strip()
+    milli = text.endswith("m")
+    cores = _number(text.removesuffix("m") if milli else value, allowed) / (1000 if milli else 1)
     if not 0.001 <= cores <= _MOST_CORES:
         raise FieldError(allowed)
     return math.ceil(round(cores * 1000, 3))
@@ -207,31 +212,43 @@ def _memory(value: object) -> int:
     found = None if isinstance(value, bool) else _MEMORY.fullmatch(str(value).strip())
     if found is None:
         raise FieldError(allowed)
-    amount = float(found[1]) * _MIB[(found[2] or "g").lower()]
+    amount = float(found[1]) * _MIB[(found[2] or found[3] or "g").lower()]
     if not 0 < amount <= _MOST_MEMORY_MIB:
         raise FieldError(allowed)
     return math.ceil(round(amount, 6))
 
 
 def _kind(value: object) -> JobKind:
-    name = str(value).lower()
-    if name not in ("batch", "service"):
+    kind = kind_of(str(value))
+    if kind not in KINDS:
         raise FieldError("batch, which ends by itself, or service")
-    return JobKind.SERVICE if name == "service" else JobKind.BATCH
+    return JobKind.SERVICE if kind == "service" else JobKind.BATCH
 
 
 def _seconds(value: object, allowed: str) -> float:
     text = str(value).strip()
-    if not isinstance(value, bool) and _NUMBER.fullmatch(text):
-        return float(text)
+    if _PAIR.fullmatch(text):
+        raise FieldError(f"of two numbers say which they are: 00:{text} (mm:ss) or {text}:00 (hh:mm)")
+    if isinstance(value, bool):
+        raise FieldError(allowed)
+    seconds = float(text) if _NUMBER.fullmatch(text) else _with_units(text, allowed)
+    if seconds > limits.DURATION_SECONDS:
+        raise FieldError(allowed)
+    return seconds
+
+
+def _with_units(text: str, allowed: str) -> float:
+    """Seconds of a duration as those of traces, of weeks and years, or of milliseconds."""
+    if (found := clock_seconds(text)) is not None:
+        return found
     try:
-        return float(parse_duration(text))
+        return parse_milliseconds(text) / 1000 if text.endswith("ms") else float(parse_duration(text))
     except ValueError:
         raise FieldError(allowed) from None
 
 
 def _expect(value: object) -> float:
-    allowed = "seconds above 0, or with a unit: 90s, 5m, 2h"
+    allowed = "seconds above 0, or as 90s, 5m, 1h30m, 2d, 01:34:00 or PT1H30M"
     seconds = _seconds(value, allowed)
     if seconds <= 0:
         raise FieldError(allowed)
@@ -239,9 +256,9 @@ def _expect(value: object) -> float:
 
 
 def _submit(value: object, times: Times) -> float:
-    allowed = "seconds after the start, 5m, or a time such as 2026-01-31T08:00:00Z; empty is at once"
+    allowed = "seconds after the start, 5m, 01:34:00, or a time such as 2026-01-31T08:00:00Z; empty is at once"
     text = str(value).strip()
-    if "-" in text and not text.startswith("-"):
+    if _DATE.match(text):
         try:
             at = datetime.fromisoformat(text)
         except ValueError:

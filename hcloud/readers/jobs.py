@@ -15,10 +15,11 @@ from typing import BinaryIO
 
 import yaml
 
-from hcloud.errors import FileError, InputError, Problem, UsageError, did_you_mean
+from hcloud.errors import FileError, InputError, Problem, UsageError
 from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file
 from hcloud.model.running.job import JobOrder, NewJobs
-from hcloud.readers.job_fields import COLUMNS, OTHER_NAMES, Fits, Times, job_orders
+from hcloud.readers.job_columns import COLUMNS, columns_of, unit_of, what_else, with_unit
+from hcloud.readers.job_fields import Fits, Times, job_orders
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
 
@@ -28,16 +29,17 @@ _YAML = (".yaml", ".yml", ".json")
 _NEEDED = ("id", "command")
 _CALLED = {",": "comma", ";": "semicolon", "\t": "tab"}
 _TAIL = 1 << 16  # ours: so much of what was read is compared each time
-_GRAPHS = "tasks that wait for others are written as a graph, in JSON: docs/operate.md"
 _NAMES = 1000  # ours: of so many names beside a missing one a likely one is looked for
 
 
 @dataclass(slots=True)
 class _Reading:
-    """One file of jobs as it is read: which ids it had and in which line, and what is wrong."""
+    """One file of jobs as it is read: which ids it had and in which line, what its columns are called that are not
+    called as ours, and what is wrong."""
 
     name: str
     lines: dict[str, int] = field(default_factory=dict)
+    called: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     fits: Fits = field(default=lambda order, servers: "")
 
@@ -46,7 +48,9 @@ class _Reading:
 
     def orders(self, line: int, cells: Mapping[str, object], times: Times) -> tuple[JobOrder, ...]:
         """The job of a row, in pieces; none for one that cannot be run, or that another row has run."""
-        found = job_orders(cells, times, lambda what, value, allowed: self.note(line, what, value, allowed), self.fits)
+        found = job_orders(
+            cells, times, lambda what, *said: self.note(line, self.called.get(what, what), *said), self.fits
+        )
         identity = str(cells.get("id") or "").strip()
         names = dict.fromkeys([identity, *(order.id for order in found)] if identity else [])
         for name in names:
@@ -63,11 +67,8 @@ class _Reading:
             problems, self.problems = self.problems, []
             raise InputError(f"{self.name}: {counted(len(problems), 'problem')} in the file of jobs", problems)
 
-    def unknown(self, line: int, key: str) -> None:
-        meant = OTHER_NAMES.get(key.lower())
-        close = f"did you mean {meant}?" if meant else did_you_mean(key, COLUMNS).removeprefix("; ")
-        close = _GRAPHS if key.lower() == "after" else close
-        self.note(line, f"column {key!r}"[:60], "unknown", close or f"known columns: {', '.join(COLUMNS)}")
+    def unknown(self, line: int, key: str, known: Mapping[str, str]) -> None:
+        self.note(line, f"column {key!r}"[:60], "unknown", what_else(key, known))
 
 
 class FollowedFile:
@@ -154,6 +155,7 @@ class _Table:
     def __init__(self) -> None:
         self.size, self.lines = 0, 0
         self.header: list[str] = []
+        self._units: list[str] = []
         self._delimiter = ","
         self._tail, self._digest = b"", hashlib.sha256()
 
@@ -185,7 +187,7 @@ class _Table:
                     said = f"{counted(len(cells), 'cell')} for {counted(len(self.header), 'column')}"
                     reading.note(line, "", said, f"put a cell that holds a {_CALLED[self._delimiter]} in double quotes")
                 elif any(cell.strip() for cell in cells):
-                    yield line, dict(zip(self.header, cells, strict=False))
+                    yield line, dict(zip(self.header, map(with_unit, cells, self._units), strict=False))
                 line = before + reader.line_num + 1
         except csv.Error as error:
             reading.note(line, "", str(error), "put a cell with a double quote in quotes, and write the quote twice")
@@ -193,12 +195,16 @@ class _Table:
 
     def _head(self, cells: Sequence[str], line: int, reading: _Reading) -> None:
         """The names of the columns. Where those are missing that every job needs, no row can be read."""
-        self.header = [cell.strip() for cell in cells]
-        for name in sorted(set(self.header)):
-            if name not in COLUMNS:
-                reading.unknown(line, name)
-            elif self.header.count(name) > 1:
+        stored = [cell.strip() for cell in cells]
+        known = columns_of(stored)
+        for name in sorted(set(stored)):
+            if name not in known:
+                reading.unknown(line, name, known)
+            elif stored.count(name) > 1:
                 reading.note(line, f"column {name}", "twice", "once is enough")
+        reading.called = {mine: name for name, mine in known.items()}
+        self.header = [known.get(name, name) for name in stored]
+        self._units = [unit_of(known.get(name, ""), name) for name in stored]
         missing = [name for name in _NEEDED if name not in self.header]
         for name in missing:
             reading.note(line, f"column {name}", "missing", f"the first line names the columns: {', '.join(COLUMNS)}")
@@ -263,10 +269,13 @@ def _yaml_rows(path: Path, reading: _Reading) -> Iterator[tuple[int, Mapping[str
         if not isinstance(job, dict):
             reading.note(line, "", repr(job)[:60], "a job is written as 'id: ...', 'command: ...', a line each")
             continue
+        known = columns_of(map(str, job))
+        reading.called = {mine: name for name, mine in known.items()}
         for key in job:
-            if key not in COLUMNS:
-                reading.unknown(line, str(key))
-        yield line, {str(key): value for key, value in job.items()}
+            if str(key) not in known:
+                reading.unknown(line, str(key), known)
+        named = ((str(key), value) for key, value in job.items())
+        yield line, {known.get(k, k): with_unit(value, unit_of(known.get(k, ""), k)) for k, value in named}
 
 
 def _yaml_lines(text: str) -> list[int]:

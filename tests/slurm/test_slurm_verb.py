@@ -39,6 +39,48 @@ def test_config_prints_nodes_with_weights_and_the_partition(capsys: pytest.Captu
     assert partition.endswith("SuspendTime=31536000 DefMemPerCPU=1024")
 
 
+@pytest.mark.parametrize("listed", ["hc-[", "hc-t3-small-[0-", "hc-t3-small-[0-3]]", "hc-t3-small-0,", ""])
+@pytest.mark.parametrize("verb", ["suspend", "resume", "resume-failed"])
+def test_what_is_no_list_of_nodes_is_refused(
+    verb: str, listed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """scontrol makes names of it, so that nothing was done and it looked as if it were."""
+    assert run(["slurm", "config", *TYPES, "--out", str(tmp_path), "--folder", str(tmp_path / "f")]) == 0
+    capsys.readouterr()
+    assert run(["slurm", verb, "--site", str(tmp_path / FILE_NAME), "hc-t3-small-1", listed]) == 64
+    assert f"{listed!r}: is no list of nodes" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "f" / "bell").exists()
+
+
+@pytest.mark.parametrize(
+    ("cores", "kept"),
+    [(1, "small"), (2, "small"), (4, "small medium"), (6, "small medium large"), (8, "small medium large")],
+)
+def test_a_type_that_has_no_room_beside_the_reserve_is_not_declared(
+    cores: int, kept: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A machine of two cores had nodes of two, which hcloud never launches: jobs waited for them for ever."""
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert run(["slurm", "config", "--cloud", "local"]) == 0
+    said = capsys.readouterr()
+    declared = [name for name in ("small", "medium", "large") if f"NodeName=hc-{name}-" in said.out]
+    assert declared == kept.split()
+    assert ("left out: " in said.err) == (cores in (2, 4))
+
+
+def test_all_types_of_this_machine_are_declared_by_the_command_that_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert run(["slurm", "config", "--cloud", "local"]) == 0
+    words = " ".join(capsys.readouterr().err.split()).partition("OdM: ")[2].split()
+    at = len(words) - words[::-1].index("--type") + 1
+    assert run(["slurm", "config", *words[:at]]) == 0
+    said = capsys.readouterr()
+    assert "NodeName=hc-medium-[0-1] CPUs=2 RealMemory=2048" in said.out
+    assert "left out" not in said.err
+
+
 def test_the_types_of_a_controller_become_groups_of_nodes() -> None:
     types = (TypeFacts("t3.small", 2000, 2048, 30.0, 9000), TypeFacts("m6i.xlarge", 4000, 16384, 30.0, 9000))
     rules = compose(load_strategy("HM"), 1)

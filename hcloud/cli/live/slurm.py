@@ -56,9 +56,11 @@ def config_(
     place = (out or conf_of(None).parent).absolute()
     planned = _planned(where, plan) if plan is not None else ()
     said = tuple(types or ()), where.cloud, partition, folder or FOLDER, store, planned
-    site = SiteChoice(*said, keeps_order=keep_order).site()
+    choice = SiteChoice(*said, keeps_order=keep_order)
+    site, terminal = choice.site(), session(ctx).terminal
     check_accepted(site, place)
-    terminal = session(ctx).terminal
+    if left := choice.left_out():
+        terminal.note(left)
     if out is None:
         from hcloud.providers.slurm.config import conf
         from hcloud.views.escaped import settings_document

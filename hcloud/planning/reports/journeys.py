@@ -67,6 +67,7 @@ class Journey:
     below: int = 0
     moves: int = 0
     enlarged: int = 0
+    shrunk: int = 0
     interrupted: int = 0
     failed: bool = False
     cancelled: bool = False
@@ -263,6 +264,8 @@ class JourneyBuilder:
             self._end(decision.job, decision.at).lost = True
         elif decision.action is DecisionAction.ENLARGE:
             journey.enlarged += 1
+        elif decision.action is DecisionAction.SHRINK:
+            journey.shrunk += 1
         elif decision.action is DecisionAction.MOVE:
             journey.moves += 1
             self._leave(journey, decision.at)

@@ -60,6 +60,7 @@ class AzureMachines(AzurePart):
         super().__init__(arm, clock)
         self._leftovers = Leftovers(arm, self._follower)
         self._fleets = Fleets(arm, clock, self._follower, self._leftovers)
+        self._accepted: dict[str, datetime] = {}
 
     def machines(self, lineage: str) -> tuple[Machine, ...]:
         """All machines with a lineage's tag, or with any. A machine of a set may show its tags late, or never: its
@@ -74,14 +75,17 @@ class AzureMachines(AzurePart):
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """These machines, by name where they are few; of those that are missing, what their sets tell of their end."""
         wanted = set(ids)
-        if len(wanted) > ASKED_ONE_BY_ONE:
+        by_name = len(wanted) <= ASKED_ONE_BY_ONE
+        if not by_name:
             documents = self._documents()
         else:
             documents = tuple(d for d in map(self._document, sorted(wanted)) if d is not None)
         sets = self._sets() if any(set_of(d) and TAG_LINEAGE not in tags_of(d) for d in documents) else {}
         found = [machine_from(d, tags_of(sets.get(set_of(d).lower(), {}))) for d in documents]
         shown = {m.id: m for m in found if m.id in wanted}
-        shown |= {i: over(i) for i in self._ended([i for i in wanted if i not in shown])}
+        missing = [i for i in wanted if i not in shown]
+        sure = {*self._ended(missing), *(self._accepted.keys() & missing if by_name else ())}
+        shown |= {i: over(i, self._accepted.get(i)) for i in sure}
         return tuple(shown[i] for i in sorted(shown))
 
     def notices(self, lineage: str) -> tuple[Notice, ...]:
@@ -127,7 +131,8 @@ class AzureMachines(AzurePart):
             return {}
 
     def terminate(self, ids: Sequence[str]) -> Terminated:
-        """End machines: one request for each set, one for each that stands alone; then nothing of theirs is left."""
+        """End machines: one request for each set, one for each that stands alone; then nothing of theirs is left.
+        The times of ends that were accepted before it raised something are told by the next call."""
         if not ids:
             return Terminated(())
         wanted = sorted(set(ids))
@@ -135,19 +140,24 @@ class AzureMachines(AzurePart):
         sets = self._sets()
         sets |= self._unlisted(wanted, documents, sets)
         ends = self._sorted(wanted, documents, sets)
+        homes = (sets.get(f"{i.split('/')[0]}/{set_name_in(i.split('/')[-1])}".lower(), {}) for i in ids)
+        owners = (*(documents[i] for i in ids if i in documents), *homes)
+        try:
+            self._carry_out(ends, sets, {tags_of(owner).get(TAG_LINEAGE, "") for owner in owners} - {""})
+        finally:
+            self._accepted |= ends.ended
+        gone, told = set(ends.gone), {i: self._accepted[i] for i in wanted if i in self._accepted}
+        return Terminated(tuple(i for i in wanted if i not in gone), tuple(sorted(gone)), told)
+
+    def _carry_out(self, ends: _Ends, sets: dict[str, Document], lineages: set[str]) -> None:
         waits = [self._end_of_set(name, ends, sets[name.lower()]) for name in sorted(ends.sets)]
         for document in ends.alone:
             waits.append(self._end_alone(document))
             ends.note(waits[-1][0], [short_id(text(document, "id"))])
-        homes = (sets.get(f"{i.split('/')[0]}/{set_name_in(i.split('/')[-1])}".lower(), {}) for i in ids)
-        owners = (*(documents[i] for i in ids if i in documents), *homes)
-        lineages = {tags_of(owner).get(TAG_LINEAGE, "") for owner in owners} - {""}
         waits += [self._end_whole(name) for name in self._empty(sets, ends, lineages) if self._capacity(name) == 0]
         standing = {set_name_in(text(d, "name")) for d in sets.values()}
         with self._arm.once_accepted("VirtualMachineScaleSets_DeleteInstances"):
             self._see_off(ends, waits, Dependants(lineages=frozenset(lineages), standing=frozenset(standing)))
-        gone = set(ends.gone)
-        return Terminated(tuple(i for i in wanted if i not in gone), tuple(sorted(gone)), ends.ended)
 
     def _known(self, ids: Sequence[str]) -> dict[str, Document]:
         """All machines of the location, with those of these ids that the list does not show: it may be behind."""

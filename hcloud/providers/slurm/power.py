@@ -16,12 +16,14 @@ import re
 import signal
 from collections.abc import Sequence
 
-from hcloud.errors import CloudError
+from hcloud.errors import CloudError, UsageError
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.providers.slurm.ledger import has_machine
 from hcloud.providers.slurm.site import SlurmSite
 
 TOLD = tuple[str, ...]
+_NODE = r"(?:[\w.-]|\[\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\])+"
+_LISTED = re.compile(rf"{_NODE}(?:,{_NODE})*", re.ASCII)
 
 
 def unblocked() -> None:
@@ -44,8 +46,9 @@ def resume(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str]) -> T
 
 def suspend(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str]) -> TOLD:
     """The same for nodes that slurmctld counts as off."""
+    nodes = names_of(commands, listed)
     _ring(site)
-    return tuple(f"{node}: hcloud ends its machine" for node in names_of(commands, listed) if site.is_ours(node))
+    return tuple(f"{node}: hcloud ends its machine" for node in nodes if site.is_ours(node))
 
 
 def resume_failed(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str]) -> TOLD:
@@ -57,7 +60,13 @@ def resume_failed(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str
 
 
 def names_of(commands: SlurmCommands, listed: Sequence[str]) -> tuple[str, ...]:
-    """Nodes one by one; slurmctld writes several as hc-small-[0-3,7],hcr-small-0."""
+    """Nodes one by one; slurmctld writes several as hc-small-[0-3,7],hcr-small-0. UsageError for what is no list of
+    nodes: scontrol would make names of it."""
+    for word in listed:
+        if not _LISTED.fullmatch(word):
+            raise UsageError(
+                f"{word!r}: is no list of nodes", hint="as slurmctld writes them: hc-small-[0-3,7],hcr-small-0"
+            )
     single = re.compile(r"[^\[,]+")
     return tuple(n for word in listed for n in ([word] if single.fullmatch(word) else commands.hostnames(word)))
 

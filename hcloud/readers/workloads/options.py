@@ -27,6 +27,7 @@ BinPoint = Literal["midpoint", "lower", "upper"]
 FetchedDemand = Literal["provisioned", "used"]
 Begin = Literal["start", "submit"]
 OpenEnds = Literal["refuse", "run"]
+Dates = Literal["year-first", "day-first", "month-first"]
 CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
 
 
@@ -54,8 +55,9 @@ class WorkloadOptions:
         timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
         ``max_gap_seconds`` holds the value before it, a longer one is an error (in an answer of monitoring the machine
         was off). ``batch_share`` of the demand is batch.
-    Slurm
+    Tables of jobs, Slurm
         ``zone`` is the time zone of times that name none, as ``Europe/Berlin``: sacct writes local ones (else UTC).
+        ``dates`` of tables says what comes first: ``day-first`` of ``31.10.2026``, ``month-first`` of ``10/31/2026``.
     SWIM
         cores = bytes of the largest stage / ``swim_split_bytes`` rounded up, 1 to ``swim_max_cores``; duration =
         ``swim_overhead_seconds`` + all bytes / (``swim_rate_bytes`` x cores).
@@ -85,6 +87,7 @@ class WorkloadOptions:
     open_ends: OpenEnds = "refuse"
     columns: str = ""
     zone: str = ""
+    dates: Dates = "year-first"
     decimal: Decimal = "."
     series_value: SeriesValue = "auto"
     series_cores: float | None = None

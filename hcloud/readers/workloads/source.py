@@ -95,7 +95,8 @@ class CheckedReader(io.RawIOBase):
     """Reads a source's bytes and digests the file as stored; a truncated or over-compressed one is an InputError.
 
     ``odd`` says that NUL bytes or lone carriage returns were met, which no table may hold. ``failure`` keeps an error
-    raised inside :meth:`read`, as a C++ caller may turn the exception into its own.
+    raised inside :meth:`read`, as a C++ caller may turn the exception into its own; not of one that still reads ahead,
+    on a thread of its own, when the file is closed.
     """
 
     def __init__(self, source: TraceFile) -> None:
@@ -104,6 +105,7 @@ class CheckedReader(io.RawIOBase):
         self.odd = False
         self.open_return = False
         self.failure: InputError | None = None
+        self.is_over = False
         self.raw = (_DigestingAnywhere if source.member else _Digesting)(source.path)
         self.stream = _unpacked(self.raw, source.packing, source.member)
         self.produced = 0
@@ -117,7 +119,8 @@ class CheckedReader(io.RawIOBase):
                 block = self.stream.read(size if size >= 0 else BLOCK)
             self._check(block)
         except InputError as error:
-            self.failure = error
+            if not self.is_over:
+                self.failure = error
             raise
         return block
 
@@ -127,6 +130,7 @@ class CheckedReader(io.RawIOBase):
 
     def close(self) -> None:
         """Close the file."""
+        self.is_over = True
         if not self.closed:
             self.stream.close()
             self.raw.close()

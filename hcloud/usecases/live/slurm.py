@@ -72,6 +72,21 @@ def groups_of_this_machine(cores: int) -> tuple[NodeGroup, ...]:
     )
 
 
+def beside_a_reserve(groups: Sequence[NodeGroup], cores: int) -> tuple[NodeGroup, ...]:
+    """Those of which one has room beside a reserved machine, which is of the largest type of which two fit."""
+    reserved = max((g.vcpus for g in groups if g.reserved > 1), default=cores)
+    return tuple(g for g in groups if g.vcpus <= max(reserved, cores - reserved))
+
+
+def types_left_out(groups: Sequence[NodeGroup], cores: int) -> str:
+    """What is said of the types of this machine that no strategy with a reserve launches; empty where there is none."""
+    kept = beside_a_reserve(groups, cores)
+    out = " and ".join(g.type_name for g in groups if g not in kept)
+    every = " ".join(f"--type {g.type_name}={g.vcpus}x{g.memory / 1024:g}:{g.reserved}+{g.on_demand}" for g in groups)
+    why = f"left out: {out}, as on {cores} cores none has room beside the reserve"
+    return f"{why}; for a strategy that reserves nothing, as OdM: --cloud local {every}" if out else ""
+
+
 def groups_of(setup: Setup) -> tuple[NodeGroup, ...]:
     """The types that a controller works with: the names of the reserve, and many of each for what is rented."""
     reserved = dict(setup.lots)
@@ -111,7 +126,7 @@ class SiteChoice:
             )
         local, fake = self.cloud == LOCAL, (self.cloud or "").partition(":")[0] == FAKE
         here = local or fake
-        own = self.planned or (groups_of_this_machine(os.cpu_count() or 1) if local else ())
+        own = self.planned or (beside_a_reserve(groups_of_this_machine(_cores()), _cores()) if local else ())
         groups = tuple(group_of(text) for text in self.types) or own
         if not groups:
             raise UsageError("no machine types given", hint=SAY_TYPES)
@@ -119,6 +134,15 @@ class SiteChoice:
         site = SlurmSite(self.folder.absolute(), groups, self.partition, store=store, keeps_order=self.keeps_order)
         spin_up, shut_down = LOCAL_SECONDS if here else CLOUD_SECONDS
         return replace(site, first_port=FIRST_PORT if here else None, spin_up=spin_up, shut_down=shut_down)
+
+    def left_out(self) -> str:
+        """What is said of types of this machine that the site has not."""
+        is_own = self.cloud == LOCAL and not self.types and not self.planned
+        return types_left_out(groups_of_this_machine(_cores()), _cores()) if is_own else ""
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
 
 
 def check_accepted(site: SlurmSite, place: Path) -> None:

@@ -29,12 +29,14 @@ _COLUMNS: Mapping[str, type] = {
 
 class JournalJobs:
     """A row a job in the order of arrival, or for each piece of a job of several servers, with the row of the ``first``
-    of them. An application has the vector of its first job; ``apps`` are numbered as they came."""
+    of them. An application has the vector of its first job; ``apps`` are numbered as they came. So many jobs that came
+    to an end were ``resized`` while they ran."""
 
     def __init__(self) -> None:
         self.apps: dict[str, int] = {"": -1}
         self.causes: Vectors = {}
         self.tolerates: Vectors = {}
+        self.resized = 0
         self._builder = JourneyBuilder()
         self._columns: dict[str, NDArray[Any]] = {name: np.zeros(_MANY, kind) for name, kind in _COLUMNS.items()}
         self._names: list[bytes] = []
@@ -110,6 +112,7 @@ class JournalJobs:
 
     def _keep(self, over: Mapping[int, Journey]) -> None:
         rows, journeys = list(over), over.values()
+        self.resized += sum(1 for j in journeys if j.ended is not None and (j.enlarged or j.shrunk))
         told: dict[str, list[Any]] = {
             "arrived": [j.arrived for j in journeys],
             "work": [_work(j) for j in journeys],

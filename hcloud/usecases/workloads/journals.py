@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hcloud.model.files import sort_of
 from hcloud.model.running.decision import Entry
 from hcloud.model.running.note import Note
-from hcloud.model.workload import Jobs, Workload
+from hcloud.model.workload import Jobs, Modelled, Workload
 from hcloud.planning.reports.journeys import in_time
 from hcloud.readers.workloads.entry import read_source, read_workload
 from hcloud.readers.workloads.formats.jobs.jobs_table import Draft, finish
@@ -20,6 +20,7 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
 from hcloud.store.journals.entries import entries_of
 from hcloud.store.journals.journal import refusing_impossible
+from hcloud.units import counted
 from hcloud.usecases.workloads.journal_jobs import JournalJobs
 
 FORMAT = "journal"
@@ -66,6 +67,9 @@ def jobs_of_journal(
         ids=found.ids(),
         rows=found.rows,
     )
+    if found.resized:
+        told = f"what each asked for when it came; {counted(found.resized, 'job')} got more or fewer while running"
+        draft.modelled.append(Modelled("cores", told, "fixed"))
     began = found.column("began")
     draft.keep(began, "never began: refused, cancelled, or still waiting")
     draft.keep(found.column("ended")[began], "had not ended when the journal did")

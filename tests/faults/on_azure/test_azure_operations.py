@@ -116,6 +116,19 @@ def test_N6_a_set_that_others_emptied_goes_with_the_next_end(rig: AzureRig) -> N
     assert nothing_is_left(rig)
 
 
+def test_N6_ends_that_were_accepted_before_an_error_are_told_by_the_next_call(rig: AzureRig) -> None:
+    """Their time was lost with the error, and live work was charged until somebody saw that they were gone."""
+    made, cloud = launched(rig, count=2), rig.cloud()
+    rig.faults({"rules": [{"on": "NetworkInterfaces_List", "answer": "throttled"}]})
+    with pytest.raises(UnknownOutcomeError, match="accepted, then"):
+        cloud.terminate(made)
+    asked = {m.id: int(m.asked_to_end or 0) for m in rig.rented()}
+    rig.faults({})
+    rig.later(15)
+    assert {m.id: m.ended and int(m.ended.timestamp()) for m in cloud.look(made)} == asked
+    assert {i: int(at.timestamp()) for i, at in cloud.terminate(made).ended.items()} == asked
+
+
 @pytest.mark.parametrize("delay", [0, 30])
 def test_E8_nothing_stays_of_an_order_that_found_no_capacity(rig: AzureRig, delay: float) -> None:
     rig.faults({"stock": {rig.type_name: 0}, "operation_delay": delay})

@@ -372,6 +372,30 @@ def test_a_number_of_things_is_a_whole_one(keyword: dict[str, Any], said: str) -
         hcloud.simulate("small.csv", "SR", **keyword)
 
 
+@pytest.mark.parametrize(
+    ("verb", "keyword", "said"),
+    [
+        (hcloud.read, {"now": 3}, "now=3: must be a text or a datetime"),
+        (hcloud.read, {"window": 14}, "window=14: must be a text"),
+        (hcloud.simulate, {"load": "x"}, "load='x': must be a number or several numbers"),
+        (hcloud.simulate, {"load": [0.5, "x"]}, r"load=\[0.5, 'x'\]: must be a number or several numbers"),
+        (hcloud.simulate, {"price_ratio": "x"}, "price_ratio='x': must be a number"),
+        (hcloud.simulate, {"audit": 1}, "audit=1: must be True or False"),
+        (hcloud.plan, {"config": 3}, "config=3: must be a text or a Path"),
+        (hcloud.read, {"columns": 3}, "columns=3: must be a text or a mapping"),
+        (hcloud.read, {"options": "x"}, "options='x': must be a mapping of keys"),
+        (hcloud.plan, {"regions": 3}, "regions=3: must be a name or several"),
+        (hcloud.simulate, {"strategies": [3]}, r"strategies=\[3\]: must be a name or several"),
+        (hcloud.report, {"kind": 3}, "kind=3: must be a text"),
+        (hcloud.report, {"now": 3}, "now=3: must be a text or a datetime"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(verb: Any, keyword: dict[str, Any], said: str) -> None:
+    """It was a TypeError of whatever used it first."""
+    with pytest.raises(errors.UsageError, match=said):
+        verb("small.csv", **keyword)
+
+
 def test_columns_of_one_name_are_refused() -> None:
     frame = pd.DataFrame([[0, 10, 20]], columns=["submit", "duration", "duration"])
     with pytest.raises(errors.UsageError, match="several columns named duration"):

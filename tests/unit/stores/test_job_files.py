@@ -107,7 +107,7 @@ def test_all_that_is_wrong_with_servers_is_said_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cell", "mib"),
     [("512Mi", 512), ("512M", 512), ("2G", 2048), ("2GiB", 2048), ("2gb", 2048), ("1.5", 1536), ("1T", 1 << 20),
-     ("1k", 1), ("100", 102_400), ("0.1", 103)],
+     ("1k", 1), ("100", 102_400), ("0.1", 103), ("3145728B", 3)],
 )  # fmt: skip
 def test_memory_has_units_of_1024(cell: str, mib: int, tmp_path: Path) -> None:
     assert row(tmp_path, "memory", cell).memory == mib
@@ -120,6 +120,33 @@ def test_memory_has_units_of_1024(cell: str, mib: int, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_job_is_submitted_after_the_start_at_a_time_or_at_once(cell: str, at: float, tmp_path: Path) -> None:
     assert row(tmp_path, "submit", cell).submit == at
+
+
+@pytest.mark.parametrize(
+    ("cell", "seconds"),
+    [("90", 90), ("90m", 5400), ("01:34:00", 5640), ("1-02:03:04", 93784), ("1h30m", 5400), ("PT1H30M", 5400),
+     ("2 hours", 7200), ("500ms", 0.5), ("2w", 1_209_600)],
+)  # fmt: skip
+def test_durations_are_written_as_in_traces(cell: str, seconds: float, tmp_path: Path) -> None:
+    assert row(tmp_path, "expect", cell).expect == seconds
+    assert row(tmp_path, "submit", cell).submit == BEGAN + seconds
+
+
+@pytest.mark.parametrize("kind", ["service", "Latency-Critical", "ls", "serving"])
+def test_kinds_are_called_as_in_traces(kind: str, tmp_path: Path) -> None:
+    assert read(tmp_path, f"id,command,kind\na,true,{kind}\n")[0].kind is JobKind.SERVICE
+
+
+def test_columns_are_called_as_in_traces_and_their_names_say_units(tmp_path: Path) -> None:
+    """A cell that says its unit itself keeps that; YAML says the same."""
+    head, cells = "JobID,cmd,submitted_at,cpu_milli,Memory (MB),runtime_minutes,nodes", "a,true,30s,1500,512,90,1"
+    wanted = JobOrder("a", BEGAN + 30, ("true",), 1500, 512, expect=5400.0)
+    assert read(tmp_path, f"{head}\n{cells}\n") == (wanted,)
+    assert read(tmp_path, "name,cmd,mem_mb,duration_h\na,true,2G,90s\n")[0].memory == 2048
+    assert read(tmp_path, "name,cmd,mem_mb,duration_h\na,true,2G,90s\n")[0].expect == 90
+    assert "line 2, runtime: '1:30'" in refused(tmp_path, "name,cmd,runtime\na,true,1:30\n")
+    yaml = "- {job: a, cmd: 'true', submitted: 30s, vcpus: 1500m, memory_mib: 512, runtime_minutes: 90}\n"
+    assert read(tmp_path, yaml, "jobs.yaml") == (wanted,)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +168,9 @@ def test_a_service_has_a_target(cell: str, target: tuple[TargetKind, str, float,
     [
         ("cores", "0", "a number of vCPUs above 0"), ("cores", "-1", "vCPUs"), ("cores", "nan", "vCPUs"),
         ("cores", "1e99", "vCPUs"), ("cores", "two", "vCPUs"), ("memory", "0", "GiB as a number"),
+        ("memory", "4096", "its unit, 4096Mi or 4096Gi: no machine has 4096 GiB for 1 vCPU"),
+        ("expect", "1:30", "of two numbers say which they are: 00:1:30 (mm:ss) or 1:30:00 (hh:mm)"),
+        ("expect", "9" * 400, "seconds above 0"), ("submit", "1:30", "1:30:00 (hh:mm)"),
         ("memory", "5 apples", "512Mi"), ("memory", "inf", "512Mi"), ("memory", "99999999T", "512Mi"),
         ("kind", "bach", "batch, which ends by itself, or service"), ("expect", "0", "seconds above 0"),
         ("expect", "soon", "90s"), ("submit", "-5", "seconds after the start"),
@@ -202,8 +232,11 @@ def test_a_duplicate_of_a_bad_row_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name,cmd\na,true\n", "column 'cmd': unknown (did you mean command?)"),
-        ("id,command,cpus\na,true,1\n", "did you mean cores?"),
+        ("name,cmmand\na,true\n", "column 'cmmand': unknown (did you mean command?)"),
+        ("id,command,start\na,true,1\n", "did you mean submit?"),
+        ("id,command,mem\na,true,1\n", "did you mean memory? Say its unit: memory_gib or memory_mib"),
+        ("id,job,command\na,x,true\n", "column 'job': unknown (id says the id already; leave one of them out)"),
+        ("cpus,cores\n1,2\n", "column 'cpus': unknown (cores says the cores already"),
         ("id,command,id\na,true,b\n", "column id: twice"),
         ("id\na\n", "column command: missing (the first line names the columns: id, submit"),
         ("", "is empty, not a file of jobs"),
@@ -222,7 +255,7 @@ def test_a_file_that_cannot_be_used_says_why(text: str | bytes, said: str, tmp_p
     ("text", "said"),
     [
         ("- {id: a, command: 'true'}\n- {id: b}\n", "line 2, command: missing"),
-        ("- id: a\n  command: 'true'\n  mem: 2\n", "line 1, column 'mem': unknown (did you mean memory?)"),
+        ("- id: a\n  command: 'true'\n  mem: 2\n", "line 1, column 'mem': unknown (did you mean memory? Say its unit"),
         ("jobs: 5\n", "is no list of jobs"),
         ("- just text\n", "line 1: 'just text'"),
         ("- {id: a, command: 'true', cores: true}\n", "line 1, cores: True"),

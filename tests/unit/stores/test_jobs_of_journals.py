@@ -16,7 +16,7 @@ from simulating import excerpt, setting_of, tasks_in, with_spot
 
 from hcloud.cli.main import run as cli
 from hcloud.errors import InputError
-from hcloud.model.running.decision import Decision
+from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Ready
 from hcloud.model.running.job import ServiceTarget, TargetKind
 from hcloud.model.workload import JobKind, Jobs
@@ -118,6 +118,23 @@ def test_jobs_of_life(tmp_path: Path) -> None:
     assert (found.apps, found.app.tolist(), found.vectors) == (("etl",), [0, -1], {"etl": (7,) * 10})
     assert found.provenance.rows == 5
     assert sorted(found.provenance.left_out.values()) == [1, 2]
+
+
+def test_it_is_said_that_jobs_got_more_or_fewer_vcpus_while_they_ran(tmp_path: Path) -> None:
+    """They come again with what they asked for, and nobody was told."""
+    entries: list[Event | Decision] = [
+        came("web", 0.0, cores=4), Ready(20.0, 0),
+        *(Decision(at, action, "web", 0, "server 0", "below-target", None, "", "it misses its target")
+          for at, action in ((40.0, DecisionAction.ENLARGE), (60.0, DecisionAction.SHRINK))),
+    ]  # fmt: skip
+    live = session("OdM")
+    entries[1:1] = live.handle(came("web", 0.0, cores=4))
+    path = tmp_path / "live.journal"
+    save_journal(setup_of("OdM"), [*entries, came("other", 70.0), Completion(120.0, "web", 1.0)], path)
+    found = jobs(path)
+    assert found.cores.tolist() == [4.0]
+    told = [m.rule for m in found.provenance.modelled if m.column == "cores"]
+    assert told == ["what each asked for when it came; 1 job got more or fewer while running"]
 
 
 def test_jobs_of_live_work_have_the_kind_and_application_of_their_orders(tmp_path: Path) -> None:

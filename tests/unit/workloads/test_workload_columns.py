@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
@@ -346,3 +348,62 @@ def test_kinds_called_otherwise_are_said_and_others_refused(tmp_path: Path) -> N
     path.write_text("submit,duration,kind\n0,10,LC\n0,10,bach\n")
     with pytest.raises(InputError, match=r"column kind: 'bach' \(one of batch, service; did you mean batch\?"):
         jobs(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_times_without_a_zone_are_of_the_one_that_is_said(tmp_path: Path, suffix: str) -> None:
+    """As sacct's are: a zone was taken and did nothing. A time with a zone keeps its own."""
+    path = tmp_path / f"jobs.{suffix}"
+    local = ["2026-07-01T10:00:00", "2026-10-25T02:30:00", "2026-12-01T10:00:00"]
+    zoned = ["2026-07-01T09:00:00Z", "2026-10-25T01:30:00Z", "2026-12-01T10:00:00Z"]
+    if suffix == "csv":
+        path.write_text("submit,end\n" + "".join(f"{a},{b}\n" for a, b in zip(local, zoned, strict=True)))
+    else:
+        columns = {
+            "submit": pa.array(local).cast(pa.timestamp("s")),
+            "end": pa.array(zoned).cast(pa.timestamp("s", "UTC")),
+        }
+        parquet.write_table(pa.table(columns), path)
+    found = read_workload(path, options=WorkloadOptions(zone="Europe/Berlin"))
+    assert isinstance(found, Jobs)
+    assert found.duration.tolist() == [3600.0, 3600.0, 3600.0]
+    assert [datetime.fromtimestamp(at, UTC).hour for at in found.submit] == [8, 0, 9]
+    assert ("times", "Europe/Berlin", "zone") in [(m.column, m.rule, m.key) for m in found.provenance.modelled]
+
+
+DATES = [
+    ("day-first", ["31.10.2026 14:30", "01.11.2026 14:30:05"], ""),
+    ("day-first", ["02.11.2026 10:00", "1.12.26 10:00"], "if the day comes first (else say month-first), "),
+    ("month-first", ["10/31/2026 2:30 PM", "11/1/2026, 12:30:05 AM"], ""),
+]
+
+
+@pytest.mark.parametrize(("order", "cells", "sure"), DATES)
+def test_dates_that_begin_with_no_year_are_read_by_the_command_that_is_named(
+    tmp_path: Path, order: str, cells: list[str], sure: str
+) -> None:
+    """The hint was a line of pandas."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit;duration;cores\n" + "".join(f"{cell};60;1\n" for cell in cells))
+    with pytest.raises(InputError) as refused:
+        read_workload(path)
+    assert refused.value.hint == f"{sure}read it with: hcloud plan {path} --set dates={order}"
+    found = jobs(path, dates=order, zone="Europe/Berlin")
+    form = "%m/%d/%Y" if order == "month-first" else "%d.%m.%Y"
+    first = datetime.strptime(cells[0].split()[0], form).replace(tzinfo=ZoneInfo("Europe/Berlin"))
+    assert datetime.fromtimestamp(found.submit[0], ZoneInfo("Europe/Berlin")).date() == first.date()
+    assert found.duration.tolist() == [60.0, 60.0]
+
+
+def test_a_day_that_does_not_exist_or_the_other_order_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit,end\n28.02.2026 10:00,28.02.2026 11:00\n31.02.2026 10:00,02.03.2026 25:00\n")
+    with pytest.raises(InputError, match=r"line 3, column submit: '31.02.2026 10:00' .a date with the day first") as no:
+        jobs(path, dates="day-first")
+    assert len(no.value.problems) == 2
+    path.write_text("submit,end\n10/31/2026,11/1/2026\n")
+    with pytest.raises(InputError) as other:
+        jobs(path, dates="day-first")
+    assert other.value.hint.endswith("dates=month-first")
+    path.write_text("submit,end\n2026-11-01T10:00:00,2026-11-01T11:00:00\n")
+    assert jobs(path, dates="day-first").duration.tolist() == [3600.0], "dates with the year first are certain"

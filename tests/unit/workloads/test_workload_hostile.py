@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.entry import OPEN_END, read_workload
 from hcloud.readers.workloads.formats.jobs import own_csv
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
-from hcloud.readers.workloads.source import open_source
+from hcloud.readers.workloads.source import CheckedReader, open_source
 
 HEADER = "id,submit,duration,cores,memory,kind,app,qos,gpus\n"
 GOOD = "a,0,10,1,2,batch,x,q,0\n"
@@ -167,6 +168,22 @@ def test_K5_rows_that_do_not_fit(tmp_path: Path, rows: str, complaint: str) -> N
 )
 def test_K4_files_that_are_no_text_table(tmp_path: Path, data: bytes, complaint: str) -> None:
     assert complaint in str(refusal(write(tmp_path, data)))
+
+
+def test_a_read_ahead_that_comes_after_the_close_is_no_fault_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow reads ahead on a thread: on a busy machine a refusal said "cannot schedule new futures after shutdown"."""
+    close = CheckedReader.close
+
+    def close_and_read(reader: CheckedReader) -> None:
+        close(reader)
+        with suppress(InputError):
+            reader.read(1)
+
+    monkeypatch.setattr(CheckedReader, "close", close_and_read)
+    error = refusal(write(tmp_path, b"submit,duration\n0,1," + b"x" * (2 << 20) + b"\n"))
+    assert "line 2 is longer than 262,144 bytes" in str(error)
 
 
 @pytest.mark.parametrize("data", [HEADER + GOOD, (HEADER + GOOD).replace("\n", "\r\n"), (HEADER + GOOD)[:-1]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +18,8 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.tables.clock import TOLD, TWO, clock_seconds
+from hcloud.readers.workloads.tables.dates import unix_of_date
+from hcloud.readers.workloads.tables.zones import unix_of_local
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,6 +61,7 @@ class Column:
     ``told`` is what is allowed in words, where that is more than its bounds; ``words`` are kept as they stand. Labels
     with ``points`` are one whole number for each shared resource, those that are ``requires`` what a job requires of a
     machine, and ``kinds`` may be called as elsewhere. Durations on a clock of two numbers are a ``pair``, as mm:ss.
+    Times without a zone are of this ``zone``, else UTC; ``dates`` is the order of those that do not begin with a year.
     """
 
     name: str
@@ -77,6 +80,8 @@ class Column:
     requires: bool = False
     stored: str = ""
     pair: str = ""
+    zone: str = ""
+    dates: str = ""
     kinds: bool = False
 
     @property
@@ -175,7 +180,8 @@ class Growing:
 
 
 class Sink:
-    """Takes record batches, checks them at full speed and keeps the columns as arrays; ``good`` rows hold no fault."""
+    """Takes record batches, checks them at full speed and keeps the columns as arrays; ``good`` rows hold no fault,
+    ``local_zone`` is that of times that named none and were read in it."""
 
     def __init__(self, columns: tuple[Column, ...], max_rows: int, file: str) -> None:
         self.columns = columns
@@ -183,6 +189,7 @@ class Sink:
         self.file = file
         self.rows = 0
         self.good = 0
+        self.local_zone = ""
         self.growing: dict[str, Growing] = {}
         self.names: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.sort == "label"}
         self.identities: list[pa.Array] = []
@@ -255,11 +262,16 @@ class Sink:
                 self.identities.clear()
             return _identities(values)
         if column.sort == "clock":
-            values = _seconds(column, values)
+            values = _seconds(values, lambda text: clock_seconds(text, column.pair))
+        elif column.sort == "time" and pa.types.is_string(values.type):
+            values = _seconds(values, lambda text: unix_of_date(text, column.dates))
         return self._checked_numbers(column, values)
 
     def _checked_numbers(self, column: Column, values: pa.Array) -> Floats:
-        numbers = unix_seconds(values) if pa.types.is_timestamp(values.type) else _floats(values)
+        is_date = pa.types.is_timestamp(values.type)
+        numbers = unix_seconds(values) if is_date else _floats(values)
+        if column.zone and (values.type.tz is None if is_date else column.dates):
+            numbers, self.local_zone = unix_of_local(numbers, column.zone), column.zone
         present = numbers[~np.isnan(numbers)] if values.null_count else numbers
         if values.null_count and len(present) + values.null_count != len(numbers):
             raise SuspectError
@@ -317,10 +329,10 @@ def unix_seconds(values: pa.Array) -> Floats:
     return seconds
 
 
-def _seconds(column: Column, values: pa.StringArray) -> pa.DoubleArray:
-    """Durations as on a clock in seconds, each of them read once."""
+def _seconds(values: pa.StringArray, read: Callable[[str], float | None]) -> pa.DoubleArray:
+    """Durations as on a clock, or dates, in seconds, each of them read once."""
     coded = values.dictionary_encode()
-    seconds = [clock_seconds(text, column.pair) for text in coded.dictionary.to_pylist()]
+    seconds = [read(text) for text in coded.dictionary.to_pylist()]
     if None in seconds:
         raise SuspectError
     return pa.array(seconds, pa.float64()).take(coded.indices)

@@ -20,6 +20,7 @@ from hcloud.readers.workloads.meanings import JOBS, OF_KINDS, SERIES, is_jobs, j
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import is_clock
 from hcloud.readers.workloads.tables.columns import Column, Sink, SuspectError, ticks_of
+from hcloud.readers.workloads.tables.dates import ALLOWED, is_date
 from hcloud.readers.workloads.tables.locate import TableLayout, duplicates, locate
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
@@ -209,7 +210,7 @@ def _check_zones(source: TraceFile, columns: tuple[Column, ...], first: list[str
         (c, cell.strip()) for c, cell in zip(columns, first, strict=True) if c.sort == "time" and _DATE.match(cell)
     ]
     elsewhere = [(c, cell) for c, cell in times if _has_zone(cell) and not _UTC.search(cell)]
-    naive = [c for c, cell in times if not _has_zone(cell)]
+    naive = [c for c, cell in times if not _has_zone(cell) and not c.zone]
     if elsewhere and naive:
         column, cell = elsewhere[0]
         raise mixed_zones(source.name, (column.in_file, shown(cell)), naive[0].in_file)
@@ -220,7 +221,7 @@ def mixed_zones(file: str, zoned: tuple[str, str], naive: str) -> InputError:
     column, told = zoned
     return InputError(
         f"{file}: the times of column {column} have a time zone ({told}) and those of {naive} have none",
-        hint="write both in one zone, or both without one (read as UTC)",
+        hint=f"write both in one zone, or say that of {naive}: --set zone=Europe/Berlin",
     )
 
 
@@ -228,11 +229,14 @@ def _settled(column: Column, cell: str, ticks: float) -> Column:
     if column.sort != "time":
         clock = column.name == "duration" and (column.pair or is_clock(cell))
         return column.on_a_clock() if clock else column
+    if column.dates and is_date(cell):
+        return replace(column, told=ALLOWED[column.dates])
     if _DATE.match(cell) is None:
-        return column.in_numbers(ticks)
+        return replace(column.in_numbers(ticks), dates="")
     zoned = _has_zone(cell)
-    example = "with a zone, as 2026-11-01T10:00:00Z" if zoned else "without a zone (UTC), as 2026-11-01T10:00:00"
-    return replace(column, zoned=zoned, told=f"an ISO-8601 time {example}: like the first of the column")
+    bare = f"without a zone ({column.zone or 'UTC'}), as 2026-11-01T10:00:00"
+    example = "with a zone, as 2026-11-01T10:00:00Z" if zoned else bare
+    return replace(column, zoned=zoned, dates="", told=f"an ISO-8601 time {example}: like the first of the column")
 
 
 def _has_zone(cell: str) -> bool:
@@ -311,6 +315,8 @@ def _fill(sink: Sink, reader: CheckedReader, layout: TableLayout, progress: Prog
 
 def arrow_type(column: Column) -> pa.DataType:
     """The Arrow type a column is converted to; ``skip`` columns stay text and are checked for nothing."""
+    if column.sort == "time" and column.dates:
+        return pa.string()
     if column.sort == "time":
         return pa.timestamp("ns", "UTC" if column.zoned else None)
     if column.sort == "label" and not column.short_choices:

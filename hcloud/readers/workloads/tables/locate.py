@@ -21,6 +21,7 @@ from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.source import CheckedReader, TraceFile
 from hcloud.readers.workloads.tables.clock import TWO, clock_seconds
 from hcloud.readers.workloads.tables.columns import OPEN, Column
+from hcloud.readers.workloads.tables.dates import MONTH_FIRST, orders_of, unix_of_date
 from hcloud.readers.workloads.tables.waits import read_waits
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -62,16 +63,18 @@ def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -
     if findings.problems and waits and not findings.full:
         _check_waits(findings, stated, layout)
     if findings.problems:
-        return with_command(source, findings)
+        return with_command(source, findings, layout)
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 
 
-def with_command(source: TraceFile, findings: Findings) -> InputError:
+def with_command(source: TraceFile, findings: Findings, layout: TableLayout | None = None) -> InputError:
     """The error that carries all problems; decimal commas and open ends among them are met with the command that reads
     them."""
     error = findings.error()
     if any(DECIMAL in problem.allowed for problem in findings.problems):
         error.hint = f"read it with: {own_command(source, decimal=',')}"
+    elif layout is not None and (dates := _dates_of(source, findings, layout)):
+        error.hint = dates
     elif any(_DAY_FIRST_OR_LAST.search(problem.value) for problem in findings.problems):
         error.hint = (
             "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
@@ -83,6 +86,16 @@ def with_command(source: TraceFile, findings: Findings) -> InputError:
     elif all(OPEN in problem.allowed for problem in findings.problems):
         error.hint = f"count what has no end up to the newest time: {own_command(source, open_ends='run')}"
     return error
+
+
+def _dates_of(source: TraceFile, findings: Findings, layout: TableLayout) -> str:
+    """The command that reads dates with the day or the month first of a table of jobs; empty where there are none."""
+    cells = [p.value for p in findings.problems if _DAY_FIRST_OR_LAST.search(p.value)]
+    orders = orders_of(cells) if any(c.name == "submit" for c in layout.columns) else []
+    if not cells or not orders or any(c.dates in orders for c in layout.columns):
+        return ""
+    sure = "" if len(orders) == 1 else f"if the day comes first (else say {MONTH_FIRST}), "
+    return f"{sure}read it with: {own_command(source, dates=orders[0])}"
 
 
 def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Hashes) -> None:
@@ -186,6 +199,8 @@ def _complaint(column: Column, cell: str, decimal: str) -> str:
     if column.sort == "clock":
         seconds = clock_seconds(cell, column.pair)
         return "" if seconds is not None and column.holds(np.array([seconds])) else column.allowed
+    if column.sort == "time" and column.dates:
+        return "" if unix_of_date(cell, column.dates) is not None else column.allowed
     fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS), decimal)
     if not fine and decimal == "." and _DECIMALDECIMAL.fullmatch(cell.strip(_BLANKS)):
         return f"{column.allowed}, {DECIMAL}"

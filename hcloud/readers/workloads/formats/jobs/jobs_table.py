@@ -21,6 +21,7 @@ from hcloud.readers.workloads.meanings import kind_of
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.tables.clock import PAIRS
 from hcloud.readers.workloads.tables.columns import MOST_NAMED, TICKS, Column, Sink, points_of
+from hcloud.readers.workloads.tables.dates import ALLOWED as ALLOWED_DATES
 from hcloud.readers.workloads.tables.waits import ALLOWED, NO_IDS, read_waits
 from hcloud.units import counted
 
@@ -68,11 +69,17 @@ def job_schema(stored: Collection[str], called: Collection[str], options: Worklo
     high = highest(options)
     pair = options.duration_unit if options.duration_unit in PAIRS else ""
     schema = tuple(replace(column, high=high.get(column.name, column.high), pair=pair) for column in SCHEMA)
+    schema = tuple(_dated(column, options) if column.sort == "time" else column for column in schema)
     names = called if {"end", "duration"} & set(called) else stored
     if "end" in names and "duration" not in names:
-        until = replace(_UNTIL, sparse=options.open_ends == "run")
+        until = _dated(replace(_UNTIL, sparse=options.open_ends == "run"), options)
         return (*(column for column in schema if column.name != "duration"), until)
     return schema
+
+
+def _dated(column: Column, options: WorkloadOptions) -> Column:
+    """A column of times with what is said of its zone and its dates."""
+    return replace(column, zone=options.zone, dates=options.dates if options.dates in ALLOWED_DATES else "")
 
 
 def durations(sink: Sink, options: WorkloadOptions) -> tuple[Floats, NDArray[np.intp]]:
@@ -280,7 +287,8 @@ def _instead_of_sizes(draft: Draft, stated: NDArray[np.bool_]) -> None:
 def times_read(sink: Sink) -> list[Modelled]:
     """What is said of times that do not stand there in seconds."""
     ticks = {column.ticks for column in sink.columns if column.ticks != 1.0}
-    return [Modelled("times", f"{TICKS[one]}, by the size of the first", "fixed") for one in sorted(ticks)]
+    zone = [Modelled("times", sink.local_zone, "zone")] if sink.local_zone else []
+    return [*(Modelled("times", f"{TICKS[one]}, by the size of the first", "fixed") for one in sorted(ticks)), *zone]
 
 
 def finish(draft: Draft, options: WorkloadOptions) -> Jobs:

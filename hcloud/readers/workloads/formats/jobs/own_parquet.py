@@ -139,7 +139,9 @@ def _settled(file: parquet.ParquetFile, columns: tuple[Column, ...], kinds: list
 
 
 def _check_zones(file: str, columns: tuple[Column, ...], kinds: list[pa.DataType]) -> None:
-    times = [(c.in_file, kind.tz or "") for c, kind in zip(columns, kinds, strict=True) if pa.types.is_timestamp(kind)]
+    times = [
+        (c.in_file, kind.tz or c.zone) for c, kind in zip(columns, kinds, strict=True) if pa.types.is_timestamp(kind)
+    ]
     elsewhere = [(name, zone) for name, zone in times if zone and zone.upper() not in ("UTC", "Z", "+00:00", "ETC/UTC")]
     naive = [name for name, zone in times if not zone]
     if elsewhere and naive:
