@@ -24,6 +24,7 @@ from verbs import command_of
 
 import hcloud
 from hcloud import errors
+from hcloud.notebook.inputs import whole
 from hcloud.notebook.results import PlanResult, Result
 
 TRACE = EXAMPLES / "six-weeks" / "trace.csv"
@@ -370,6 +371,12 @@ def test_a_number_of_things_is_a_whole_one(keyword: dict[str, Any], said: str) -
     """It was what zip() or numpy said."""
     with pytest.raises(errors.UsageError, match=said):
         hcloud.simulate("small.csv", "SR", **keyword)
+
+
+def test_numbers_of_numpy_and_pandas_are_whole_numbers_too() -> None:
+    assert whole("seeds", np.int64(3), 1) == 3
+    with pytest.raises(errors.UsageError, match="seeds=True"):
+        whole("seeds", True, 1)
 
 
 def test_columns_of_one_name_are_refused() -> None:
