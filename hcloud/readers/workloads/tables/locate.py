@@ -27,6 +27,7 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
+_CLOCK = re.compile(r"\d:[0-5]\d\b", re.ASCII)
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _BLANKS = " \t"
@@ -77,6 +78,8 @@ def with_command(source: TraceFile, findings: Findings) -> InputError:
             "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
             " pd.to_datetime(column, format='%m/%d/%Y %I:%M %p') of the US, format='%d.%m.%Y %H:%M' of Germany"
         )
+    elif any(_CLOCK.search(problem.value) and problem.allowed.startswith("a number") for problem in findings.problems):
+        error.hint = "write all durations in one way: as numbers, or as 01:34:00"
     elif all(problem.allowed == TWO and _TWO.search(problem.value) for problem in findings.problems):
         command = own_command(source, duration_unit="mm:ss")
         error.hint = f"if they are minutes and seconds (of hours and minutes say hh:mm), read it with: {command}"
