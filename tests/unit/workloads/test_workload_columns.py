@@ -396,6 +396,17 @@ def test_what_is_wrong_in_json_is_said_of_the_job(tmp_path: Path, form: str) -> 
     assert str(caught.value).count("job 2") == 1
 
 
+@pytest.mark.parametrize(
+    "text", ['[{"submit": 0, "duration": 9, "app": "\\ud800"}]', '[{"\\ud800": 0, "submit": 0, "duration": 9}]']
+)
+def test_half_a_character_in_json_is_refused(tmp_path: Path, text: str) -> None:
+    """It was a bug of hcloud."""
+    path = tmp_path / "jobs.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"is no JSON of jobs: .*surrogates not allowed"):
+        jobs(path)
+
+
 def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:
     path = tmp_path / "jobs.json"
     path.write_text('{"submit": 0, "duration": 10}\n' * 2 + '{"submit": 0, "duration": }\n')

@@ -29,14 +29,9 @@ _WORDS = {True: "yes", False: "no"}
 def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
     """The jobs as CSV for as long as it is needed, named as the file; what is wrong with it is said by job. What an
     object in a job holds is a column by its own name, with the object's before it where two have that."""
-    jobs = [dict(_leaves(job)) for job in _objects(source)]
-    paths = list(dict.fromkeys(path for job in jobs for path in job))
-    leaves = Counter(path[-1] for path in paths)
     with TemporaryDirectory(prefix="hcloud-") as folder:
         file = Path(folder) / "table.csv"
-        names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
-        columns = [pa.array([job.get(path) for job in jobs], pa.string()) for path in paths]
-        csv.write_csv(pa.table(columns, names), file)
+        csv.write_csv(_table(source), file)
         try:
             yield replace(open_source(file, source.name), command=source.command)
         except InputError as error:
@@ -52,14 +47,22 @@ def _by_job(said: str) -> str:
     return _LINE.sub(lambda line: f"job {int(line[1]) - 1}" if int(line[1]) > 1 else "the keys of jobs", said)
 
 
+def _table(source: TraceFile) -> pa.Table:
+    try:
+        jobs = [dict(_leaves(job)) for job in _objects(source)]
+        paths = list(dict.fromkeys(path for job in jobs for path in job))
+        leaves = Counter(path[-1] for path in paths)
+        names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
+        return pa.table([pa.array([job.get(path) for job in jobs], pa.string()) for path in paths], names)
+    except ValueError as error:
+        raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
+
+
 def _objects(source: TraceFile) -> list[Mapping[str, object]]:
     if source.size > MOST_BYTES:
         raise InputError(f"{source.name}: is JSON of more than {MOST_BYTES:,} bytes", hint="write it as Parquet")
-    try:
-        with source.open() as file:
-            found = _listed(file.readall() or b"")
-    except ValueError as error:
-        raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
+    with source.open() as file:
+        found = _listed(file.readall() or b"")
     if not found or not all(isinstance(one, dict) for one in found):
         raise InputError(f"{source.name}: is no JSON of jobs", hint=_FORMS)
     return [one for one in found if isinstance(one, dict)]
