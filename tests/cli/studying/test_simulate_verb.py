@@ -200,6 +200,8 @@ def test_a_family_that_a_rule_keeps_out_is_refused_with_the_rule(
     jobs = str(write_jobs(tmp_path / "jobs.csv", apart=30))
     assert run("simulate", jobs, "-s", "SR", "--provider", "aws", "--family", "m6g") == 64
     assert "aws: no type of m6g is allowed: architecture arm64" in " ".join(capsys.readouterr().err.split())
+    assert run("simulate", jobs, "-s", "SR", "--provider", "gcp", "--region", "europe-west4") == 64
+    assert "no priced type of 16 vCPUs is allowed" in " ".join(capsys.readouterr().err.split())  # Arm alone
     assert run("simulate", jobs, "-s", "SR", "--provider", "aws", "--family", "m6g.4xlarge") == 0
 
 
