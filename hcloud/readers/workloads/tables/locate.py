@@ -82,7 +82,7 @@ def with_command(source: TraceFile, findings: Findings) -> InputError:
         error.hint = "write all durations in one way: as numbers, or as 01:34:00"
     elif all(problem.allowed == TWO and _TWO.search(problem.value) for problem in findings.problems):
         command = own_command(source, duration_unit="mm:ss")
-        error.hint = f"if they are minutes and seconds (of hours and minutes say hh:mm), read it with: {command}"
+        error.hint = f"if they are minutes and seconds (if hours and minutes, hh:mm), read it with: {command}"
     elif all(OPEN in problem.allowed for problem in findings.problems):
         error.hint = f"count what has no end up to the newest time: {own_command(source, open_ends='run')}"
     return error
