@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,11 +149,11 @@ def names(given: Names) -> tuple[str, ...]:
     return () if given is None else (given,) if isinstance(given, str) else tuple(given)
 
 
-def whole(name: str, given: int, least: int) -> int:
+def whole(name: str, given: object, least: int) -> int:
     """A keyword that is a number of things; UsageError where it is none."""
-    if type(given) is not int or given < least:
+    if isinstance(given, bool) or not isinstance(given, Integral) or int(given) < least:
         raise UsageError(f"{name}={given!r}: must be a whole number, {least} or more")
-    return given
+    return int(given)
 
 
 def folder(given: str | Path | None) -> Path | None:

@@ -47,6 +47,7 @@ def flowing(
         return
     rates = {use.kind: use.list_rate * dollars / listed for use in fitting}
     rates |= {part.use.kind: float(part.hourly / part.shape.vcpus) for part in parts if part.hourly}
+    fitting = [use for use in fitting if rates[use.kind]]
     divided = [(until, _divided(dollars, fitting, rates, _needs(fitting, vcpus))) for until, vcpus in running]
     spans = np.diff([0, *(until for until, _ in divided)])
     for use in fitting:

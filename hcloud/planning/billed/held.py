@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,7 +115,8 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
             own = {part.use.kind for part in parts}
             fitting = [use for use in kinds if _covers(held, use.kind) and use.recent(rule.recent_hours)]
             fitting = [use for use in fitting if use.kind in own or rule.is_covered(use)]
-            running = [(until, _running(kinds, shares, rule, begin)) for begin, until in _phases(shares, left)]
+            phases = _phases(shares, min(left, rule.horizon_hours))
+            running = [(until, _running(kinds, shares, rule, begin)) for begin, until in phases]
             parts = list(flowing(parts, fitting, running, (0.0, 0.0) if parts else _free(held, bill)))
         parts = [part for part in parts if part.use.recent(rule.recent_hours)]
         if left and not parts:
@@ -130,13 +132,11 @@ def held_of(bill: Bill, kinds: Sequence[KindUse], types: Types, rule: HeldRule) 
 
 
 def _phases(shares: Shares, left: int) -> Iterator[tuple[int, int]]:
-    """From when to when the same is held beside a commitment that lasts for so many hours, in a few long phases."""
-    begin = 0
-    for end in sorted({owned.hours_left for of in shares.values() for owned in of if owned.hours_left < left}):
-        if end - begin >= left // MOST_PHASES:
-            yield begin, end
-            begin = end
-    yield begin, left
+    """From when to when the same is held beside a commitment in so many hours; of more than ``MOST_PHASES`` several as
+    one, in which what is held at its begin is."""
+    ends = sorted({owned.hours_left for of in shares.values() for owned in of if owned.hours_left < left})
+    each = max(-(-len(ends) // (MOST_PHASES - 1)), 1)
+    yield from pairwise((0, *ends[each - 1 :: each], left))
 
 
 def _running(kinds: Sequence[KindUse], shares: Shares, rule: HeldRule, hour: int) -> Running:

@@ -138,6 +138,12 @@ def is_allowed(shape: InstanceType, market: Market) -> bool:
     return (shape.current or bool(market.families)) and not _excluded(shape, market)
 
 
+def why_none(book: PriceBook, market: Market) -> str:
+    """Why rules keep out every type of the families that a market names; empty where they do not."""
+    reasons = [_excluded(shape, market) for shape in _shapes(book, market)] if market.families else []
+    return reasons[0] if all(reasons) and reasons else ""
+
+
 def _excluded(shape: InstanceType, market: Market) -> str:
     """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be unsteady."""
     if shape.gpus and not market.gpus:

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import pairwise
 
 from hcloud.readers.typed import typed_command
 from hcloud.readers.workloads.meanings import as_option, called_columns, plain
@@ -33,12 +34,23 @@ def own_command(source: TraceFile, **more: str) -> str:
     if _DECIMAL_COMMA.search(source.head):
         more.setdefault("decimal", ",")
     words, keys = typed_command()
-    if words and keys == "configuration":
-        return f"options: {json.dumps(more)} under workload in hcloud.yaml"
-    command, flag = (words, keys) if words and keys != "nowhere" else (source.command, "flags")
+    own = bool(words) and keys in ("flags", "--harvest-set")
+    command, flag = (words, keys) if own else (source.command, "flags")
     for key, value in more.items():
         command = _extended(command, "" if flag == "flags" else flag, key, value)
+    if words and keys == "configuration":
+        return f"options: {json.dumps(_keys_of(command))} under workload in hcloud.yaml"
     return shlex.join(command)
+
+
+def _keys_of(command: Sequence[str]) -> dict[str, str]:
+    """The reader's keys that a command with flags says."""
+    found = dict[str, str]()
+    for flag, value in pairwise(command):
+        key, _, text = value.partition("=") if flag == "--set" else (flag.removeprefix("--"), "", value)
+        if flag == "--set" or key in _FLAGS:
+            found[key] = text
+    return found
 
 
 def _extended(words: Sequence[str], only: str, key: str, value: str) -> tuple[str, ...]:

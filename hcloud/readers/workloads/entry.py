@@ -57,6 +57,9 @@ def read_source(
     """Read a file that is open."""
     source = with_options(source, options)
     name = format_of(source, options) if fmt == "auto" else fmt
+    if options.zone and name != "slurm":
+        hint = "write them with their own, as 2026-11-01T10:00:00+01:00"
+        raise UsageError(f"zone: times of {name} are not read in a zone", hint=hint)
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
     reader = cast("Reader", module)
     if source.head.startswith(PARQUET) and name in OF_TEXT:

@@ -209,9 +209,9 @@ def _unknown(book: PriceBook, wanted: ShopChoice) -> UsageError:
     more = f" and {len(families) - MOST_NAMED} more" if len(families) > MOST_NAMED else ""
     sold = f"--family names others; sold there: {', '.join(families[:MOST_NAMED])}{more}"
     listed = f"see 'hcloud pricing list --provider {wanted.provider} --region {wanted.region}'"
+    fits = "is allowed" if "*" in wanted.patterns else f"matches {', '.join(wanted.patterns)}"
     return UsageError(
-        f"{wanted.provider} {wanted.region}: no priced type of {wanted.large_vcpus} vCPUs matches"
-        f" {', '.join(wanted.patterns)}",
+        f"{wanted.provider} {wanted.region}: no priced type of {wanted.large_vcpus} vCPUs {fits}",
         hint=sold if families else listed,
     )
 

@@ -14,7 +14,7 @@ from hcloud.model.requirement import Requirement, requirement_of
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Parameter, ParameterOrigin, Strategy
 from hcloud.model.workload import Jobs, Window, Workload
-from hcloud.planning.fleets.candidates import is_allowed
+from hcloud.planning.fleets.candidates import is_allowed, why_none
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -204,7 +204,11 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
 
 
 def _allowed(book: PriceBook, market: Market) -> PriceBook:
-    """The book with the types that a plan would consider too, and those that are named one by one."""
+    """The book with the types that a plan would consider too, and those that are named one by one. UsageError where
+    it would consider none of the families that are named."""
+    if why := why_none(book, market):
+        hint = "allow it under markets in hcloud.yaml, or name other families"
+        raise UsageError(f"{market.provider}: no type of {', '.join(market.families)} is allowed: {why}", hint=hint)
     types = {key: t for key, t in book.types.items() if t.name in market.families or is_allowed(t, market)}
     return replace(book, types=types)
 

@@ -166,16 +166,21 @@ def test_of_several_files_the_command_names_the_one_that_is_refused(
     assert "read it with: hcloud workload validate theirs.csv --columns submit=start" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("before", ["", "  options: {default_cores: 3, columns: cores=cpus}\n"])
 def test_a_workload_of_the_configuration_is_told_what_to_write_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("jobs.csv").write_text(WEEK)
-    Path("hcloud.yaml").write_text("workload:\n  path: jobs.csv\n")
+    Path("hcloud.yaml").write_text(f"workload:\n  path: jobs.csv\n{before}")
     assert run(["validate", "--json"]) == 1
     said = next(one["hint"] for one in json.loads(capsys.readouterr().out)["checks"] if one["name"] == "workload")
     options = re.search(r"options: \{.*\}", said)
     assert options is not None
+    assert ('"columns": "cores=cpus,submit=start"' in options[0], '"default_cores": "3"' in options[0]) == (
+        bool(before),
+        bool(before),
+    )
     Path("hcloud.yaml").write_text(f"workload:\n  path: jobs.csv\n  {options[0]}\n")
     assert run(["validate"]) == 0
 

@@ -193,6 +193,18 @@ def test_the_paper_cloud_is_the_default_and_a_market_brings_its_own(
     assert "cloud measured-aws · aws us-east-1, c5a.4xlarge" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_family_that_a_rule_keeps_out_is_refused_with_the_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was said not to be priced, which it is."""
+    jobs = str(write_jobs(tmp_path / "jobs.csv", apart=30))
+    assert run("simulate", jobs, "-s", "SR", "--provider", "aws", "--family", "m6g") == 64
+    assert "aws: no type of m6g is allowed: architecture arm64" in " ".join(capsys.readouterr().err.split())
+    assert run("simulate", jobs, "-s", "SR", "--provider", "gcp", "--region", "europe-west4") == 64
+    assert "no priced type of 16 vCPUs is allowed" in " ".join(capsys.readouterr().err.split())  # Arm alone
+    assert run("simulate", jobs, "-s", "SR", "--provider", "aws", "--family", "m6g.4xlarge") == 0
+
+
 @pytest.mark.parametrize("family", [(), ("--family", "m6*")])
 def test_a_simulation_chooses_among_the_types_that_a_plan_does(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], family: tuple[str, ...]

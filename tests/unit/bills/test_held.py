@@ -103,20 +103,53 @@ def test_a_plan_that_was_not_used_at_all_holds_at_the_price_of_the_one_that_was(
     assert dollars_of(shares) == {"m5": 0.6}
 
 
+def ending(name: str, hours: int) -> BilledCommitment:
+    """Ten reserved instances of m5.large that end so many hours after a plan begins."""
+    return BilledCommitment(
+        name, Provider.AWS, PurchaseOption.RESERVED, "1", "us-east-1", "m5", "m5.large", Decimal(10), Decimal(470),
+        used=None, end=RULE.now + timedelta(hours=hours),
+    )  # fmt: skip
+
+
 def test_a_plan_covers_what_reserved_instances_covered_from_their_end_on() -> None:
     usage = [machines("m5.large", 0, 10, option=PurchaseOption.RESERVED), machines("r5.large", 0, 10)]
-    reserved = BilledCommitment(
-        "ri", Provider.AWS, PurchaseOption.RESERVED, "1", "us-east-1", "m5", "m5.large", Decimal(10), Decimal(470),
-        used=None,
-        end=RULE.now + timedelta(hours=1000),
-    )  # fmt: skip
     held = replace(plan("a", "1.4", "0.7"), end=RULE.now + timedelta(hours=3000))
-    by_kind = {kind.label: owned for kind, owned in shares_of(usage, held, reserved).by_kind.items()}
+    by_kind = {kind.label: owned for kind, owned in shares_of(usage, held, ending("ri", 1000)).by_kind.items()}
     [m5] = (one for one in by_kind["m5"] if one.offer.key.option is COMPUTE_PLAN)
     [r5] = by_kind["r5"]
     assert [float(np.mean(one.at(999))) for one in (m5, r5)] == pytest.approx([0, 20])  # half of it is idle
     assert [float(np.mean(one.at(1000))) for one in (m5, r5)] == pytest.approx([10, 10])  # 20 machines, $1.40
     assert float(m5.count) == pytest.approx(10 * 2000 / 3000, abs=1e-3)
+
+
+@pytest.mark.parametrize(("first", "lasts"), [(24, 3000), (1000, 3 * 8760)])
+def test_a_plan_is_divided_anew_however_soon_others_end_and_long_it_lasts(first: int, lasts: int) -> None:
+    """Of one of three years only what ended after nine months counted, and of one of a year after three."""
+    usage = [machines("m5.large", 0, 10, option=PurchaseOption.RESERVED), machines("r5.large", 0, 10)]
+    held = replace(plan("a", "1.4", "0.7"), end=RULE.now + timedelta(hours=lasts))
+    by_kind = {kind.label: owned for kind, owned in shares_of(usage, held, ending("ri", first)).by_kind.items()}
+    [m5] = (one for one in by_kind["m5"] if one.offer.key.option is COMPUTE_PLAN)
+    assert [float(np.mean(m5.at(hour))) for hour in (first - 1, first)] == pytest.approx([0, 10])
+    assert float(m5.count) == pytest.approx(10 * (1 - first / min(lasts, 8760)), abs=1e-3)
+
+
+@pytest.mark.parametrize("others", [1, 3, 4, 12])
+def test_a_plan_is_divided_four_times_at_most(others: int) -> None:
+    usage = [machines("m5.large", 0, 10, option=PurchaseOption.RESERVED), machines("r5.large", 0, 10)]
+    several = [ending(f"ri{n}", 100 + n) for n in range(others)]
+    by_kind = shares_of(usage, replace(plan("a", "1.4", "0.7"), end=RULE.now + timedelta(hours=5000)), *several).by_kind
+    (phases,) = {len(one.phases) for owned in by_kind.values() for one in owned if one.phases}
+    assert min(others + 1, 3) <= phases <= 4
+
+
+def test_a_plan_that_floats_leaves_out_machines_that_the_bill_has_no_price_of() -> None:
+    """Dollars were divided by nothing in hours in which these ran alone."""
+    by_day = np.where(np.arange(HOURS) % 24 < 12, 1.0, 0.0)
+    free = replace(machines("r5.large", 0, 0), hours=10 * FLAT, cost=Decimal(0), list_cost=Decimal(0))
+    paid = replace(machines("m5.large", 10, 10), hours=20 * by_day)
+    assert vcpus_of(shares_of([paid, free], plan("a", "0.7", "0.7"))) == {
+        "m5": 20
+    }  # 10 machines of 2, as many as $0.70 pay for
 
 
 def test_a_plan_moves_only_to_kinds_that_it_is_sold_for() -> None:

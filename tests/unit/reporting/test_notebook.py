@@ -24,6 +24,7 @@ from verbs import command_of
 
 import hcloud
 from hcloud import errors
+from hcloud.notebook.inputs import whole
 from hcloud.notebook.results import PlanResult, Result
 
 TRACE = EXAMPLES / "six-weeks" / "trace.csv"
@@ -394,6 +395,12 @@ def test_a_value_of_another_kind_is_refused(verb: Any, keyword: dict[str, Any], 
     """It was a TypeError of whatever used it first."""
     with pytest.raises(errors.UsageError, match=said):
         verb("small.csv", **keyword)
+
+
+def test_numbers_of_numpy_and_pandas_are_whole_numbers_too() -> None:
+    assert whole("seeds", np.int64(3), 1) == 3
+    with pytest.raises(errors.UsageError, match="seeds=True"):
+        whole("seeds", True, 1)
 
 
 def test_columns_of_one_name_are_refused() -> None:

@@ -407,3 +407,69 @@ def test_a_day_that_does_not_exist_or_the_other_order_is_refused(tmp_path: Path)
     assert other.value.hint.endswith("dates=month-first")
     path.write_text("submit,end\n2026-11-01T10:00:00,2026-11-01T11:00:00\n")
     assert jobs(path, dates="day-first").duration.tolist() == [3600.0], "dates with the year first are certain"
+
+
+def test_a_class_of_jobs_is_found_behind_the_separator_for_excel_and_on_a_last_line_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text("sep=;\nsubmitted;runtime;class\n0;10;LC")
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert "kind=class" in caught.value.hint
+
+
+def test_a_duration_as_on_a_clock_among_numbers_is_met_with_what_to_write(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 3, column duration: '01:34:00'") as caught:
+        jobs(duration_file(tmp_path / "jobs.csv", "duration", ["0", "01:34:00"]))
+    assert caught.value.hint == "write all durations in one way: as numbers, or as 01:34:00"
+
+
+def test_numbers_that_are_called_minutes_and_seconds_are_refused_in_parquet_as_in_csv(tmp_path: Path) -> None:
+    """They were read as seconds, and said to be read as mm:ss."""
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(pa.table({"submit": [0.0], "duration": [90.0]}), path)
+    with pytest.raises(InputError, match="column duration holds double; it must hold a duration as 01:34:00"):
+        jobs(path, duration_unit="mm:ss")
+
+
+def test_lists_and_truths_in_json_are_read_as_cells_have_them(tmp_path: Path) -> None:
+    """What a job waits for was left out without a word."""
+    path = tmp_path / "jobs.json"
+    path.write_text(
+        '[{"id": "a", "submit": 0, "duration": 10, "cores": 2, "divisible": true},'
+        ' {"id": "b", "submit": 0, "duration": 10, "cores": 2, "after": ["a"], "requires": ["vcpus>=2", "memory>=4"]}]'
+    )
+    found = jobs(path)
+    assert found.after is not None
+    assert found.after.tolist() == [[1, 0]]
+    assert found.requirements == ("vcpus>=2 memory>=4",)
+    assert found.divisible is not None
+    assert found.divisible.tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("form", ["{}\n\n{}\n", "[{},{}]", '{{"jobs": [{}, {}], "nextToken": null}}'])
+def test_what_is_wrong_in_json_is_said_of_the_job(tmp_path: Path, form: str) -> None:
+    """It was said of lines of a table that nobody has."""
+    path = tmp_path / "jobs.json"
+    path.write_text(form.format('{"submit": 0, "duration": 10}', '{"submit": 0, "duration": -1}'))
+    with pytest.raises(InputError) as caught:
+        jobs(path)
+    assert [problem.where for problem in caught.value.problems] == ["job 2, column duration"]
+    assert str(caught.value).count("job 2") == 1
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"submit": 0, "duration": 9, "app": "\\ud800"}]', '[{"\\ud800": 0, "submit": 0, "duration": 9}]']
+)
+def test_half_a_character_in_json_is_refused(tmp_path: Path, text: str) -> None:
+    """It was a bug of hcloud."""
+    path = tmp_path / "jobs.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"is no JSON of jobs: .*surrogates not allowed"):
+        jobs(path)
+
+
+def test_a_broken_line_of_json_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.json"
+    path.write_text('{"submit": 0, "duration": 10}\n' * 2 + '{"submit": 0, "duration": }\n')
+    with pytest.raises(InputError, match="Expecting value: line 3 column 27"):
+        jobs(path)

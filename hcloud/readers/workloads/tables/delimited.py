@@ -181,7 +181,8 @@ def columns_of_jobs(source: TraceFile, names: Sequence[str]) -> dict[str, str]:
     found = job_columns(names)
     if source.head.startswith((b"PAR1", b"{", b"[")) or not is_jobs(found):
         return found
-    cells = {name: _first_of(source, at) for at, name in enumerate(names)}
+    rows = _first_rows(source)
+    cells = {name: [row[at] for row in rows if len(row) > at] for at, name in enumerate(names)}
     if "id" in found:
         ids = [name for name in names if "id" in meant([name], JOBS)]
         found["id"] = next((name for name in ids if len(set(cells[name])) == len(cells[name])), "")
@@ -194,12 +195,13 @@ def _is_kind(cell: str) -> bool:
     return not cell or kind_of(cell) is not None
 
 
-def _first_of(source: TraceFile, at: int) -> list[str]:
-    """The first cells of a column; none where the rows are none."""
-    lines = source.head.decode("utf-8", "replace").split("\n")[:_LOOK]
-    rows = csv.reader(lines, delimiter=header_names(source).delimiter)
+def _first_rows(source: TraceFile) -> list[list[str]]:
+    """The first rows of a table; none where they are none."""
+    _, delimiter, skip = header_names(source)
+    lines = source.head.decode("utf-8", "replace").split("\n")[1 + skip :]
+    whole = lines[:-1] if len(source.head) >= HEAD_BYTES else lines
     try:
-        return [row[at] for row in islice(rows, 1, max(len(lines) - 1, 1)) if len(row) > at]
+        return list(csv.reader(whole[:_LOOK], delimiter=delimiter))
     except csv.Error:  # the full pass says where and what
         return []
 

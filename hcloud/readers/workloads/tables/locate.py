@@ -28,6 +28,7 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _DECIMALDECIMAL = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
 _DAY_FIRST_OR_LAST = re.compile(r"'\s*\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)\b", re.ASCII)
+_CLOCK = re.compile(r"\d:[0-5]\d\b", re.ASCII)
 _TWO = re.compile(r"'\s*\d+:[0-5]\d\b(?!:)", re.ASCII)
 DECIMAL = "with a decimal point, or --decimal ,"
 _BLANKS = " \t"
@@ -80,9 +81,11 @@ def with_command(source: TraceFile, findings: Findings, layout: TableLayout | No
             "write dates as 2026-10-31, as others mean different days in different countries; in pandas:"
             " pd.to_datetime(column, format='%m/%d/%Y %I:%M %p') of the US, format='%d.%m.%Y %H:%M' of Germany"
         )
+    elif any(_CLOCK.search(problem.value) and problem.allowed.startswith("a number") for problem in findings.problems):
+        error.hint = "write all durations in one way: as numbers, or as 01:34:00"
     elif all(problem.allowed == TWO and _TWO.search(problem.value) for problem in findings.problems):
         command = own_command(source, duration_unit="mm:ss")
-        error.hint = f"if they are minutes and seconds (of hours and minutes say hh:mm), read it with: {command}"
+        error.hint = f"if they are minutes and seconds (if hours and minutes, hh:mm), read it with: {command}"
     elif all(OPEN in problem.allowed for problem in findings.problems):
         error.hint = f"count what has no end up to the newest time: {own_command(source, open_ends='run')}"
     return error

@@ -2,50 +2,67 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from json import JSONDecodeError
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 from pyarrow import csv
 
-from hcloud.errors import InputError
+from hcloud.errors import InputError, Problem
 from hcloud.model.json_text import parsed
 from hcloud.readers.workloads.source import TraceFile, open_source
 
 MOST_BYTES = 1 << 30  # ours: JSON is held in memory
 
 _FORMS = "an object a line, or a list of them"
+_LINE = re.compile(r"\bline (\d+)\b")
+_WORDS = {True: "yes", False: "no"}
 
 
 @contextmanager
 def json_as_text(source: TraceFile) -> Iterator[TraceFile]:
-    """The jobs as CSV for as long as it is needed, named as the file. What an object in a job holds is a column by its
-    own name, with the object's before it where two have that; of lists there are the names alone."""
-    jobs = [dict(_leaves(job)) for job in _objects(source)]
-    paths = list(dict.fromkeys(path for job in jobs for path in job))
-    leaves = Counter(path[-1] for path in paths)
+    """The jobs as CSV for as long as it is needed, named as the file; what is wrong with it is said by job. What an
+    object in a job holds is a column by its own name, with the object's before it where two have that."""
     with TemporaryDirectory(prefix="hcloud-") as folder:
         file = Path(folder) / "table.csv"
+        csv.write_csv(_table(source), file)
+        try:
+            yield replace(open_source(file, source.name), command=source.command)
+        except InputError as error:
+            raise InputError(_by_job(str(error.args[0])), map(_of_job, error.problems), hint=error.hint) from None
+
+
+def _of_job(problem: Problem) -> Problem:
+    return replace(problem, where=_by_job(problem.where), allowed=_by_job(problem.allowed))
+
+
+def _by_job(said: str) -> str:
+    """What is said of a line of the table, said of the job on it."""
+    return _LINE.sub(lambda line: f"job {int(line[1]) - 1}" if int(line[1]) > 1 else "the keys of jobs", said)
+
+
+def _table(source: TraceFile) -> pa.Table:
+    try:
+        jobs = [dict(_leaves(job)) for job in _objects(source)]
+        paths = list(dict.fromkeys(path for job in jobs for path in job))
+        leaves = Counter(path[-1] for path in paths)
         names = [path[-1] if leaves[path[-1]] == 1 else ".".join(path) for path in paths]
-        columns = [pa.array([job.get(path) for job in jobs], pa.string()) for path in paths]
-        csv.write_csv(pa.table(columns, names), file)
-        yield replace(open_source(file, source.name), command=source.command)
+        return pa.table([pa.array([job.get(path) for job in jobs], pa.string()) for path in paths], names)
+    except ValueError as error:
+        raise InputError(f"{source.name}: is no JSON of jobs: {error}", hint=_FORMS) from None
 
 
 def _objects(source: TraceFile) -> list[Mapping[str, object]]:
     if source.size > MOST_BYTES:
         raise InputError(f"{source.name}: is JSON of more than {MOST_BYTES:,} bytes", hint="write it as Parquet")
-    try:
-        with source.open() as file:
-            found = _listed(file.readall() or b"")
-    except ValueError as error:
-        raise InputError(
-            f"{source.name}: is no JSON of jobs: {error}", hint="an object a line, or a list of them"
-        ) from None
+    with source.open() as file:
+        found = _listed(file.readall() or b"")
     if not found or not all(isinstance(one, dict) for one in found):
         raise InputError(f"{source.name}: is no JSON of jobs", hint=_FORMS)
     return [one for one in found if isinstance(one, dict)]
@@ -55,12 +72,21 @@ def _listed(text: bytes) -> list[object]:
     """The values of lines, of a list, or of the list that an object holds."""
     try:
         whole = parsed(text)
-    except ValueError:
-        return [parsed(line) for line in text.splitlines() if line.strip()]
+    except JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise
+        return [_on_line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if isinstance(whole, list):
         return whole
     lists = [value for value in whole.values() if isinstance(value, list)] if isinstance(whole, dict) else []
     return lists[0] if len(lists) == 1 and isinstance(whole, dict) and len(whole) <= len(lists) + 1 else [whole]
+
+
+def _on_line(number: int, line: bytes) -> object:
+    try:
+        return parsed(line)
+    except JSONDecodeError as error:
+        raise ValueError(f"{error.msg}: line {number} column {error.colno}") from None
 
 
 def _leaves(job: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str | None]]:
@@ -68,4 +94,13 @@ def _leaves(job: Mapping[str, object], above: tuple[str, ...] = ()) -> Iterator[
         if isinstance(value, dict):
             yield from _leaves(value, (*above, key))
         else:
-            yield (*above, key), None if value is None or isinstance(value, list) else " ".join(str(value).split())
+            yield (*above, key), _cell(value)
+
+
+def _cell(value: object) -> str | None:
+    """A value as in a table: those of a list apart by spaces, nothing for a list of objects or lists."""
+    if isinstance(value, list):
+        cells = [_cell(one) for one in value if not isinstance(one, dict | list)]
+        return " ".join(filter(None, cells)) if len(cells) == len(value) else None
+    text = _WORDS[value] if isinstance(value, bool) else str(value)
+    return None if value is None else " ".join(text.split())

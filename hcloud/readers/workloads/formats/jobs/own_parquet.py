@@ -157,6 +157,8 @@ def _target(source: TraceFile, column: Column, stored: pa.DataType) -> pa.DataTy
     if isinstance(stored, pa.DictionaryType):
         stored = stored.value_type
     text = pa.types.is_string(stored) or pa.types.is_large_string(stored)
+    if column.name == "duration" and column.pair:
+        column = column.on_a_clock()
     if column.sort == "time" and pa.types.is_timestamp(stored):
         return pa.timestamp("ns", stored.tz)
     if column.name == "duration" and pa.types.is_duration(stored):

@@ -24,7 +24,7 @@ _ELAPSED = re.compile(r"(?:(?P<d>\d+)-)?(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\
 _SECONDS = re.compile(r"\d+(\.\d*)?", re.ASCII)
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[iB]*", re.ASCII | re.IGNORECASE)
 _IN_GIB = {"K": 1 / 1024**2, "M": 1 / 1024, "": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
-NO_ZONE = "UTC, as they name no zone; of local times say theirs: --set zone=Europe/Berlin"
+NO_ZONE = "UTC, as they name no zone; if they are local, name theirs: --set zone=Europe/Berlin"
 _NONE = ("", "unknown", "none", "n/a", "(null)")
 
 
