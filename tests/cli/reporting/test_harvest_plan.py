@@ -190,6 +190,18 @@ def test_every_number_of_a_plan_changes_it(pool: Path, capsys: Capture, key: str
     assert document(capsys, "--policy", "mine.yaml")[told] != before[told]
 
 
+def test_servers_that_differ_in_size_are_said_to_count_as_alike(pool: Path, capsys: Capture) -> None:
+    text = Path("servers.csv").read_text(encoding="utf-8")
+    asked = ["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
+    said = "1 tenant with servers of several sizes: whole vCPUs are counted on servers of their mean size"
+    found = []
+    for large in (16, 32):
+        Path("servers.csv").write_text(text.replace("w2,web,16", f"w2,web,{large}"), encoding="utf-8")
+        assert run(asked) == 0
+        found.append(said in " ".join(capsys.readouterr().out.split()))
+    assert found == [False, True]
+
+
 def test_what_cannot_be_answered_is_refused(pool: Path, capsys: Capture) -> None:
     asked = ["harvest", "plan", "util.csv", "--workload", "batch.csv"]
     assert run(asked) == 9
