@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hcloud.harvest.histories import TenantHistories
+from hcloud.harvest.kernels.holding import VCPU, in_use, spare
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.typing import PATTERNS, Pattern, Typed, typed
 
@@ -126,11 +127,10 @@ def _class(
         lately[some] = mine[:, -max(histories.per_day // HOURS, 1) :].mean(axis=1)
     peak = float(weight @ peaks)
     mean = float(course.mean())
-    each = cores / servers if sized else np.full(len(members), np.inf)
-    room = [
-        float((cores * free_share(each, np.maximum(level, lately), policy.reserve_cores)).sum())
-        for level in (0.0, mean, peak)
-    ]
+    levels = (np.maximum(level, lately) for level in (0.0, mean, peak))
+    each, kept = cores / servers, policy.reserve_cores
+    free = (servers * free_vcpus(each, use, kept) if sized else cores * (1.0 - kept - use) for use in levels)
+    room = [float(np.maximum(vcpus, 0.0).sum()) for vcpus in free]
     return UseClass(
         name,
         pattern,
@@ -145,14 +145,12 @@ def _class(
     )
 
 
-def free_share(vcpus: Floats, use: Floats, reserve: float) -> Floats:
-    """What jobs may have of servers of so many vCPUs beside their use and the reserve, which both take whole vCPUs;
-    infinitely many are not whole."""
-    known = np.isfinite(vcpus)
-    each = np.where(known, vcpus, 1.0)
-    kept, used = (np.ceil(each * share - _ROUNDING) for share in (reserve, use))
-    whole = np.floor(each - kept - used + _ROUNDING) / each
-    return np.maximum(np.where(known, whole, 1.0 - reserve - use), 0.0)
+def free_vcpus(vcpus: float | Floats, use: float | Floats, reserve: float) -> Floats:
+    """The whole vCPUs that jobs may have of servers of so many, beside their use and the reserve: by the rule that
+    servers follow when jobs run there."""
+    size = np.int64(np.floor(vcpus * VCPU + _ROUNDING))
+    left: Floats = spare(size, in_use(size, reserve), use, 0) // VCPU
+    return np.maximum(left, 0.0)
 
 
 def hourly(course: Floats, histories: TenantHistories) -> tuple[float, ...]:

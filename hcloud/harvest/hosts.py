@@ -15,6 +15,7 @@ from hcloud.harvest.kernels.holding import (
     VCPU,
     containers,
     gives_way,
+    in_use,
     is_beyond,
     is_too_often,
     length_of,
@@ -22,7 +23,6 @@ from hcloud.harvest.kernels.holding import (
 )
 from hcloud.model.running.harvest_note import HarvestClass, HarvestClasses, HarvestSet
 
-_ROUNDING = 1e-6
 IDLE, UNKNOWN = "no service", "unknown"
 """Classes of machines without a service, and of those whose services are in none or in several."""
 
@@ -64,8 +64,8 @@ class IdleHost:
 
 def reserve_of(cores: int, rules: HarvestSet) -> int:
     """The reserve of a machine, thousandths of a vCPU, in whole units."""
-    units = math.ceil(cores / VCPU * rules.reserve_cores / rules.unit - _ROUNDING)
-    return round(units * rules.unit * VCPU)
+    (scaled,) = _scaled(rules, cores)
+    return round(int(in_use(scaled, rules.reserve_cores)) * rules.unit)
 
 
 def _scaled(rules: HarvestSet, *amounts: int) -> list[int]:
@@ -80,7 +80,7 @@ def free_cores(host: IdleHost, rules: HarvestSet, held: int) -> int:
         return 0
     cores, reserve, holds = _scaled(rules, host.cores, reserve_of(host.cores, rules), held)
     least = rules.unit * VCPU / host.cores if host.services else 0.0
-    return math.floor(spare(cores, reserve, max(host.use, host.lately, least), holds) * rules.unit)
+    return math.floor(int(spare(cores, reserve, max(host.use, host.lately, least), holds)) * rules.unit)
 
 
 def free_memory(host: IdleHost, rules: HarvestSet, held: int) -> int:

@@ -82,7 +82,8 @@ class PlacementAudit:
     """A placement: what its copies share, blocks without a copy on a reserved server (None where no server is, or no
     market is stated), and blocks lost in each seed's year (none without reimages). Of the blocks that the guard counts
     those with every copy in an environment of its own are ``diverse``; a share of ``least_diverse`` of them has to be
-    (None: nothing is asked)."""
+    (None: nothing is asked). Where nothing tells tenants apart by peak or by reimages, rows or columns of the grid are
+    ``unknown``."""
 
     name: str
     blocks: int
@@ -93,6 +94,7 @@ class PlacementAudit:
     guarded: int
     diverse: int
     least_diverse: float | None
+    unknown: tuple[str, ...] = ()
 
     @property
     def is_too_alike(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hcloud.harvest.classes import HOURS, UseTypes
+from hcloud.harvest.classes import HOURS, UseTypes, free_vcpus
 from hcloud.harvest.jobs import LENGTHS, PREFERRED, Length
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.harvest.typing import Pattern
@@ -59,15 +59,16 @@ def room_by_hour(types: UseTypes, policy: HarvestPolicy, sizes: JobSizes | None 
     found = np.zeros((len(LENGTHS), len(types.classes), types.days, HOURS))
     for at, one in enumerate(types.classes):
         for tenant in one.members:
-            free, cores = free_by_hour(types, tenant, policy)[1:], float(types.histories.cores[tenant])
-            free = free if sizes is None else packed(free, cores / float(types.histories.servers[tenant]), sizes)
-            found[:, at] += free * cores
+            cores = float(types.histories.cores[tenant])
+            each = cores / float(types.histories.servers[tenant])
+            free = free_by_hour(types, tenant, policy, each)[1:]
+            found[:, at] += cores * (free if sizes is None else packed(free, each, sizes))
     return found
 
 
-def free_by_hour(types: UseTypes, tenant: int, policy: HarvestPolicy) -> Floats:
-    """What a tenant uses of a vCPU of its own, and what of it jobs of each length may have, [use and lengths, day of
-    the history, hour of the day (UTC)]."""
+def free_by_hour(types: UseTypes, tenant: int, policy: HarvestPolicy, vcpus: float) -> Floats:
+    """What a tenant uses of a vCPU of its own, and what of it jobs of each length may have on servers of so many, of
+    which whole ones are free, [use and lengths, day of the history, hour of the day (UTC)]."""
     histories = types.histories
     begins = histories.start + histories.step * (np.arange(histories.per_day) + 0.5)
     hour = (begins % 86_400 // 3600).astype(np.int64)
@@ -75,7 +76,7 @@ def free_by_hour(types: UseTypes, tenant: int, policy: HarvestPolicy) -> Floats:
     mean_in_hour = in_hour / np.maximum(in_hour.sum(axis=0), 1)
     mine = histories.part(histories.days - types.days, types.days)[tenant].astype(np.float64).reshape(types.days, -1)
     levels = (0.0, float(mine.mean()), float(np.quantile(mine, policy.peak_quantile)))
-    free = [np.maximum(1.0 - policy.reserve_cores - np.maximum(mine, level), 0.0) for level in levels]
+    free = [free_vcpus(vcpus, np.maximum(mine, level), policy.reserve_cores) / vcpus for level in levels]
     found: Floats = np.stack([mine, *free]) @ mean_in_hour
     return found
 

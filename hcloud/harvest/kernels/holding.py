@@ -3,26 +3,33 @@ MiB."""
 
 from __future__ import annotations
 
-import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    Amount = Any  # of one server, or of each of many: an array
 
 VCPU = 1000
 SHORT, MEDIUM, LONG = range(3)
 _ROUNDING = 1e-4
 
 
-def in_use(cores: int, use: float) -> int:
-    """What the service of a server holds: whole vCPUs."""
-    return math.ceil(use * cores / VCPU - _ROUNDING) * VCPU
+def in_use(cores: Amount, share: Amount) -> Amount:
+    """What a share of a server holds, its service's or its reserve's: whole vCPUs."""
+    return np.int64(np.ceil(share * cores / VCPU - _ROUNDING)) * VCPU
 
 
-def spare(cores: int, reserve: int, use: float, held: int) -> int:
+def spare(cores: Amount, reserve: Amount, use: Amount, held: Amount) -> Amount:
     """What containers may still have beside those that hold something; below 0 the reserve is broken."""
     return cores - reserve - in_use(cores, use) - held
 
 
 def gives_way(cores: int, reserve: int, use: float, held: int, many: int) -> bool:
     """Whether the youngest of so many containers has to go, so that the reserve is whole."""
-    return many > 0 and spare(cores, reserve, use, held) < 0
+    return bool(many > 0 and spare(cores, reserve, use, held) < 0)
 
 
 def containers(cores: int, memory: int, of_cores: int, of_memory: int) -> int:

@@ -13,15 +13,16 @@ class HarvestedHours:
     ``history`` is what says how idle services are, over so many ``days`` of so many ``tenants``; ``silent`` names
     services that it says nothing of: they leave nothing idle. vCPU-hours a month: ``paid`` for what is reserved is
     ``services`` (what they use), ``batch`` with machines of its own, ``carried`` batch in idle hours, ``reserve``
-    beside services, and ``idle``. ``offered`` is what batch might have had of the services' idle hours, ``wanted`` what
-    it would have taken. ``vcpus`` are reserved, ``vcpus_without`` would be without idle hours, for ``monthly_without``
-    dollars a month: ``saved`` of them where demand comes as forecast, ``saved_p50`` in the median of futures, of which
-    eight of ten save ``saved_p10`` to ``saved_p90``. The last instance reserved pays from ``pays_from`` of the time on:
-    ``own_use`` is its own, ``idle_use`` the batch that the idle hours it adds carry. Arithmetic alone would count on
-    ``arithmetic`` vCPU-hours; ``played`` are those that batch had tick by tick beside the services of this reserve
-    (None: ``not_played`` says why), in which so many jobs ended, found no class with room and moved to machines; kills
-    lost a share of the work (the mean of ``played_seeds`` runs). ``jobs`` are the jobs carried, as bits of the rows of
-    the trace in their order (zlib, base64); they are not simulated on machines.
+    beside services (with what rounds their use up to whole vCPUs), and ``idle``. ``offered`` is what batch might
+    have had of the services' idle hours, ``wanted`` what it would have taken. ``vcpus`` are reserved,
+    ``vcpus_without`` would be without idle hours, for ``monthly_without`` dollars a month: ``saved`` of them where
+    demand comes as forecast, ``saved_p50`` in the median of futures, of which eight of ten save ``saved_p10`` to
+    ``saved_p90``. The last instance reserved pays from ``pays_from`` of the time on: ``own_use`` is its own,
+    ``idle_use`` the batch that the idle hours it adds carry. Arithmetic alone would count on ``arithmetic``
+    vCPU-hours; ``played`` are those that batch had tick by tick beside the services of this reserve (None:
+    ``not_played`` says why), in which so many jobs ended, found no class with room and moved to machines; kills
+    lost a share of the work (the mean of ``played_seeds`` runs). ``jobs`` are the jobs carried, as bits of the rows
+    of the trace in their order (zlib, base64); they are not simulated on machines.
     """
 
     history: str

@@ -102,7 +102,8 @@ def room_now(w: IdleWorld, server: int, column: int) -> int:
         free: int = hosts.cores[server] - hosts.held[server]
         return free
     use = float(hosts.use[hosts.tenant[server], column])
-    return spare(hosts.cores[server], hosts.kept[server], use, hosts.held[server])
+    room: int = spare(hosts.cores[server], hosts.kept[server], use, hosts.held[server])
+    return room
 
 
 def memory_now(w: IdleWorld, server: int) -> int:

@@ -3,7 +3,7 @@ broken."""
 
 from __future__ import annotations
 
-from hcloud.harvest.kernels.holding import gives_way, spare
+from hcloud.harvest.kernels.holding import gives_way, in_use, spare
 from hcloud.sim.harvesting.ending import end_harvested, requeue
 from hcloud.sim.harvesting.world import (
     ANY_BROKEN,
@@ -34,11 +34,11 @@ def serve(w: IdleWorld, at: int) -> None:
 
 def serve_one(w: IdleWorld, server: int, at: int, column: int) -> bool:
     """A tick of one server; whether containers broke its reserve in it. They are killed at its end, when that is
-    known."""
+    known. What rounds its service up to whole vCPUs counts with its reserve: nobody may have it."""
     hosts, tick = w.hosts, w.rules.tick
     cores, held, use = hosts.cores[server], hosts.held[server], float(hosts.use[hosts.tenant[server], column])
     wants, rate, occupied = use * cores, 1.0, 0.0
-    is_broken = held > 0 and spare(cores, hosts.kept[server], use, held) < 0
+    is_broken = bool(held > 0 and spare(cores, hosts.kept[server], use, held) < 0)
     if held > 0:
         if wants + held > cores:
             rate = cores / (wants + held)
@@ -47,7 +47,8 @@ def serve_one(w: IdleWorld, server: int, at: int, column: int) -> bool:
     note_load(w, wants, held, cores)
     got = wants * rate * tick
     free = cores * tick - got - occupied
-    kept = min(float(hosts.kept[server] * tick), max(free, 0.0))
+    whole = float(hosts.kept[server] + in_use(cores, use)) - wants
+    kept = min(max(whole, 0.0) * tick, max(free, 0.0))
     w.ledger[SERVICES] += got
     w.ledger[SLOWED] += wants * tick - got
     w.ledger[OCCUPIED] += occupied

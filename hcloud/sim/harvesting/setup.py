@@ -10,6 +10,7 @@ import numpy as np
 
 from hcloud.harvest.classes import UseTypes
 from hcloud.harvest.jobs import Thresholds, weights_of
+from hcloud.harvest.kernels.holding import in_use
 from hcloud.harvest.policy import HarvestPolicy
 from hcloud.sim.harvesting.graphs import MIB, ROUNDING, VCPU, Graphs
 from hcloud.sim.harvesting.world import LEVELS, NEVER, DagWork, Hosts, IdleRules, IdleWorld
@@ -136,7 +137,8 @@ def _rules(system: System, policy: HarvestPolicy, lengths: Thresholds, step: int
 
 def kept_cores(cores: Floats, policy: HarvestPolicy) -> Ints:
     """The reserve of each server, whole vCPUs, in thousandths."""
-    return np.ceil(cores * policy.reserve_cores - ROUNDING).astype(np.int64) * VCPU
+    kept: Ints = in_use(cores * VCPU, policy.reserve_cores)
+    return kept
 
 
 def _hosts(pool: IdlePool, policy: HarvestPolicy, work: DagWork, rules: IdleRules) -> Hosts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,15 @@ BY_HAND = "write them as fractions of a machine, 0 to 1"
 NAMED = 5
 WHATEVER = JobSizes(np.zeros(1), np.ones(1))
 """Batch that can be split."""
+
+
+class _Beside(NamedTuple):
+    """Of each tenant (its row) that is a service the part of all vCPUs of services at each step; services and tenants
+    that have no other half."""
+
+    parts: dict[int, Floats]
+    silent: tuple[str, ...]
+    unmatched: tuple[str, ...]
 
 
 def idle_hours(request: UseRequest) -> AskIdle:
@@ -66,36 +75,48 @@ class AskIdle:
 
         InputError where names do not meet, EvidenceError where the demand has no batch.
         """
-        policy, services = self.opened.policy, services_of(demand)
-        used, free, silent, unmatched = self._of_services(workload, demand, services)
+        policy = self.opened.policy
+        beside = self._beside(workload, demand)
+        used, *free = self._left(beside, demand, vcpus)
         splits = np.empty(0, np.bool_) if isinstance(workload, Demand) else can_split(workload, settings.divisible)
-        lengths, bounds = self._lengths(workload, splits, vcpus * float(free.max()))
+        most = max(vcpus * float(self._free(row, vcpus)[1:].max()) for row in beside.parts)
+        lengths, bounds = self._lengths(workload, splits, most)
         memory = _memory_of_services(workload, demand) * (1.0 - policy.reserve_memory)
-        left = LeftByServices(vcpus, used, free, _per(memory, services))
-        hours = hours_of(workload, demand, splits, lengths, left)
+        left = LeftByServices(vcpus, used, np.array(free), _per(memory, services_of(demand)))
+        hours = self.hours(workload, demand, splits, lengths, left)
         if not hours.batch.any():
             raise EvidenceError(
                 f"{demand.provenance.name}: has no batch job that can run in idle hours: beside the reserve and"
-                f" its services a server of {vcpus:g} vCPUs has {vcpus * float(free.max()):.3g} free at most, and jobs"
-                " with more vCPUs than that cannot be split",
+                f" its services a server of {vcpus:g} vCPUs has {most:.3g} free at most, and jobs with more vCPUs than"
+                " that cannot be split",
                 hint=f"--divisible all, if they can; --vcpus for larger servers; or {WITHOUT}",
             )
-        reserve = (policy.reserve_cores, policy.reserve_memory)
-        found = (left, self.opened.name, self.types.days, len(self.opened.histories.tenants), silent, unmatched, bounds)
+        reserve, tenants = (policy.reserve_cores, policy.reserve_memory), len(self.opened.histories.tenants)
+        found = (left, self.opened.name, self.types.days, tenants, beside.silent, beside.unmatched, bounds)
         return IdleUse(hours, lengths, reserve, *found, gaps=len(self.opened.histories.with_gaps))
 
-    def _of_services(
-        self, workload: Workload, demand: Demand, services: Floats
-    ) -> tuple[Floats, Floats, tuple[str, ...], tuple[str, ...]]:
-        """What services use of a vCPU of theirs at each step, what jobs of each length may have of it, and the names of
-        services and of tenants that have no other half."""
-        tenants, when = self.opened.histories.tenants, self._when(demand)
+    def hours(
+        self, workload: Workload, demand: Demand, splits: NDArray[np.bool_], lengths: NDArray[np.int64],
+        left: LeftByServices,
+    ) -> IdleHours:  # fmt: skip
+        """The idle hours of the jobs that have a length (-1: none), with room for their own sizes on the servers of
+        each service; ``splits`` are those that can be split."""
+        batch, memory, sizes = _batch_of(workload, demand, splits, lengths)
+        gib = _per(memory, batch.sum(axis=0))
+        most = np.divide(left.gib, gib, out=np.ones(len(demand)), where=gib > 0)
+        room = self._left(self._beside(workload, demand), demand, left.vcpus, sizes)[1:]
+        free = left.free[LENGTHS.index(Length.SHORT)]
+        return IdleHours(
+            services_of(demand), batch, np.minimum(room, most), gib, np.zeros(len(demand)), left.used, free
+        )
+
+    def _beside(self, workload: Workload, demand: Demand) -> _Beside:
+        """Which tenants the services of a demand are. InputError where names do not meet."""
+        tenants, services = self.opened.histories.tenants, services_of(demand)
         named = _vcpus_by_service(workload, demand)
         if not named:
-            weights = self.opened.histories.cores / self.opened.histories.cores.sum()
-            each = sum(w * free_by_hour(self.types, row, self.opened.policy) for row, w in enumerate(weights))
-            course = np.asarray(each)[:, when[0], when[1]].mean(axis=1)
-            return course[0], course[1:], (), ()
+            cores = self.opened.histories.cores
+            return _Beside({row: np.full(len(demand), part) for row, part in enumerate(cores / cores.sum())}, (), ())
         known = [name for name in named if name in tenants]
         if not known:
             guess = next((said for name in named if (said := did_you_mean(name, tenants))), "")
@@ -105,15 +126,25 @@ class AskIdle:
                 hint="call the tenants as the trace calls the applications of its services: --servers servers.csv,"
                 " with the columns server, tenant and cores",
             )
-        total = np.zeros((1 + len(LENGTHS), len(demand)))
-        total[0] = services  # a service without a history uses what it has
-        for name in known:
-            course = free_by_hour(self.types, tenants.index(name), self.opened.policy)[:, when[0], when[1]].mean(axis=1)
-            total[0] -= named[name] * (1.0 - course[0])
-            total[1:] += named[name] * course[1:]
-        share = np.divide(total, services, out=np.zeros_like(total), where=services > 0)
         silent = tuple(sorted(name or "without a name" for name in named if name not in tenants))
-        return share[0], share[1:], silent, tuple(name for name in tenants if name not in named)
+        unmatched = tuple(name for name in tenants if name not in named)
+        return _Beside({tenants.index(name): _per(named[name], services) for name in known}, silent, unmatched)
+
+    def _left(self, beside: _Beside, demand: Demand, vcpus: float, sizes: JobSizes | None = None) -> Floats:
+        """What services use of a vCPU of theirs, and what jobs of each length (and of such ``sizes``) may have of it on
+        servers of so many, [use and lengths, step]. A service without a history uses what it has."""
+        day, hour = self._when(demand)
+        found = np.zeros((1 + len(LENGTHS), len(demand)))
+        found[0] = services_of(demand) > 0
+        for row, part in beside.parts.items():
+            each = self._free(row, vcpus)
+            each[1:] = each[1:] if sizes is None else packed(each[1:], vcpus, sizes)
+            each[0] -= 1.0
+            found += part * each[:, day, hour].mean(axis=1)
+        return found
+
+    def _free(self, tenant: int, vcpus: float) -> Floats:
+        return free_by_hour(self.types, tenant, self.opened.policy, vcpus)
 
     def _when(self, demand: Demand) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The day of the history and the hour of the day that each hour of each step stands for: the same date where
@@ -142,19 +173,6 @@ class AskIdle:
             return found, (0.0, 0.0)
         found[rows], bounds = lengths_of(workload.at(rows), self.types, self.opened.policy)
         return found, (bounds.short, bounds.long)
-
-
-def hours_of(
-    workload: Workload, demand: Demand, splits: NDArray[np.bool_], lengths: NDArray[np.int64], left: LeftByServices
-) -> IdleHours:
-    """The idle hours of the jobs that have a length (-1: none), with room for their own sizes in what services leave;
-    ``splits`` are those that can be split."""
-    batch, memory, sizes = _batch_of(workload, demand, splits, lengths)
-    gib = _per(memory, batch.sum(axis=0))
-    most = np.divide(left.gib, gib, out=np.ones(len(demand)), where=gib > 0)
-    share = np.minimum(packed(left.free, left.vcpus, sizes), most)
-    room = left.free[LENGTHS.index(Length.SHORT)]
-    return IdleHours(services_of(demand), batch, share, gib, np.zeros(len(demand)), left.used, room)
 
 
 def _batch_of(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import EvidenceError, InputError, UsageError
-from hcloud.harvest.classes import HOURS, UseTypes, use_types
+from hcloud.harvest.classes import HOURS, UseTypes, free_vcpus, use_types
 from hcloud.harvest.histories import DAY
 from hcloud.harvest.jobs import LENGTHS, Length, Thresholds, lengths_of
 from hcloud.harvest.policy import HarvestPolicy
@@ -187,7 +187,7 @@ def _latest(batch: BatchWork) -> BatchWork:
 def _largest_share(types: UseTypes, policy: HarvestPolicy) -> float:
     """The vCPUs beside the reserve of the largest server, those of a tenant being alike."""
     histories = types.histories
-    return float((histories.cores / histories.servers).max()) * (1.0 - policy.reserve_cores)
+    return float(free_vcpus(histories.cores / histories.servers, 0.0, policy.reserve_cores).max())
 
 
 def _hours_of_day(batch: BatchWork) -> NDArray[np.intp]:

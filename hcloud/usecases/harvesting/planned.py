@@ -14,7 +14,7 @@ from hcloud.planning.forecasting.idle import IdleUse, PlayedHours
 from hcloud.planning.settings import PlanSettings
 from hcloud.planning.strategies.own_fleet import PlannedFleet
 from hcloud.readers.strategies import load_strategy
-from hcloud.usecases.harvesting.idle import AskIdle, hours_of
+from hcloud.usecases.harvesting.idle import AskIdle
 from hcloud.usecases.harvesting.played import PlayedRun, PlayLimits, play, services_beside
 from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
 
@@ -54,7 +54,7 @@ class PlannedIdle:
         runs = [self._run(with_seed(study, study.seed + at), fleet, limits) for at in range(SEEDS)]
         ended, work = np.array([run.in_idle_hours for run in runs]), work_within(jobs, demand)
         lengths = np.where(usual_jobs(ended, work), use.lengths, -1)
-        hours = hours_of(jobs, demand, can_split(jobs), lengths, use.left)
+        hours = self.ask.hours(jobs, demand, can_split(jobs), lengths, use.left)
         return replace(use, hours=hours, lengths=lengths, played=_told(runs, float((ended @ work).mean())))
 
     def _run(self, study: Study, fleet: PlannedFleet, limits: PlayLimits) -> PlayedRun:

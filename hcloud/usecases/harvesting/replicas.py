@@ -304,9 +304,11 @@ def audit(request: ReplicaRequest, placement: Path, least_diverse: float | None 
             lost.append(last_a_year(pool, _as_placed(pool, sets, held, seed), happens).lost)
     environments = np.sort(pool.servers.groups["environment"].of[sets[guarded]], axis=1)
     diverse = int((environments[:, 1:] != environments[:, :-1]).all(axis=1).sum())
+    alike = tuple(key for key, by in (("row", pool.peak), ("column", pool.rate)) if np.ptp(by) == 0)
+    shared = tuple(one for one in shared_groups(pool, sets) if one.key not in alike)
     return PlacementAudit(
-        str(placement), len(sets), sets.shape[1], shared_groups(pool, sets), unreserved, tuple(lost),
-        len(environments), diverse, least_diverse,
+        str(placement), len(sets), sets.shape[1], shared, unreserved, tuple(lost),
+        len(environments), diverse, least_diverse, alike,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hcloud.errors import EvidenceError, UsageError, did_you_mean
 from hcloud.harvest.centre import TESTBED
-from hcloud.harvest.classes import UseTypes, use_types
+from hcloud.harvest.classes import HOURS, UseTypes, use_types
 from hcloud.harvest.histories import DAY, Scaling, TenantHistories, scaled_use
 from hcloud.harvest.jobs import LENGTHS, Thresholds, thresholds
 from hcloud.harvest.policy import HarvestPolicy
@@ -120,7 +120,8 @@ def _prepared(request: TaskRequest) -> _Prepared:
     if before < opened.policy.least_days:
         raise EvidenceError(
             f"{opened.name}: the history is {histories.days} days long; {format_span(days * DAY)} of it are run, and"
-            f" types of use need {opened.policy.least_days} days before"
+            f" types of use need {opened.policy.least_days} days before",
+            hint=_fewer_hours(histories.days - opened.policy.least_days),
         )
     types = use_types(replace(histories, use=histories.part(0, before)), opened.policy, request.use.seed)
     servers, without_use = _servers(opened)
@@ -128,6 +129,10 @@ def _prepared(request: TaskRequest) -> _Prepared:
     pool = idle_pool(types, histories.use[:, -steps:], histories.step, servers)
     check_fit(dags, request.jobs, pool, opened.policy)
     return _Prepared(opened, pool, without_use, types.days, dags)
+
+
+def _fewer_hours(days: int) -> str:
+    return f"--hours {days * HOURS} at most" if days > 0 else "give a longer history"
 
 
 def _jobs(request: TaskRequest) -> tuple[Dag, ...]:

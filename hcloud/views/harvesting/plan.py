@@ -76,7 +76,10 @@ def _by_two(hourly: Floats) -> list[float]:
 def numbers(found: HarvestPlan) -> Iterator[str]:
     """The three numbers: the hours that are there, those that batch can use, the dollars not spent on demand."""
     share = found.there / (sum(c.cores for c in found.typed.types.classes) * HOURS_PER_MONTH)
-    yield f"There are {found.there:,.0f} idle vCPU-hours a month beside the reserve, {share:.0%} of what is paid for."
+    yield (
+        f"There are {found.there:,.0f} idle vCPU-hours a month beside the reserve, {share:.0%} of what is paid for: the"
+        " reserve and the use of services take whole vCPUs of each server."
+    )
     wanted = found.wanted
     of_batch = f"{found.carried.mean / wanted:.0%} of the {wanted:,.0f} vCPU-hours it needs" if wanted > 0 else "none"
     yield (

@@ -11,6 +11,10 @@ from hcloud.views.tables import Figures
 
 _UNKNOWN = "unknown"
 _DAY = 86_400
+_UNKNOWN_OF_GRID = {
+    "row": "Rows of the grid are unknown: --util names the use of the servers, whose peaks they are.",
+    "column": "Columns of the grid are unknown: --reimages names a log, which says how often each server is reimaged.",
+}
 
 
 def replica_sections(found: ReplicaStudy) -> tuple[PageSection, ...]:
@@ -108,7 +112,10 @@ def notes(found: ReplicaStudy) -> Iterator[str]:
     else:
         yield "Blocks lost are unknown: --reimages names a log of reimages."
     if not found.accesses:
-        yield "Failed accesses are unknown without the use of the servers (--util)."
+        yield (
+            "Failed accesses are unknown without the use of the servers (--util), and so are peaks: rows of the grid"
+            " divide its space, no more."
+        )
 
 
 def audit_sections(found: PlacementAudit) -> tuple[PageSection, ...]:
@@ -138,6 +145,7 @@ def audit_notes(found: PlacementAudit) -> Iterator[str]:
         )
     else:
         yield "Expected losses are unknown: --reimages names a log of reimages."
+    yield from (_UNKNOWN_OF_GRID[key] for key in found.unknown)
     if found.unreserved is not None:
         yield f"{counted(found.unreserved, 'block')} without a copy on a reserved server."
     if found.least_diverse is not None:

@@ -120,6 +120,10 @@ def notes(found: TaskStudy) -> Iterator[str]:
         f" {format_duration(round(found.lengths.long))}: {short:,} {LENGTHS[0]}, {medium:,} {LENGTHS[1]},"
         f" {long:,} {LENGTHS[2]}; one that has never run is medium."
     )
+    yield (
+        "reserve: with what rounds the use of services up to whole vCPUs of each server, as no job may have it; idle:"
+        " vCPUs that jobs might have had."
+    )
     yield from _of_services(found)
     alone = found.systems[0].each("tail_alone")
     yield (

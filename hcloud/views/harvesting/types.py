@@ -82,7 +82,12 @@ def trust(found: TypedUse) -> str:
 
 def notes(found: TypedUse) -> Iterator[str]:
     """What is missing, what was done about it, and what was assumed."""
-    return notes_of_use(found.opened, found.types.histories.days)
+    yield from notes_of_use(found.opened, found.types.histories.days)
+    if mixed := _tenants_of_several_sizes(found.opened):
+        yield (
+            f"{counted(mixed, 'tenant')} with servers of several sizes: whole vCPUs are counted on servers of their"
+            " mean size ('harvest simulate' takes each server as it is)."
+        )
 
 
 def notes_of_use(opened: OpenedUse, days: int) -> Iterator[str]:
@@ -130,6 +135,15 @@ def _missing(opened: OpenedUse) -> Iterator[str]:
             f"{counted(len(told), 'server')} with gaps: the use of the tenant is the mean of its other servers there:"
             f" {_some(told)}."
         )
+
+
+def _tenants_of_several_sizes(opened: OpenedUse) -> int:
+    """How many typed tenants have servers that differ in vCPUs."""
+    servers = opened.servers
+    if servers is None:
+        return 0
+    owned = (servers.cores[servers.tenants.of == servers.tenants.names.index(t)] for t in opened.histories.tenants)
+    return sum(len(np.unique(cores)) > 1 for cores in owned)
 
 
 def _servers_alone(opened: OpenedUse) -> int:

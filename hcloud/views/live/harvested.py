@@ -35,7 +35,9 @@ def harvested_lines(ledger: HarvestLedger) -> Iterator[str]:
     cores = sum(job.order.cores for job in running) / 1000
     results = "".join(f", {ledger.counted[r]} {r}" for r in HARVEST_RESULTS if ledger.counted.get(r))
     blocked = f", {counted(ledger.blocked, 'task')} to begin after others" if ledger.blocked else ""
-    yield f"on idle capacity: {len(running)} running ({cores:g} vCPUs), {len(waiting)} waiting{blocked}{results}"
+    steps = f"use and reserve in steps of {counted_vcpus(ledger.settings.unit)}"
+    now = f"{len(running)} running ({cores:g} vCPUs), {len(waiting)} waiting{blocked}{results}"
+    yield f"on idle capacity ({steps}): {now}"
     first = next((job for job in waiting if job.why), None)
     if first is not None:
         yield f"job {first.order.id} waits for idle capacity: {first.why}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -18,10 +19,14 @@ from hcloud.harvest.results import ServicesBeside
 from hcloud.model.workload import Jobs
 from hcloud.planning.explanations.harvested import on_machines, warned_of
 from hcloud.planning.forecasting.idle import IdleHours, IdleUse, LeftByServices, PlayedHours
+from hcloud.planning.forecasting.window import demand_within, window_of
+from hcloud.planning.settings import PlanSettings
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.store.plan_file import load_plan, plan_schema
 from hcloud.units import format_money
 from hcloud.usecases.deciding.idle_plan import next_reserve
+from hcloud.usecases.harvesting.idle import idle_hours
+from hcloud.usecases.harvesting.opened import UseRequest
 from hcloud.usecases.harvesting.planned import usual_jobs
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -204,10 +209,23 @@ def test_whole_jobs_run_only_where_a_server_has_room_for_them(pool: Path, capsys
     text = Path("trace.csv").read_text(encoding="utf-8")
     Path("trace.csv").write_text(text.replace(",1,2,batch", ",3,6,batch"), encoding="utf-8")
     code, said = refused(capsys, "--harvest", "util.csv")
-    assert (code, "a server of 4 vCPUs has 2." in said, "--divisible all, if they can" in said) == (
+    assert (code, "a server of 4 vCPUs has 1 free" in said, "--divisible all, if they can" in said) == (
         9, True, True,
     )  # fmt: skip
     assert Decimal(told(capsys, "--harvest", "util.csv", "--divisible", "all")["harvest"]["carried"]) > 0
+
+
+def test_services_and_the_reserve_take_whole_vcpus_of_the_servers_that_are_planned(pool: Path) -> None:
+    """Of 4 vCPUs one at most: fractions that hold no job were counted on."""
+    ask = idle_hours(UseRequest("util.csv"))
+    jobs = read_workload(Path("trace.csv"))
+    whole = demand_within(jobs, 3600, window_of(jobs))
+    for vcpus in (4, 16):
+        left = ask(jobs, whole, PlanSettings(), float(vcpus)).left
+        use = np.round(daily(DAYS, mean=0.3, swing=0.25), 4)
+        free = np.maximum(vcpus - math.ceil(vcpus / 3) - np.ceil(vcpus * use - 1e-6), 0.0)
+        services = np.array([40 / 44])  # nothing is known of the other ones: always busy
+        assert left.free[0] * vcpus == pytest.approx(services * free.reshape(-1, 4).mean(axis=1)[: len(whole)])
 
 
 def test_large_jobs_that_end_nowhere_take_no_room_from_small_ones(pool: Path, capsys: Capture) -> None:
@@ -216,7 +234,7 @@ def test_large_jobs_that_end_nowhere_take_no_room_from_small_ones(pool: Path, ca
     with Path("trace.csv").open("a", encoding="utf-8") as trace:
         trace.write("\n".join(wide) + "\n")
     found = told(capsys, "--harvest", "util.csv")["harvest"]
-    assert Decimal(found["carried"]) > Decimal(found["played"]) * Decimal("0.9")
+    assert Decimal(found["carried"]) > Decimal(found["played"]) * Decimal("0.88")
 
 
 def test_without_memory_to_spare_the_plan_stays_as_it_was(pool: Path, capsys: Capture) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -75,11 +76,13 @@ def document(capsys: Capture, *words: str, name: str = "batch.csv") -> dict[str,
 
 
 def idle_by_count(reserve: float) -> float:
-    """vCPU-hours beside the reserve in the history, counted sample by sample."""
+    """vCPU-hours beside the reserve in the history, counted sample by sample in whole vCPUs of each server."""
     total = 0.0
     for name, row in use_of().items():
+        size = SERVERS[name][1]
         for used in row.tolist():
-            total += max(1 - reserve - round(used, 4), 0.0) * SERVERS[name][1] * 24 / PER_DAY
+            free = size - math.ceil(size * reserve - 1e-9) - math.ceil(size * round(used, 4) - 1e-6)
+            total += max(free, 0) * 24 / PER_DAY
     return total
 
 
@@ -101,7 +104,7 @@ def test_what_ends_in_idle_hours_counts_though_most_batch_finds_no_room_there(po
 def test_the_idle_hours_are_those_that_a_plain_count_finds(pool: Path, capsys: Capture) -> None:
     found = document(capsys)
     month = 730 / (24 * DAYS)
-    assert found["idle_vcpu_hours"] == pytest.approx(idle_by_count(1 / 3) * month, rel=2e-3)
+    assert found["idle_vcpu_hours"] == pytest.approx(idle_by_count(1 / 3) * month, rel=1e-6)
     assert found["batch_vcpu_hours"] == pytest.approx(DAYS * (12 + 24) * month, rel=1e-9)
     by_hour = sum(row["room_short_vcpus"] for row in found["hours"])
     assert by_hour * 730 / 24 == pytest.approx(found["idle_vcpu_hours"], rel=1e-9)
@@ -187,6 +190,18 @@ def test_every_number_of_a_plan_changes_it(pool: Path, capsys: Capture, key: str
     assert document(capsys, "--policy", "mine.yaml")[told] != before[told]
 
 
+def test_servers_that_differ_in_size_are_said_to_count_as_alike(pool: Path, capsys: Capture) -> None:
+    text = Path("servers.csv").read_text(encoding="utf-8")
+    asked = ["harvest", "plan", "util.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
+    said = "1 tenant with servers of several sizes: whole vCPUs are counted on servers of their mean size"
+    found = []
+    for large in (16, 32):
+        Path("servers.csv").write_text(text.replace("w2,web,16", f"w2,web,{large}"), encoding="utf-8")
+        assert run(asked) == 0
+        found.append(said in " ".join(capsys.readouterr().out.split()))
+    assert found == [False, True]
+
+
 def test_what_cannot_be_answered_is_refused(pool: Path, capsys: Capture) -> None:
     asked = ["harvest", "plan", "util.csv", "--workload", "batch.csv"]
     assert run(asked) == 9
@@ -214,6 +229,5 @@ def test_percent_is_said_with_what_to_add(pool: Path, capsys: Capture) -> None:
     util_csv(Path("percent.csv"), {name: 100 * use for name, use in use_of().items()})
     words = ["harvest", "plan", "percent.csv", "--servers", "servers.csv", "--workload", "batch.csv", *NOW]
     assert run(words) == 1
-    said = " ".join(capsys.readouterr().err.split())
-    assert "percent (the largest is 65)" in said
-    assert said.endswith("--set series_value=percent")
+    asked = f"percent (the largest is 65), read it with: hcloud {' '.join(words)} --set series_value=percent"
+    assert asked in " ".join(capsys.readouterr().err.split())

@@ -69,7 +69,7 @@ def test_the_screen_says_what_is_unknown(pool: Path, capsys: Capture) -> None:
     told = " ".join(capsys.readouterr().out.split())
     assert "60 blocks in 3 copies on 54 servers of 27 tenants in 14 environments, 2 seeds each." in told
     assert "Blocks lost are unknown: --reimages names a log of reimages." in told
-    assert "Failed accesses are unknown" in told
+    assert "Failed accesses are unknown without the use of the servers (--util), and so are peaks" in told
     assert run(["harvest", "replicas", *KNOWN, *FEW, "-o", "md"]) == 0
     assert "| history |" in capsys.readouterr().out
 
@@ -110,6 +110,27 @@ def test_an_audit_names_what_copies_share_and_every_line_that_cannot_be(pool: Pa
     Path("good.jsonl").write_text(bad[0] + "\n", encoding="utf-8")
     told = document(capsys, "audit", "good.jsonl", "--servers", "servers.csv", *NOW)
     assert {s["key"]: s["blocks"] for s in told["shared"]}["tenant"] == 1
+
+
+def test_an_audit_tells_of_no_rows_and_columns_where_nothing_is_known_that_makes_them(
+    pool: Path, capsys: Capture
+) -> None:
+    """Sets that share no row were said to share one, all of them, where the use of the servers was left out."""
+    use = ("--util", "util.csv")
+    document(capsys, "replicas", *KNOWN, *use, *FEW, "--out", "p.jsonl")
+    capsys.readouterr()
+    keys = {}
+    for words in ((*KNOWN, *use), KNOWN, ("--servers", "servers.csv", *use)):
+        told = document(capsys, "audit", "p.jsonl", *words, "--seeds", "1", *NOW)
+        keys[words] = {s["key"]: s["blocks"] for s in told["shared"]}
+    whole, without_use, without_log = keys.values()
+    assert (whole["row"], whole["column"]) == (0, 0)
+    assert ("row" in without_use, without_use["column"]) == (False, 0)
+    assert ("column" in without_log, "row" in without_log) == (False, True)
+    assert run(["harvest", "audit", "p.jsonl", "--servers", "servers.csv"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Rows of the grid are unknown: --util" in said
+    assert "Columns of the grid are unknown: --reimages" in said
 
 
 def test_the_guard_of_diversity_ends_with_3_and_leaves_out_blocks_that_opt_out(pool: Path, capsys: Capture) -> None:

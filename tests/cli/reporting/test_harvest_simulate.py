@@ -137,6 +137,10 @@ def test_too_little_history_is_not_guessed(tmp_path: Path, capsys: Capture) -> N
     code, told = refused(capsys, str(util), "--servers", str(servers), *FEW)
     assert code == 9
     assert "the history is 2 days long" in told
+    assert "hint: give a longer history" in told
+    month = util_csv(tmp_path / "more.csv", {"s1": daily(5)})
+    code, told = refused(capsys, str(month), "--servers", str(servers), *FEW, "--hours", "96")
+    assert (code, "hint: --hours 72 at most" in told) == (9, True)
     code, told = refused(capsys, str(util), *FEW)
     assert code == 9
     assert "the vCPUs of" in told

@@ -25,7 +25,7 @@ from hcloud.sim.harvesting.graphs import of_dags, of_single_tasks
 from hcloud.sim.harvesting.run import hours
 from hcloud.sim.harvesting.setup import SYSTEMS, Arrivals, IdlePool, build
 from hcloud.sim.harvesting.ticks import go_through
-from hcloud.sim.harvesting.world import BROKEN, ON_DEMAND, SERVICES, WAITING, IdleWorld
+from hcloud.sim.harvesting.world import BROKEN, IDLE, ON_DEMAND, SERVICES, WAITING, IdleWorld
 
 POLICY = load_harvest()
 TICKS, TICK, STEP = 60, 3, 9
@@ -83,15 +83,16 @@ def test_the_reserve_holds_after_each_tick_and_the_youngest_go(made: tuple[IdleW
     w, pool = made
     for at in range(TICKS):
         before = [held(w, server) for server in range(len(pool))]
-        got, broken = float(w.ledger[SERVICES]), int(w.tally[BROKEN])
+        got, idle, broken = float(w.ledger[SERVICES]), float(w.ledger[IDLE]), int(w.tally[BROKEN])
         go_through(w, at, at + 1)
         use = pool.use[pool.tenant, at * TICK // STEP].astype(np.float64)
-        breaks = 0
+        breaks, free = 0, 0.0
         for server, was in enumerate(before):
             cores, wants = pool.cores[server], use[server] * pool.cores[server]
             rate = min(1.0, cores / max(wants + vcpus(w, was), 1e-9)) if was else 1.0
             room = cores - math.ceil(cores / 3 - 1e-6) - math.ceil(wants - 1e-4)
             breaks += bool(was) and vcpus(w, was) > room + 1e-9
+            free += max(room, 0) * TICK * 1000
             left = [(row, begun, seconds - TICK * rate) for row, begun, seconds in was]
             kept = [one for one in left if one[2] > 1e-9]
             while w.rules.guards and breaks and kept and vcpus(w, kept) > room + 1e-9:
@@ -102,6 +103,8 @@ def test_the_reserve_holds_after_each_tick_and_the_youngest_go(made: tuple[IdleW
             assert not w.rules.guards or not now or vcpus(w, now) <= room + 1e-9
             assert not w.rules.guards or pool.memory[server] == 0 or 2.75 * len(now) <= 0.6875 * pool.memory[server]
         assert w.tally[BROKEN] - broken == breaks
+        if not any(before):
+            assert w.ledger[IDLE] - idle == pytest.approx(free, abs=0.2 * TICK), "whole vCPUs, as jobs may have them"
         if not breaks:
             wanted = float((use * pool.cores).sum()) * TICK * 1000
             assert w.ledger[SERVICES] - got == pytest.approx(wanted, rel=1e-9, abs=1e-6)

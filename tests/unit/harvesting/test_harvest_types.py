@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,9 @@ from simulating import jobs_of
 from hcloud.errors import EvidenceError
 from hcloud.harvest.classes import best_clustered, clustered, use_types
 from hcloud.harvest.histories import DAY, ServerHistory, on_one_grid
+from hcloud.harvest.kernels.holding import in_use, spare
 from hcloud.harvest.policy import MECHANISMS
-from hcloud.harvest.room import packed, sizes_of
+from hcloud.harvest.room import free_by_hour, packed, room_by_hour, sizes_of
 from hcloud.harvest.typing import CONSTANT, PERIODIC, UNPREDICTABLE, spectrum, typed
 from hcloud.readers.harvest.policy import load_harvest
 
@@ -242,15 +244,21 @@ def test_what_comes_by_chance_is_hardly_ever_taken_for_a_pattern_of_the_day(days
 
 
 @pytest.mark.parametrize(
-    ("vcpus", "use", "free"), [(4, 0.3, 0), (8, 0.3, 2), (9, 1 / 3, 3), (16, 0.26, 5), (16, 0.9, 0)]
+    ("vcpus", "use", "free"), [(4, 0.3, 0), (8, 0.3, 2), (9, 1 / 3, 3), (16, 0.26, 5), (16, 0.9, 0), (100, 0.3, 36)]
 )
 def test_classes_count_whole_vcpus_of_each_server(vcpus: int, use: float, free: int) -> None:
-    """Of 4 vCPUs the reserve and a use of 30 % take two each; 1.5 more were counted on every server."""
+    """Of 4 vCPUs the reserve and a use of 30 % take two each; 1.5 more were counted on every server. What is idle by
+    the hour is the same, and so is what servers give when jobs run there."""
     flat = replace(
         histories({"web": np.full(8 * 96, use)}), servers=np.array([50], np.int64), cores=np.array([50.0 * vcpus])
     )
-    (found,) = use_types(flat, POLICY).classes
+    types = use_types(flat, POLICY)
+    (found,) = types.classes
     assert (found.short, found.medium, found.long) == pytest.approx((50 * free,) * 3)
+    assert room_by_hour(types, POLICY) == pytest.approx(np.full((3, 1, 8, 24), 50.0 * free))
+    assert max(spare(1000 * vcpus, in_use(1000 * vcpus, POLICY.reserve_cores), use, 0), 0) == 1000 * free
+    twice = free_by_hour(types, 0, POLICY, 2.0 * vcpus)[1:] * 2 * vcpus
+    assert twice.min() == twice.max() == max(2 * vcpus - math.ceil(2 * vcpus / 3) - math.ceil(2 * vcpus * use), 0)
     (shares,) = use_types(flat, POLICY, sized=False).classes
     assert shares.short == pytest.approx(50 * vcpus * max(2 / 3 - use, 0), rel=1e-4)
 

@@ -71,7 +71,9 @@ def told(story: HarvestStory) -> list[str]:
 def test_a_job_that_waits_gives_way_and_ends() -> None:
     waits: list[HarvestNote] = [HarvestTaken(0.0, ORDER), HarvestWaiting(6.0, "b0", "no room")]
     story, ledger = story_of("b0", *waits, HarvestTaken(1.0, JobOrder("b1", 1.0, ("true",), 1, 1)))
-    assert "job b0 waits for idle capacity: no room" in list(harvested_lines(ledger))
+    first, *rest = harvested_lines(ledger)
+    assert first == "on idle capacity (use and reserve in steps of 1 vCPU): 0 running (0 vCPUs), 2 waiting"
+    assert "job b0 waits for idle capacity: no room" in rest
     assert "State: waiting, no room" in told(story)
     more: list[HarvestNote] = [
         HarvestBeginning(9.0, "b0", 1, 0, 0.1, 2.0),
