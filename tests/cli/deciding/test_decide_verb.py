@@ -198,6 +198,16 @@ def test_a_journal_that_gives_its_reasons_in_other_words_goes_on(feed: Feed, tmp
     assert (code, "its decisions do not follow from its events" in " ".join(said.split())) == (1, True)
 
 
+def test_a_journal_with_the_name_of_another_form_goes_on(feed: Feed, tmp_path: Path) -> None:
+    """Such names were allowed before; a new one, as the hint said, would have begun anew without a word."""
+    journal = tmp_path / "live.jsonl"
+    words = ("--strategy", "HM", "--pool", "1", *PLAIN, "--journal")
+    assert feed([ARRIVAL], *words, str(journal))[0] == 0
+    named = journal.rename(tmp_path / "live.csv")
+    assert feed([{"at": 9, "event": "completion", "job": "a"}], *words, str(named))[0] == 0
+    assert feed([ARRIVAL], *words, str(tmp_path / "new.csv"))[0] == 64
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
