@@ -59,6 +59,7 @@ def _open_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            os.set_inheritable(number, True)
             setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
     raw, told = io.BufferedWriter(_Forgiving(2, "w", closefd=False)), sys.stderr
     sys.stderr = io.TextIOWrapper(raw, encoding=told.encoding, errors=told.errors, line_buffering=True)

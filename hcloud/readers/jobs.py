@@ -91,7 +91,9 @@ class FollowedFile:
         self._begin()
         if follow and _is_yaml(path):
             why = "nothing shows that its last job is whole"
-            raise UsageError(f"{path}: YAML cannot be followed: {why}", hint="write the jobs as CSV")
+            raise UsageError(
+                f"{path}: YAML cannot be followed: {why}", hint="write the jobs as CSV, or say --no-follow"
+            )
 
     def new(self) -> NewJobs:
         """The jobs since the last call. InputError names every line that cannot be used. Of a file that is followed the

@@ -170,9 +170,7 @@ class JobExchange:
             if self._problems and not (first and self.goes_on):
                 problems, self._problems = self._problems, []
                 raise InputError(
-                    f"{self.events}: {counted(len(problems), 'line')} cannot be used",
-                    problems[:MOST_PROBLEMS],
-                    hint="new work needs a file of events of its own" if first else "",
+                    f"{self.events}: {counted(len(problems), 'line')} cannot be used", problems[:MOST_PROBLEMS]
                 )
             made = NewJobs(tuple(self._new), tuple(self._cancelled), closed=True)
             self._new, self._cancelled = [], []
@@ -223,7 +221,8 @@ class JobExchange:
         if isinstance(event, Cancelled):
             self._cancelled.append(name)
         elif attempt is None:
-            raise EventError(f"job: {name} was not begun by an order; where it is not wanted any more it is cancelled")
+            asked = "where it is not wanted any more it is cancelled; new work has a file of events of its own"
+            raise EventError(f"job: {name} was not begun by an order; {asked}")
         if attempt is None or attempt.end is not None:
             return
         code = event.code if isinstance(event, Failed) else 0 if isinstance(event, Completion) else STOPPED_CODE

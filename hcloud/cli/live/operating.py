@@ -33,7 +33,7 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
     from hcloud.views.live.documents import operating_document
     from hcloud.views.live.operating import Moment, compared_lines, operating_screen, outcome_lines
 
-    loop, clock = operation.loop, here.clock
+    loop, now = operation.loop, operation.loop.desk.now
     if operation.goes_on:
         terminal.note(f"going on with {operation.directory}")
     with stopping(terminal, "leaving: jobs and machines go on") as stop, _screen(terminal, shown) as watch:
@@ -42,7 +42,7 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
         while more and not stop():
             more = loop.step()
             if watch is not None:
-                seen = Moment(clock.now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
+                seen = Moment(now(), loop.desk.troubles, loop.desk.passed_by, terminal.lines)
                 watch(operating_screen(loop.fold, seen))
             else:
                 with _whoever_reads(loop.fold, terminal, flags):
@@ -54,13 +54,13 @@ def work(here: LiveGround, operation: OpenedWork, terminal: Terminal, shown: Tol
         raise typer.Exit(stop.exit_code)
     if loop.desk.terms.replan is not None:
         with terminal.busy("planning from the demand so far"):
-            advise(terminal, shown, loop.desk.terms.replan(clock.now()))
+            advise(terminal, shown, loop.desk.terms.replan(now()))
     with terminal.busy("simulating other strategies"):
         found = compared_costs(operation.directory, here.loaded, shown, at_end=True)
     if shown.is_document:
         _write_line(terminal, operating_document(loop.fold, shown.at, found))
     else:
-        terminal.show(*outcome_lines(loop.fold, clock.now()), *compared_lines(found))
+        terminal.show(*outcome_lines(loop.fold, now()), *compared_lines(found))
     if left := loop.not_come:
         named = ", ".join(left[:NAMED]) + (", ..." if len(left) > NAMED else "")
         terminal.warn(f"{counted(len(left), 'job')} not due yet when the work ended and not run: {named}")

@@ -110,7 +110,7 @@ def _priced(terms: Terms, machine: MachineRecord) -> tuple[Decimal, str]:
 def _launch(desk: OperatingDesk, machine: MachineRecord, *, again: bool) -> None:
     """Order a machine. An order that is refused now may have been taken before, where it is made ``again``."""
     role = MachineRole(machine.instance, machine.type_name, machine.reserved)
-    known, parts, owner = replace(machine), desk.parts, desk.terms.owner
+    known, parts, owner, now = replace(machine), desk.parts, desk.terms.owner, desk.now()
 
     def launched() -> Machine:
         try:
@@ -118,7 +118,7 @@ def _launch(desk: OperatingDesk, machine: MachineRecord, *, again: bool) -> None
         except (ThrottledError, UnavailableError, UnknownOutcomeError):
             raise  # it may have been launched
         except HcloudError:
-            if again and (made := parts.machines.made_before(known, order_of(known, owner, ""))) is not None:
+            if again and (made := parts.machines.made_before(known, order_of(known, owner, ""), now)) is not None:
                 return made
             parts.engine.let_go(role.instance)
             raise
@@ -138,7 +138,7 @@ def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:
         desk.said("end", number, now)
         return
     desk.parts.crash(END)
-    desk.do("end", number, partial(desk.parts.machines.end, known, order))
+    desk.do("end", number, partial(desk.parts.machines.end, known, order, now))
 
 
 def _intend_begin(desk: OperatingDesk, job: JobRecord, now: float, actions: list[Action]) -> None:

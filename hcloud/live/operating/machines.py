@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -40,58 +40,66 @@ class End:
 
 
 class Machines:
-    """The calls of the loop to a cloud. Each is made by one thread at a time for one machine."""
+    """The calls of the loop to a cloud. Each is made by one thread at a time for one machine; ``now`` is the loop's
+    time, which does not fall where a clock is set back."""
 
     def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float = SETTLED_SECONDS) -> None:
         self._cloud, self._clock, self._waits, self._settled = cloud, clock, waits, settled
+        self._asked: dict[str, datetime] = {}
 
     def launch(self, order: Launch) -> Machine:
         """The machine of an order, made now or before. Raises what the cloud says where there is none."""
         return self._cloud.launch(order).machines[0]
 
-    def made_before(self, machine: MachineRecord, order: Launch) -> Machine | None:
+    def made_before(self, machine: MachineRecord, order: Launch, now: float) -> Machine | None:
         """What an earlier call with the key of this order made. Raises NotCertainError where that cannot be said."""
         try:
-            return next(iter(self._found(machine, order)), None)
+            return next(iter(self._found(machine, order, now)), None)
         except HcloudError as error:
             raise NotCertainError(f"machine {machine.instance}: it may have been launched: {error}") from error
 
-    def end(self, machine: MachineRecord, order: Launch) -> End:
+    def end(self, machine: MachineRecord, order: Launch, now: float) -> End:
         """End a machine and wait until the cloud says that it is gone.
 
         Where the answer of its launch was lost it is looked for by the key of its order. Raises NotCertainError where
         it still stands when the time is up, or may yet come: then the same is to be asked again.
         """
-        found = self._found(machine, order)
+        found = self._found(machine, order, now)
         if not found:
-            return End(_last(self._cloud.look([machine.id]), {}) if machine.id else None)
-        told = self._cloud.terminate([m.id for m in found]).ended
+            return End(self._last(machine.id, self._cloud.look([machine.id])) if machine.id else None)
+        self._asked.update(self._cloud.terminate([m.id for m in found]).ended)
         until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
         while True:
             left = self._cloud.examine([m.id for m in found])
             if all(m.state is MachineState.ENDED for m in left):
-                return End(_last(left, told))
+                return End(max(filter(None, (self._last(m.id, left) for m in found)), default=None))
             if self._clock.passed() >= until:
                 raise NotCertainError(f"{found[0].id}: asked to terminate, but still listed")
             self._clock.sleep(delay)
             delay = min(delay * GROWTH, self._waits.longest_poll)
 
-    def _found(self, machine: MachineRecord, order: Launch) -> tuple[Machine, ...]:
+    def _last(self, identity: str, seen: Sequence[Machine]) -> datetime | None:
+        """When a machine ended: as the cloud says where it is ``seen``, else as it said when it was asked to end it (by
+        us: of machines that are on their way out Azure says it once). Nothing is charged from then on, though it may
+        take minutes until the machine is gone."""
+        return next((m.ended for m in seen if m.id == identity and m.ended), self._asked.get(identity))
+
+    def _found(self, machine: MachineRecord, order: Launch, now: float) -> tuple[Machine, ...]:
         if machine.id:
             return self._cloud.examine([machine.id])
         found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
-        if not found and self._is_new(machine):
+        if not found and self._is_new(machine, now):
             raise NotCertainError(f"machine {machine.instance}: the cloud does not know yet whether it was launched")
         return found
 
-    def is_gone(self, machine: MachineRecord) -> bool:
+    def is_gone(self, machine: MachineRecord, now: float) -> bool:
         """Whether the cloud, asked for this machine alone, says that it ended; or that it knows none, of one that it
         has had the time to know: EC2 answers so in the first seconds after a launch."""
         found = self._cloud.examine([machine.id])
-        return all(m.state is MachineState.ENDED for m in found) and (bool(found) or not self._is_new(machine))
+        return all(m.state is MachineState.ENDED for m in found) and (bool(found) or not self._is_new(machine, now))
 
-    def _is_new(self, machine: MachineRecord) -> bool:
-        return self._clock.now() - (machine.ordered_at or 0.0) < self._settled
+    def _is_new(self, machine: MachineRecord, now: float) -> bool:
+        return now - (machine.ordered_at or 0.0) < self._settled
 
     def end_strays(self, ids: Sequence[str]) -> None:
         """Ask for the end of machines that bear our lineage and that nothing in the journal wants."""
@@ -112,13 +120,6 @@ class Machines:
         except HcloudError as error:  # what stands is known all the same
             unheard = f"whether the cloud takes machines away cannot be seen: {error}"
         return Sight({m.key: m for m in told if m.key and m.state.is_live}, at, leaving, unheard)
-
-
-def _last(machines: Sequence[Machine], told: Mapping[str, datetime]) -> datetime | None:
-    """When the last of them ended: by what the cloud says of each, else by what it ``told`` when it was asked to end
-    them. Nothing is charged from then on, though it may take minutes until they are gone."""
-    ends = dict(told) | {m.id: m.ended for m in machines if m.ended is not None}
-    return max(ends.values(), default=None)
 
 
 def order_of(machine: MachineRecord, owner: Owner, start_up: str) -> Launch:

@@ -198,7 +198,7 @@ def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
     for machine in wanted.values():
         there = machine.phase in (MachinePhase.STARTING, MachinePhase.READY)
         if there and machine.key not in sight.machines and (machine.launched or now) <= sight.asked:
-            desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine)))
+            desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine), now))
     numbers = {machine.key: machine.instance for machine in wanted.values()}
     before = {n: notice for n, notice in desk.notices.items() if n in numbers.values()} if sight.unheard else {}
     desk.notices = before | {numbers[key]: notice for key, notice in sight.notices.items() if key in numbers}

@@ -53,6 +53,10 @@ class Decision:
     why: str
     until: float | None = None
 
+    def is_same(self, other: Decision) -> bool:
+        """Whether the same was decided, in whatever words: a later hcloud may say it in others."""
+        return self == other or self == replace(other, why=self.why)
+
 
 Decided = tuple[float, DecisionAction, str | None, int | None, str, str, float | None, str, str, float | None]
 """The fields of a :class:`Decision`, in their order, which is made in less time and compared in less."""

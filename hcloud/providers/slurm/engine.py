@@ -131,9 +131,9 @@ class SlurmEngine:
 
     def _fresh(self, age: float) -> dict[str, SlurmJob]:
         with self._held:
-            if self._clock.now() - self._read_at >= age:
+            if self._clock.passed() - self._read_at >= age:
                 self._jobs = {job.id: job for job in self._commands.jobs()}
-                self._read_at = self._clock.now()
+                self._read_at = self._clock.passed()
             return self._jobs
 
     def _sight(self, begin: Begin, found: Mapping[str, SlurmJob], began: frozenset[str]) -> JobSighting:
@@ -146,12 +146,12 @@ class SlurmEngine:
         if phase is not None:
             self._doubtful.pop(key, None)
             return sightings.sighting(begin, job, phase)
-        since = self._doubtful.setdefault(key, self._clock.now())
+        since = self._doubtful.setdefault(key, self._clock.passed())
         if job is not None and job.state == orders.PENDING and not job.held:
             with suppress(CloudError):
                 self._commands.hold(job.id)
         patience = 0.0 if sightings.is_told(begin, job) else self._grace
-        if self._clock.now() - since >= patience and self._is_over_on(begin):
+        if self._clock.passed() - since >= patience and self._is_over_on(begin):
             return sightings.sighting(begin, job, JobPhase.LOST)
         return sightings.sighting(begin, job, JobPhase.UNKNOWN)
 

@@ -69,8 +69,8 @@ def check_target(
     path: Path, sort: str, is_one: Callable[[bytes], bool], *own: str, is_renamed: bool = True, hint: str = ""
 ) -> None:
     """Refuse, with InputError, to write ``sort`` where none can or should be: no directory, or one that nothing can be
-    renamed in, a link, a file of another kind. One may replace another, as its first bytes tell. UsageError for a name
-    that ends as no file of its ``own`` forms does."""
+    renamed in, a link, a file of another kind. One may replace another, as its first bytes tell. UsageError for a new
+    name that ends as no file of its ``own`` forms does: a journal that has such a name goes on."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: the directory {path.parent} does not exist")
     if is_renamed:
@@ -80,7 +80,8 @@ def check_target(
         with path.open("rb") as file:
             if not is_one(file.read(TOLD)):
                 raise InputError(f"{path}: exists and is not {sort}; it is not overwritten")
-    check_form(path, sort, *own, hint=hint)
+    else:
+        check_form(path, sort, *own, hint=hint)
 
 
 def _try_to_write(path: Path) -> None:

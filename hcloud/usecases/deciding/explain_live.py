@@ -51,7 +51,7 @@ def _stopping(record: JobRecord) -> Iterator[str]:
     if record.on is not None:
         yield f"has not stopped on machine {record.on} yet: it keeps its place"
     elif record.began is not None and record.code is None:
-        yield "its machine was terminated before anybody reported that it had stopped"
+        yield "nobody reported its exit code: it ran until its machine was terminated at the latest"
 
 
 def _waiting(record: JobRecord, fold: Fold) -> Iterator[str]:

@@ -43,18 +43,18 @@ def lock_of_work(place: str) -> FileLock | None:
 @contextmanager
 def alone(directory: Path) -> Iterator[FileLock]:
     """Be the only controller of a directory of live work: LockedError where another one is. Work that is refused before
-    it has a journal leaves no directory behind."""
-    place, is_new = directory.parent, not directory.parent.exists()
+    it has a journal leaves no directory behind that was not there before."""
+    place, were = directory.parent, (directory.exists(), directory.parent.exists())
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(PrivateDirectory(directory))
     with lock.hold(OPERATE):
         try:
             yield lock
         except BaseException:
-            if not any(directory.glob("journal*")):
+            if not (were[0] or any(directory.glob("journal*"))):
                 rmtree(directory, ignore_errors=True)
                 with suppress(OSError):  # something else is there, as a cloud in memory
-                    place.rmdir() if is_new else None
+                    place.rmdir() if not were[1] else None
             raise
 
 

@@ -356,4 +356,4 @@ def operating_document(
     fold: Fold, at: datetime, compared: CostComparison | None = None, *, now: float | None = None
 ) -> Content:
     """Live work for programs, with what it costs until ``now`` (None: until the last line of its journal)."""
-    return OperatingDocument.of(_Operated(fold, compared, fold.last if now is None else now), at)
+    return OperatingDocument.of(_Operated(fold, compared, fold.last if now is None else max(now, fold.last)), at)

@@ -108,7 +108,7 @@ class Moment:
 
 def operating_screen(fold: Fold, moment: Moment) -> list[Shown | Figures]:
     """All that somebody who watches wants to know, the most important first."""
-    now, passed_by = moment.now, moment.passed_by
+    now, passed_by = max(moment.now, fold.last), moment.passed_by
     shown: list[Shown | Figures] = [*_head(fold, now)]
     shown += [Text(f"problem with {trouble_line(*told)}", style="yellow") for told in moment.troubles.items()]
     if passed_by:

@@ -184,6 +184,30 @@ def test_state_is_kept_across_restarts(feed: Feed, tmp_path: Path) -> None:
     assert feed([], "--strategy", "SR", "--pool", "1", *PLAIN, *journal)[0] == 64
 
 
+def test_a_journal_that_gives_its_reasons_in_other_words_goes_on(feed: Feed, tmp_path: Path) -> None:
+    """An hcloud that words a reason anew took every older journal for damaged."""
+    journal = tmp_path / "live.journal"
+    words = ("--strategy", "HM", "--pool", "1", *PLAIN, "--journal", str(journal))
+    assert feed([ARRIVAL], *words)[0] == 0
+    told = journal.read_text()
+    journal.write_text(re.sub(r'"why":\s*"[^"]*"', '"why":"as it was said before"', told))
+    assert journal.read_text() != told
+    assert feed([{"at": 9, "event": "completion", "job": "a"}], *words)[0] == 0
+    journal.write_text(journal.read_text().replace("below-soft-limit", "above-soft-limit"))
+    code, _, said = feed([], *words)
+    assert (code, "its decisions do not follow from its events" in " ".join(said.split())) == (1, True)
+
+
+def test_a_journal_with_the_name_of_another_form_goes_on(feed: Feed, tmp_path: Path) -> None:
+    """Such names were allowed before; a new one, as the hint said, would have begun anew without a word."""
+    journal = tmp_path / "live.jsonl"
+    words = ("--strategy", "HM", "--pool", "1", *PLAIN, "--journal")
+    assert feed([ARRIVAL], *words, str(journal))[0] == 0
+    named = journal.rename(tmp_path / "live.csv")
+    assert feed([{"at": 9, "event": "completion", "job": "a"}], *words, str(named))[0] == 0
+    assert feed([ARRIVAL], *words, str(tmp_path / "new.csv"))[0] == 64
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -366,6 +366,17 @@ def test_a_stream_that_is_closed_leads_nowhere(words: str, closed: str) -> None:
     assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", ""))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what a stream is")
+def test_what_is_begun_has_a_stream_too_where_one_was_closed() -> None:
+    """It was closed there again, and the first file that a program opened was taken for its stdin."""
+    began = "import subprocess; subprocess.run(['readlink', '/proc/self/fd/0'])"
+    code = f"import sys; sys.argv[1:] = ['--version']; from hcloud.__main__ import main; main(); {began}"
+    line = f"exec {shlex.quote(sys.executable)} -c {shlex.quote(code)} <&-"
+    own = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["sh", "-c", line], check=False, capture_output=True, text=True, env=own)
+    assert done.stdout.splitlines()[1:] == [os.devnull]
+
+
 def test_an_extra_that_is_not_installed_is_named_with_its_command() -> None:
     code = (
         "import sys; sys.modules['boto3'] = None; sys.modules['botocore'] = None\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -18,9 +18,11 @@ from waiting import until
 from hcloud.catalog.book import PriceBook
 from hcloud.cli.main import run
 from hcloud.control.operating.fold import Fold
+from hcloud.control.sessions.decode import decided
 from hcloud.errors import EvidenceError
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.running.decision import Decision
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.usecases.live.ground import CloudSelection, opened
@@ -138,6 +140,27 @@ def test_who_continues_goes_on_to_follow_until_it_is_told_not_to(here: Path, mon
         assert fold.follow
         assert Fold.of_image(fold.setup, fold.image()).follow, "a journal that was begun anew says it, too"
     assert run([*words, "--no-follow"]) == 0, "there is nothing left to do"
+
+
+def test_an_update_that_words_reasons_anew_keeps_nobody_from_going_on(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its journal was taken for damaged, and its machines went on without a controller."""
+    monkeypatch.setattr("hcloud.cli.live.operating.stopping", lambda *_: nullcontext(Asked()))
+    (here / "events.jsonl").write_text('{"event":"arrival","job":"a","cores":1}\n')
+    words = ["operate", "run", "--engine", "none", "--cloud", "fake:aws", "--plain", "--no-probe"]
+    assert run([*words, "events.jsonl", "-s", "OdF"]) == 130
+    assert look(str(here / ".hcloud")).fold.decisions
+
+    def decides(**other: str) -> None:
+        made = lambda *told: astuple(replace(Decision(*decided(*told)), **other))  # type: ignore[arg-type]  # noqa: E731
+        monkeypatch.setattr("hcloud.control.sessions.instances.decided", made)
+
+    decides(why="in the words of a later hcloud")
+    assert run(words) == 130
+    decides(reason="another")
+    assert run(words) == 1
+    assert "its decisions do not follow from its events" in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_a_short_machine_cost_is_the_same_in_status_and_report(

@@ -450,6 +450,16 @@ def test_work_that_is_refused_leaves_no_folder_behind(here: Path, content: bytes
     assert not list((here / ".hcloud").iterdir())
 
 
+def test_refused_work_leaves_what_its_folder_held_before(here: Path) -> None:
+    """Where somebody had put a journal aside, the output of jobs was removed with all else in the folder."""
+    kept = here / ".hcloud" / "operate" / "output" / "a.1"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("what job a printed")
+    Path("jobs.csv").write_text("id,command\na,\n")
+    assert main.run(["operate", *RUN]) == 1
+    assert kept.read_text() == "what job a printed"
+
+
 def test_a_slurmctld_out_of_reach_is_said_and_nothing_begins(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,9 +18,10 @@ from operating import World, closed_after, job
 from hcloud.cli import main
 from hcloud.errors import Call, InputError, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.workers import AtOnce
+from hcloud.model.holdings.live import Terminated
 from hcloud.model.running.note import Asked, NotLaunched
 from hcloud.providers.slurm.client import SlurmCommands
 from hcloud.store.files.lock import FileLock
@@ -65,25 +66,6 @@ def test_a_job_that_is_cancelled_before_it_comes_is_never_taken_not_even_after_a
     assert [ran.job for ran in world.engine.ran] == ["now"]
 
 
-@pytest.mark.slow
-def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp_path: Path) -> None:
-    orders = [job(f"j{n}", cores=2, seconds=20.0, submit=4.0 * n, restartable=n % 2 == 0) for n in range(8)]
-    world = World.of(tmp_path / "j", orders, "HM", 1)
-    backs = [6, 3]
-
-    def back(loop: OperatingLoop) -> bool:
-        if backs and len(loop.fold.jobs) >= backs[-1]:
-            world.cloud.clock.advance(-3600.0)
-            backs.pop()
-        return False
-
-    world.run(passes=20_000, until=back)
-    assert not backs
-    world.check(completed=8)
-    times = [event.at for event in read_journal(world.path).events]
-    assert times == sorted(times), "time never falls in a journal"
-
-
 @dataclass
 class OffBy:
     """Implements hcloud.control.ports.Clock: the controller's, by so many seconds ahead of that of the cloud."""
@@ -101,6 +83,26 @@ class OffBy:
         self.there.sleep(seconds)
 
 
+@pytest.mark.slow
+def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp_path: Path) -> None:
+    orders = [job(f"j{n}", cores=2, seconds=20.0, submit=4.0 * n, restartable=n % 2 == 0) for n in range(8)]
+    world = World.of(tmp_path / "j", orders, "HM", 1)
+    loop, backs = world.start(), [6, 3]
+    clock = loop.desk.parts.clock = loop.desk.parts.machines._clock = OffBy(world.cloud.clock)
+
+    def back(loop: OperatingLoop) -> bool:
+        if backs and len(loop.fold.jobs) >= backs[-1]:
+            clock.seconds -= 3600.0
+            backs.pop()
+        return False
+
+    world.run(passes=20_000, until=back)
+    assert not backs
+    world.check(completed=8)
+    times = [event.at for event in read_journal(world.path).events]
+    assert times == sorted(times), "time never falls in a journal"
+
+
 def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Path) -> None:
     """Time stood still until the clock was where it had been: idle machines were paid for, and jobs waited, so long."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0), job("later", seconds=5.0, submit=4000.0)], "OdM", 0)
@@ -113,6 +115,42 @@ def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Pa
     world.run(passes=10_000)
     assert clock.passed() - began < 2 * 4000.0 + 60.0
     world.check(completed=2)
+
+
+def test_an_order_that_nobody_got_keeps_no_controller_although_the_clock_was_set_back_a_year(tmp_path: Path) -> None:
+    """By that clock it stayed too new for its cloud to know it, so that a stop waited for a year."""
+    plan = FaultPlan(rules=(FaultRule(on="launch", answer=FaultKind.DROPPED_BEFORE),))
+    world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdF", 0, plan=plan)
+    world.rhythm = replace(world.rhythm, settled=60.0)
+    loop = world.start()
+    clock = loop.desk.parts.clock = loop.desk.parts.machines._clock = OffBy(world.cloud.clock)
+    world.run(until=lambda loop: any(m.stands for m in loop.fold.standing.values()))
+    clock.seconds = -365 * 86_400.0
+    world.asked.append(Asked(0.0, "stop"))
+    world.run(passes=300)
+    assert not world.standing()
+
+
+def test_a_machine_that_takes_long_to_end_is_charged_until_its_end_was_asked_for_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Azure says when it was asked once: of a machine that is on its way out nothing is told, and it counted until it
+    was gone."""
+    plan = FaultPlan(end_delay=100.0)
+    world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdF", 0, semantics="azure", plan=plan)
+    terminate, told = world.cloud.terminate, set[str]()
+
+    def once(ids: Sequence[str]) -> Terminated:
+        found = terminate(ids)
+        ended = {name: at for name, at in found.ended.items() if name not in told}
+        told.update(ended)
+        return replace(found, ended=ended)
+
+    monkeypatch.setattr(world.cloud, "terminate", once)
+    loop = world.run()
+    (machine,) = world.cloud.ledger.machines.values()
+    (rental,) = loop.fold.rented
+    assert rental.end == pytest.approx(machine.asked_to_end, abs=1.0)
 
 
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:

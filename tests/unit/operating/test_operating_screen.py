@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hcloud.control.operating.records import MachinePhase
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.policy.facts import TypeFacts
 from hcloud.views.console import Terminal
+from hcloud.views.live.documents import operating_document
 from hcloud.views.live.operating import Moment, operating_screen, outcome_lines
 
 NAMES = ("Standard_D2s_v5", "Standard_D16s_v5")
@@ -100,3 +102,15 @@ def test_work_without_machines_costs_nothing_in_any_unit(tmp_path: Path) -> None
     fold = world.run().fold
     assert "no cost so far" in str(operating_screen(fold, Moment(world.now))[0])
     assert "0 machines launched, none still running; no cost" in map(str, outcome_lines(fold, world.now))
+
+
+def test_where_the_clock_was_set_back_nothing_counts_for_less_than_it_did(tmp_path: Path) -> None:
+    """Jobs waited for -3,600 s, and machines had cost nothing yet."""
+    world = World.of(tmp_path / "j", [job(name, cores=8, seconds=400.0) for name in "abc"], "SR", 1)
+    fold = world.run(until=lambda loop: bool(loop.fold.queue) and world.now > loop.fold.began + 200.0).fold
+    assert fold.queue
+    assert fold.spent(fold.last)
+    then, at = fold.last - 3600.0, datetime(2026, 11, 20, tzinfo=UTC)
+    screens = [list(map(str, operating_screen(fold, Moment(seen)))) for seen in (then, fold.last)]
+    assert screens[0] == screens[1]
+    assert operating_document(fold, at, now=then) == operating_document(fold, at, now=fold.last)

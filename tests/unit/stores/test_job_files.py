@@ -349,8 +349,9 @@ def test_a_file_that_an_editor_wrote_anew_goes_on(tmp_path: Path) -> None:
 
 
 def test_yaml_is_not_followed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="YAML cannot be followed"):
+    with pytest.raises(UsageError, match="YAML cannot be followed") as refused:
         source(tmp_path / "jobs.yaml", follow=True)
+    assert refused.value.hint.endswith("--no-follow"), "whoever goes on follows without having said so"
 
 
 def test_a_file_that_may_not_be_read_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

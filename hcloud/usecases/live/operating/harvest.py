@@ -114,7 +114,10 @@ def _wanted(path: Path, fold: Fold, *, follow: bool) -> _Wanted:
         return _Wanted(source.new(), source)
     if follow:
         why = "nothing shows that its last graph is whole"
-        raise UsageError(f"{path}: graphs of tasks cannot be followed: {why}", hint="write jobs of one task as CSV")
+        raise UsageError(
+            f"{path}: graphs of tasks cannot be followed: {why}",
+            hint="write jobs of one task as CSV, or say --no-follow",
+        )
     return _Wanted(NewJobs(closed=True), NoMoreJobs(), read_graphs(path, fold.began))
 
 

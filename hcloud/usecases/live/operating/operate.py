@@ -326,9 +326,9 @@ def _session(
         return ControlSession(setup, kernels), ""
     session, decided = replay(known, kernels)
     told = known.decisions
-    if tuple(decided[: len(told)]) != told:
-        at = next((d.at for d, t in zip(decided, told, strict=False) if d != t), 0.0)
-        said = f"{directory / JOURNAL}: its decisions do not follow from its events, from {at!r} on"
+    at = next((d.at for d, t in zip(decided, told, strict=False) if not d.is_same(t)), None)
+    if at is not None or len(decided) < len(told):
+        said = f"{directory / JOURNAL}: its decisions do not follow from its events, from {at or 0.0!r} on"
         raise InputError(said, hint=_ends_its_machines(directory / JOURNAL))
     return session, "".join(to_line(decision_document(d)) for d in decided[len(told) :])
 
