@@ -37,7 +37,7 @@ from hcloud.notebook.results import BillPlanResult, BillResult, DemandResult, Pl
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.asked import provider_named, refuse_beside_bill, refuse_unsimulated
 from hcloud.usecases.workloads.bills import KIND, is_bill_named
-from hcloud.usecases.workloads.sources import as_configured
+from hcloud.usecases.workloads.sources import as_configured, with_flags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,7 +163,7 @@ def plan(
         operation=operation,
         profiles=folder(profiles),
     )
-    loaded, at = configured(found, config, flags), time_of(now)
+    loaded, at = with_flags(configured(found, config), flags), time_of(now)
     keys = tuple(f"{key}={value}" for key, value in (harvest_set or {}).items())
     idle = HarvestAsked(None if harvest is None else str(harvest), folder(servers), keys, folder(harvest_policy))
     idle.refuse(strategy=loaded.config.operation.strategy)
@@ -240,6 +240,7 @@ def simulate(
     from hcloud.usecases.harvesting.compared import compare_with_idle_hours, idle_hours_asked
     from hcloud.usecases.studies.clusters import checked_loads, refuse_beside_a_cluster
     from hcloud.usecases.studies.loads import CompareRequest, compare_and_size, compare_at_loads
+    from hcloud.usecases.studies.of_journals import as_the_journal_says
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.usecases.studies.simulation import (
         SimulationRequest,
@@ -283,9 +284,12 @@ def simulate(
         seed=seed,
         profiles=folder(profiles),
     )
-    loaded = configured(found, config, flags)
-    first = loads[0] if loads else None
-    asked = SimulationRequest(cloud_model, price_ratio, not unprofiled, drop_unplaceable, first, interference)
+    stated = configured(found, config)
+    market = as_the_journal_says(stated, flags, cloud_model, sized=pool is None)
+    loaded, first = with_flags(stated, market.flags), loads[0] if loads else None
+    asked = SimulationRequest(
+        cloud_model, price_ratio, not unprofiled, drop_unplaceable, first, interference, market.servers_of
+    )
     if (scenario := clustered(loaded)) is not None:
         refuse_beside_a_cluster(scenario, [*beside.items()])
     compared = strategies_named(chosen or usual_strategies(loaded), *placed)
@@ -295,7 +299,7 @@ def simulate(
             study = study_of(as_configured(loaded, found.whole), loaded, asked, at.date())
         else:
             study = open_study(loaded, asked, at.date())
-        study = replace(study, audit=audit)
+        study = replace(study, audit=audit, notes=market.notes)
         wanted = CompareRequest(seeds, pool, loads, size_for)
         compares = compare_at_loads if idle is None else partial(compare_with_idle_hours, idle=idle)
         return SimulationResult(compare_and_size(study, compared, wanted, progress, compares), at)

@@ -17,7 +17,7 @@ from hcloud.notebook.results import BillResult, DemandResult
 from hcloud.readers.configuration.config import Loaded, WorkloadSection, load_config
 from hcloud.usecases.asked import moment
 from hcloud.usecases.workloads.bills import names_bill, open_bill
-from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, Flags, with_flags, within
+from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, Flags, within
 from hcloud.usecases.workloads.workload import WorkloadRequest, open_request
 
 if TYPE_CHECKING:
@@ -136,12 +136,12 @@ def flags_of(found: Found, how: Reading) -> Flags:
     return Flags(workload=found, format=how.format, options=tuple(f"{k}={v}" for k, v in how.keys.items()))
 
 
-def configured(found: Found, config: str | Path | None, flags: Flags) -> Loaded:
-    """The configuration with the keywords on top; of demand that was read it says where that is from."""
+def configured(found: Found, config: str | Path | None) -> Loaded:
+    """The configuration without keywords; of demand that was read it says where that is from."""
     loaded = load_config(None if config is None else Path(config))
     if isinstance(found, DemandResult | BillResult):
-        loaded = replace(loaded, config=loaded.config.model_copy(update={"workload": found.section}))
-    return with_flags(loaded, flags)
+        return replace(loaded, config=loaded.config.model_copy(update={"workload": found.section}))
+    return loaded
 
 
 def names(given: Names) -> tuple[str, ...]:

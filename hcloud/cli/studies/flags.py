@@ -238,7 +238,7 @@ class SimulationFlags:
 
     def _traced(self, workload: str | None, at: datetime, load: float | None) -> Study:
         from hcloud.readers.configuration.config import load_config
-        from hcloud.usecases.studies.of_journals import JournalMarket, as_the_journal_says
+        from hcloud.usecases.studies.of_journals import as_the_journal_says
         from hcloud.usecases.studies.simulation import SimulationRequest, clustered, open_study
         from hcloud.usecases.workloads.sources import Flags, with_flags
 
@@ -256,7 +256,7 @@ class SimulationFlags:
             profiles=self.profiles,
         )
         loaded = load_config(self.file)
-        found = JournalMarket(flags) if self.cloud else as_the_journal_says(loaded, flags, sized=self.pool is None)
+        found = as_the_journal_says(loaded, flags, self.cloud, sized=self.pool is None)
         asked = SimulationRequest(
             self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable, load, self._felt, found.servers_of
         )

@@ -100,7 +100,7 @@ def sweep(
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.files.looked_at import FORMS, check_form, check_place
     from hcloud.store.files.whole import write_shown
-    from hcloud.usecases.studies.of_journals import JournalMarket, as_the_journal_says
+    from hcloud.usecases.studies.of_journals import as_the_journal_says
     from hcloud.usecases.studies.simulation import SimulationRequest
     from hcloud.usecases.studies.sweep import SweepRequest, SweepWatch, prepare, run_sweep
     from hcloud.usecases.studies.sweep_engines import SweepEngine
@@ -137,7 +137,7 @@ def sweep(
     placed = tuple(name for names in placement or () for name in names.split(","))
     waits = tuple(name for names in admission or () for name in names.split(","))
     loaded, sized = load_config(file), not any(axis.startswith("pool=") for axis in vary or ())
-    found = JournalMarket(flags) if cloud else as_the_journal_says(loaded, flags, sized=sized)
+    found = as_the_journal_says(loaded, flags, cloud, sized=sized)
     felt = interference is Switch.ON
     asked = SimulationRequest(cloud, drop_unplaceable=drop_unplaceable, interference=felt, servers_of=found.servers_of)
     for note in found.notes:

@@ -68,18 +68,21 @@ def largest_whole(jobs: Jobs) -> Room:
     return Room(round(cores * 1000), int(np.ceil(memory * 1024 - _EDGE)))
 
 
-def worth_reserving(types: Sequence[Priced], jobs: Jobs, vcpus: int) -> Priced:
-    """The type that holds every job which cannot be split and serves the mean demand, in vCPUs or GiB whichever takes
-    more of it, at the least dollars, of one server at the least; of types that cost the same the one nearest to so
-    many ``vcpus``. Where no type holds all of them, those types count that hold the most work."""
+def worth_reserving(types: Sequence[Priced], jobs: Jobs, vcpus: int, apart: float = 0.0) -> Priced:
+    """The type that holds every job which cannot be split, but for a share ``apart`` of all work, and serves the mean
+    demand, in vCPUs or GiB whichever takes more of it, at the least dollars, of one server at the least; of types that
+    cost the same the one nearest to so many ``vcpus``. Where none holds them, those count that hold the most work. All
+    have to be held where jobs require something of their machine, which may be a reserved one."""
     work, split, mean = jobs.cores * jobs.duration, can_split(jobs), _mean_demand(jobs)
+    most = 0.0 if jobs.requires is not None else apart * float(work.sum())
 
     def rank(one: Priced) -> tuple[float, float, float, Decimal, str]:
         shape, room = one.shape, Room.of(one.shape)
         large = np.maximum(jobs.cores * 1000 / room.cores, jobs.memory * 1024 / room.memory) > 1 + _EDGE
         servers = max(mean[0] / float(shape.vcpus), mean[1] / float(shape.memory_gib), 1.0)
         dollars = float(f"{float(one.hourly) * servers:.{_SAME}g}")
-        return float(work[large & ~split].sum()), dollars, abs(float(shape.vcpus) - vcpus), one.hourly, shape.name
+        left = float(work[large & ~split].sum())
+        return left if left > most else 0.0, dollars, abs(float(shape.vcpus) - vcpus), one.hourly, shape.name
 
     return min(types, key=rank)
 

@@ -280,13 +280,15 @@ def _delays(jobs: workload.Jobs, rows: Ints, information: Information, deciding:
 
 def _asked(plan: strategy.Strategy, known: tuple[Ints, Ints], app: Ints, largest: int, seed: int) -> Ints:
     """What is asked for tasks: what their users ask, who miss the need, or what the jobs take; ``known`` are their need
-    and what the rows of their applications say that they take."""
+    and what the rows of their applications say that they take. Nobody asks for more than the ``largest`` type, but for
+    what takes more than that."""
     information, sizing, (need, given) = rule_of(plan, "information"), sizing_of(plan), known
+    most = np.maximum(given, largest)
     if isinstance(sizing, TargetSizes):
-        return sized(given, app, sizing, largest, seed)
+        return sized(given, app, sizing, most, seed)
     users = information if sizing is None and not isinstance(information, Profiled) else sizing
     if isinstance(users, Information | RequestedSizes):
-        return requested(need, users, largest, stream(seed, "user requests"))
+        return requested(need, users, most, stream(seed, "user requests"))
     return given
 
 
@@ -319,18 +321,18 @@ def reached_of(jobs: workload.Jobs) -> Reals:
     return reached
 
 
-def sized(given: Ints, app: Ints, sizing: TargetSizes, largest: int, seed: int) -> Ints:
+def sized(given: Ints, app: Ints, sizing: TargetSizes, most: Ints, seed: int) -> Ints:
     """What jobs are given by classified rows, which err alike for all jobs of an application (``app``: its place by
     name, -1: none, each of them its own)."""
     errors = stream(seed, "errors of rows").standard_normal(int(app.max(initial=-1)) + 1)
     alone = stream(seed, "errors of rows of jobs").standard_normal(len(given))
     error = np.where(app >= 0, np.append(errors, 0.0)[app], alone)
     told = given * np.exp(sizing.row_error * error) * (1 + sizing.headroom)
-    whole: Ints = np.clip(np.rint(told), 1, largest).astype(np.int64)
+    whole: Ints = np.clip(np.rint(told), 1, most).astype(np.int64)
     return whole
 
 
-def requested(need: Ints, information: Information | RequestedSizes, largest: int, chance: np.random.Generator) -> Ints:
+def requested(need: Ints, information: Information | RequestedSizes, most: Ints, chance: np.random.Generator) -> Ints:
     """What users ask for instead of what they need: most too much, some too little, factors spread evenly by ratio.
 
     Shares and largest factors: Quasar (ASPLOS 2014) §1; the spread below the largest factor is ours.
@@ -339,4 +341,4 @@ def requested(need: Ints, information: Information | RequestedSizes, largest: in
     over, under = information.oversized_share, information.undersized_share
     up, down = information.oversized_factor, information.undersized_factor
     factor = np.where(draw < over, up**spread, np.where(draw < over + under, down**-spread, 1.0))
-    return np.clip(np.rint(need * factor), 1, largest).astype(np.int64)
+    return np.clip(np.rint(need * factor), 1, most).astype(np.int64)

@@ -35,6 +35,7 @@ _ALIKE = Decimal("0.01")
 LEAST_RATIO, MOST_RATIO = 1e-6, 1e6
 MOST_VCPUS = 1 << 16
 MOST_NAMED = 12  # ours: families that a refusal lists
+APART = 0.1  # ours: jobs that need a larger type and are no more of the work than this do not choose the large one
 COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
 
 PricingModel = Literal["aws", "gce", "azure"]
@@ -67,26 +68,29 @@ class SmallerReserve:
 @dataclass(frozen=True, slots=True)
 class Shop:
     """Rentable types by rising size and price; ``large`` is the index of the type that is reserved, ``reserved`` its
-    commitment; ``sustained`` is the provider's discount on the family, if it has one."""
+    commitment; ``sustained`` is the provider's discount on the family, if it has one. Where some jobs need a larger
+    type, ``whole`` is the commitment to one that holds all: it is reserved instead where nothing is rented."""
 
     types: tuple[Rentable, ...]
     large: int
     reserved: Offer
     billing: BillingRule
     sustained: SustainedUse | None
+    whole: Offer | None = None
 
     @property
     def offers(self) -> tuple[Offer, ...]:
         """Every offer a run may be charged for."""
         spot = tuple(t.spot for t in self.types if t.spot)
-        return (self.reserved, *(t.on_demand for t in self.types), *spot)
+        reserved = (self.reserved,) if self.whole is None else (self.reserved, self.whole)
+        return (*reserved, *(t.on_demand for t in self.types), *spot)
 
 
 @dataclass(frozen=True, slots=True)
 class ShopChoice:
     """Where to shop: family patterns (``n1-standard*``), vCPUs of the large type (``or_less`` where
-    the jobs do not fill such a server), and the price of on-demand over reserved where it is stated instead of taken
-    from the book."""
+    the jobs do not fill such a server), the price of on-demand over reserved where it is stated instead of taken
+    from the book, and the share of the work that the large type need not hold."""
 
     provider: Provider
     region: str
@@ -95,6 +99,7 @@ class ShopChoice:
     price_ratio: float | None = None
     os: str = "linux"
     or_less: bool = False
+    apart: float = APART
 
     @classmethod
     def paper(cls) -> ShopChoice:
@@ -124,13 +129,15 @@ def fitting_shop(book: PriceBook, wanted: ShopChoice, jobs: Jobs, *, one_shape: 
     priced = [Priced(t.shape, o.effective_hourly) for t in committed if (o := offers[t.shape.name]) is not None]
     if not priced:
         raise _no_commitment(fitting[0].on_demand)
-    large = worth_reserving(priced, counted, wanted.large_vcpus).shape
-    kept = tuple(t for t in sold if t.shape.vcpus <= large.vcpus and (not one_shape or _is_alike(t.shape, large)))
+    whole = worth_reserving(priced, counted, wanted.large_vcpus).shape
+    sizes = [p for p in priced if _is_size_of(p.shape, whole)]
+    large = worth_reserving(sizes, counted, wanted.large_vcpus, wanted.apart).shape
+    kept = tuple(t for t in sold if t.shape.vcpus <= whole.vcpus and (not one_shape or _is_alike(t.shape, whole)))
     place = next(at for at, t in enumerate(kept) if t.shape.name == large.name)
-    reserved = offers[large.name]
+    reserved, of_all = offers[large.name], None if large == whole else offers[whole.name]
     assert reserved is not None
     sustained = book.sustained.get((wanted.provider, large.family))
-    return Shop(kept, place, reserved, book.billing[wanted.provider], sustained)
+    return Shop(kept, place, reserved, book.billing[wanted.provider], sustained, of_all)
 
 
 def _is_alike(one: InstanceType, other: InstanceType) -> bool:
@@ -176,13 +183,21 @@ def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Job
 def shop_for(shop: Shop, strategy: Strategy, beside: Sequence[SmallerReserve] = ()) -> Shop:
     """What a strategy rents of what is sold: of the sizes up to its largest only those it names, all above, and always
     the types that are reserved."""
-    rents = rule_of(strategy, "on_demand")
+    rents, shop = rule_of(strategy, "on_demand"), _reserved_by(shop, strategy)
     if not isinstance(rents, SmallestFitting):
         return shop
     sizes, reserved = rents.sizes_vcpus, shop.types[shop.large]
     held = {reserved.shape.name, *(b.instance_type for b in beside)}
     kept = tuple(t for t in shop.types if t.shape.name in held or t.shape.vcpus in sizes or t.shape.vcpus > max(sizes))
     return replace(shop, types=kept, large=kept.index(reserved))
+
+
+def _reserved_by(shop: Shop, strategy: Strategy) -> Shop:
+    """The shop with the type that a strategy reserves: the one that holds all jobs where nothing is rented."""
+    if shop.whole is None or strategy.follows("on_demand"):
+        return replace(shop, whole=None)
+    names = [t.shape.name for t in shop.types]
+    return replace(shop, large=names.index(shop.whole.key.instance_type), reserved=shop.whole, whole=None)
 
 
 def open_shop(book: PriceBook, wanted: ShopChoice) -> Shop:

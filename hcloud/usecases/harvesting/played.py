@@ -104,8 +104,8 @@ class _Batch(NamedTuple):
 def play(study: Study, without: RunOutcome, idle: AskIdle, limits: PlayLimits = USUAL) -> PlayedRun:
     """The strategy of a run ``without`` idle hours beside them; where the rounds do not settle that of the dearest
     round."""
-    jobs, policy, outcome = study.jobs, idle.opened.policy, without
-    largest = float(study.shop.types[study.shop.large].shape.vcpus)
+    jobs, policy, outcome, shop = study.jobs, idle.opened.policy, without, without.setting.shop
+    largest = float(shop.types[shop.large].shape.vcpus)
     room = largest - float(kept_cores(np.array([largest]), policy)[0]) / VCPU
     none = np.zeros(len(jobs), np.bool_)
     asks = may_ask(jobs, room, can_split(jobs))

@@ -30,14 +30,17 @@ class JournalMarket(NamedTuple):
     servers_of: int = LARGE_VCPUS
 
 
-def as_the_journal_says(loaded: Loaded, flags: Flags, *, sized: bool) -> JournalMarket:
-    """The flags with region and types of a live journal, and what is to be said of prices and, where strategies are
-    ``sized`` for the jobs, of the reserve; as they are for other workloads, and where flags or configuration name a
-    market."""
-    named = flags.providers or flags.regions or flags.families or flags.vcpus is not None
-    if named or "markets" in loaded.config.model_fields_set or not is_journal(flags.workload):
+def as_the_journal_says(loaded: Loaded, flags: Flags, cloud: str | None, *, sized: bool) -> JournalMarket:
+    """The flags with region and types of a live journal that they or the configuration name, and what is to be said of
+    prices and, where strategies are ``sized`` for the jobs, of the reserve; as they are for other workloads, and where
+    a ``cloud``, or in flags or configuration a market, is named."""
+    named = cloud or flags.providers or flags.regions or flags.families or flags.vcpus is not None
+    if named or "markets" in loaded.config.model_fields_set:
         return JournalMarket(flags)
-    setup, live = read_header(Path(str(flags.workload)))
+    journal = _file_of(loaded, flags)
+    if journal is None or not is_journal(journal):
+        return JournalMarket(flags)
+    setup, live = read_header(journal)
     if live is None:
         return JournalMarket(flags)
     vcpus, reserve = max(setup.large.cores // 1000, 1), _said_of_reserve(setup) if sized else ()
@@ -48,11 +51,19 @@ def as_the_journal_says(loaded: Loaded, flags: Flags, *, sized: bool) -> Journal
     return JournalMarket(replace(there, vcpus=vcpus), (_said(live, types), *reserve))
 
 
-def is_journal(workload: str | None) -> bool:
+def _file_of(loaded: Loaded, flags: Flags) -> Path | None:
+    """Where the workload would be if it is a file."""
+    if flags.workload is not None:
+        return Path(flags.workload)
+    stated = loaded.config.workload.path
+    return None if stated is None else loaded.resolve(stated)
+
+
+def is_journal(workload: Path) -> bool:
     """Whether a workload is a file that begins like a journal."""
-    if workload is None or not Path(workload).is_file():
+    if not workload.is_file():
         return False
-    with Path(workload).open("rb") as file:
+    with workload.open("rb") as file:
         found = sort_of(file.read(HEAD))
     return found is not None and found.name == "a journal"
 

@@ -20,6 +20,7 @@ from hcloud.sim.outcomes.comparison import (
 )
 from hcloud.sim.outcomes.measure import Measures, batch_performance, measure, service_tails
 from hcloud.sim.run import RunOutcome
+from hcloud.sim.setup.fitting import held_by_some
 from hcloud.sim.setup.scenarios import RECIPES, self_check
 from hcloud.units import counted
 from hcloud.usecases.studies.clusters import check_rents
@@ -99,6 +100,8 @@ def _assumed(study: Study) -> Iterator[str]:
     caused, borne = (
         _known(jobs, apps, stated) for apps, stated in ((jobs.vectors, jobs.causes), (jobs.tolerates, jobs.bears))
     )
+    if study.shop.whole is not None:
+        yield _larger(study)
     unknown, assumed = len(jobs) - int(caused.sum()), int((caused & ~borne).sum())
     if unknown:
         whose = (
@@ -109,6 +112,18 @@ def _assumed(study: Study) -> Iterator[str]:
         yield f"interference is random (cloud model {study.cloud.name}): {whose}"
     if assumed:
         yield f"tolerance of {counted(assumed, 'job')} is assumed: 99 points less than what each causes"
+
+
+def _larger(study: Study) -> str:
+    """What becomes of the jobs that are larger than the reserved type."""
+    large, whole = study.shop.types[study.shop.large].shape, study.shop.whole
+    assert whole is not None
+    left, work = ~held_by_some([large], study.jobs), study.jobs.cores * study.jobs.duration
+    count, share = int(left.sum()), float(work[left].sum() / work.sum())
+    return (
+        f"{counted(count, 'job')} ({share:.1%} of the work) {'needs' if count == 1 else 'need'} a larger type than"
+        f" {large.name}, which is rented; a strategy that rents nothing reserves {whole.key.instance_type} instead"
+    )
 
 
 def _known(jobs: Jobs, apps: Collection[str], stated: Kinds | None) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
+from hcloud.model.catalog import InstanceType
 from hcloud.model.requirement import Requirement, requirement_of
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Parameter, ParameterOrigin, Strategy
@@ -32,7 +33,7 @@ from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Droppe
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, unplaceable
 from hcloud.sim.setup.clustered.clusters import ClusterScenario
-from hcloud.sim.setup.fitting import Room, work_share
+from hcloud.sim.setup.fitting import Room, held_by_some, work_share
 from hcloud.sim.setup.named_servers import last_named, with_named_servers
 from hcloud.sim.setup.prepare import Tasks, origin, tasks_of
 from hcloud.sim.setup.shop import Shop, ShopChoice, SmallerReserve, fitting_shop, open_shop, shop_for
@@ -253,11 +254,12 @@ def pool_for(study: Study, strategy: Strategy) -> int:
         return 0
     if study.cluster is not None:
         return study.cluster.cluster.largest.servers
-    large = study.shop.types[study.shop.large].shape
-    window = study.window
+    shop = shop_for(study.shop, strategy)
+    large, window = shop.types[shop.large].shape, study.window
     first, last = study.jobs.submit.min(), (study.jobs.submit + study.jobs.duration).max()
     step = _FINE_STEP if last - first < _SHORT else _STEP
-    demand = demand_of(study.jobs, step) if window is None else demand_within(study.jobs, step, window)
+    jobs = study.jobs if study.shop.whole is None else _held_by(large, study.jobs)
+    demand = demand_of(jobs, step) if window is None else demand_within(jobs, step, window)
     load = np.maximum(demand.cores, demand.memory * float(large.vcpus / large.memory_gib))
     steps = len(load) if window else max(int((float(study.jobs.submit.max()) - demand.start) // step), 1)
     steady = float(np.quantile(load[:steps], rule.load_quantile))
@@ -265,6 +267,12 @@ def pool_for(study: Study, strategy: Strategy) -> int:
     size = min(rule.instance_vcpus, max(int(large.vcpus), 1))
     servers = reserved_servers(rule, float(load.max()), steady, profiled=known, vcpus=size)
     return int(np.ceil(servers * size / float(large.vcpus) - 1e-9))
+
+
+def _held_by(large: InstanceType, jobs: Jobs) -> Jobs:
+    """The jobs that may be on a reserved server; all where that are none."""
+    held = np.flatnonzero(held_by_some([large], jobs))
+    return jobs.at(held) if len(held) else jobs
 
 
 def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Setting:
@@ -296,7 +304,8 @@ def _counted(study: Study) -> tuple[float, float] | None:
 
 def tasks_for(study: Study, strategy: Strategy) -> Tasks:
     """The study's jobs as the strategy is told about them."""
-    largest = Room.of(study.shop.types[study.shop.large].shape)
+    shop = shop_for(study.shop, strategy)
+    largest = Room.of(shop.types[shop.large].shape)
     tasks = tasks_of(study.jobs, study.cloud, strategy_for(study, strategy), largest, study.seed)
     if isinstance(rule_of(strategy, "placement"), Ideal):
         tasks = tasks.fully_known()

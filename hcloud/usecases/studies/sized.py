@@ -13,6 +13,7 @@ from hcloud.sim.outcomes.comparison import ComparedStrategy, SizedReserve, Strat
 from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.setup.fitting import held_by_some
 from hcloud.sim.setup.named_servers import last_named
+from hcloud.sim.setup.shop import shop_for
 from hcloud.usecases.studies.placeable import NeverHeldError
 from hcloud.usecases.studies.simulation import Study, simulate_once, wanted_by, with_seed
 
@@ -54,7 +55,8 @@ def with_sizes(
     studies = [study if seed == study.seed else with_seed(study, seed) for seed in comparison.seeds]
     made: list[ComparedStrategy] = []
     for at, (strategy, one) in enumerate(zip(strategies, comparison.strategies, strict=True)):
-        ladder = _Ladder.of(study, one.runs[0].pool)
+        own = replace(study, shop=shop_for(study.shop, strategy))
+        ladder = _Ladder.of(own, one.runs[0].pool)
         made.append(replace(one, sized=None if ladder is None else _Sizes(studies, strategy, ladder).least(share)))
         advance((at + 1) / len(strategies))
     return replace(comparison, strategies=tuple(made), sized_for=share)

@@ -18,7 +18,7 @@ from hcloud.sim.outcomes.pricing_models import bill
 from hcloud.sim.run import run
 from hcloud.sim.setup.grid import Changes, SweepCase, WhatIfBatch
 from hcloud.sim.setup.prepare import Tasks
-from hcloud.sim.setup.shop import RESERVE, PricingModel
+from hcloud.sim.setup.shop import RESERVE, PricingModel, shop_for
 from hcloud.sim.setup.variation import varied_cloud, varied_strategy
 from hcloud.store.sweep_rows import Figure, SweepRow
 from hcloud.units import plain, rate
@@ -98,11 +98,13 @@ class SweepBench:
     def _pool(self, study: Study, strategy: Strategy, changes: Changes) -> int:
         if stated := [int(str(c.value)) for c in changes if c.key == "pool"]:
             return stated[0]
-        parts = (study.seed, strategy.mechanism("reserved"), strategy.mechanism("information").rule)
+        rents, rule = strategy.follows("on_demand"), strategy.mechanism("information").rule
+        parts = (study.seed, strategy.mechanism("reserved"), rule, rents)
         return self._kept("pool", parts, lambda: pool_for(study, strategy_for(study, strategy)))
 
     def _tasks(self, study: Study, strategy: Strategy) -> Tasks:
-        parts = (study.seed, strategy.mechanism("information"), study.cloud.sections["jobs"])
+        rents = strategy.follows("on_demand")
+        parts = (study.seed, strategy.mechanism("information"), study.cloud.sections["jobs"], rents)
         return self._kept("tasks", parts, lambda: tasks_for(study, strategy))
 
     def _kept(self, name: str, parts: object, make: Callable[[], T]) -> T:
@@ -121,7 +123,7 @@ class SweepBench:
         ratio, weeks = prices.get("price_ratio"), prices.get("duration_weeks")
         made = bill(
             measures.cost,
-            self.study.shop,
+            shop_for(self.study.shop, self.strategies[what_if.strategy]),
             measures.pool,
             None if ratio is None else float(str(ratio)),
             cast("PricingModel", prices.get("pricing", RESERVE)),

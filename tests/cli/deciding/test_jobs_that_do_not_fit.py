@@ -9,7 +9,9 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.readers.configuration.config import load_config
+from hcloud.readers.strategies import load_strategy
 from hcloud.sim.setup.fitting import Room
+from hcloud.sim.setup.shop import shop_for
 from hcloud.usecases.studies.simulation import SimulationRequest, Study, open_study
 from hcloud.usecases.workloads.sources import Flags, with_flags
 
@@ -59,8 +61,13 @@ def test_the_reserved_type_follows_from_the_memory_of_the_jobs(tmp_path: Path) -
 
 
 def test_a_job_that_cannot_be_split_asks_for_a_larger_type(tmp_path: Path) -> None:
-    shop = opened(written(tmp_path, HEAVY.replace("5000", "300").format(600))).shop
-    assert Room(2000, 300 * 1024).fits(shop.types[shop.large].shape)
+    """To rent it, or to reserve it where nothing is rented or where it is much of the work."""
+    few, much = (opened(written(tmp_path, HEAVY.replace("5000", "300").format(n))).shop for n in (600, 360_000))
+    room = Room(2000, 300 * 1024)
+    assert room.fits(few.types[-1].shape)
+    assert not room.fits(few.types[few.large].shape)
+    for shop in (shop_for(few, load_strategy("SR")), much):
+        assert room.fits(shop.types[shop.large].shape)
 
 
 def test_a_job_that_fits_nothing_is_an_error_with_its_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
 from builders import book, rented, reserved, shape
 from simulating import jobs_of
 
+import hcloud
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Provider
@@ -16,8 +19,9 @@ from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.forecasting.dividing import can_split, settled
 from hcloud.planning.settings import Divisible
 from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.readers.strategies import load_strategy
 from hcloud.sim.setup.fitting import Priced, Room, largest_whole, pieces, worth_reserving
-from hcloud.sim.setup.shop import ShopChoice, fitting_shop, open_shop, shop_of
+from hcloud.sim.setup.shop import Shop, ShopChoice, fitting_shop, open_shop, shop_for, shop_of
 
 
 def sold(name: str, vcpus: int, memory: int, hourly: str, *commitments: Offer) -> Candidate:
@@ -84,6 +88,50 @@ def test_what_does_not_fill_a_large_server_is_reserved_in_smaller_ones() -> None
         return shop.types[shop.large].shape.name
 
     assert [large(count) for count in (1, 7, 8, 100)] == ["m9.large", "m9.2xlarge", "m9.4xlarge", "m9.4xlarge"]
+
+
+def test_one_job_of_a_larger_server_does_not_make_every_reserved_server_as_large() -> None:
+    """One job of 96 vCPUs had services of 2 on rented servers of 96, and the reserve in steps of 96."""
+    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("m9*",), 16, 2.0, or_less=True)
+    services = [(0.0, 36_000.0, 2.0, 8.0, 1)] * 100
+
+    def shop(seconds: float) -> Shop:
+        jobs = settled(jobs_of([*services, (0.0, seconds, 32.0, 100.0, 0)]), Divisible.NONE)
+        return fitting_shop(shelf(), wanted, jobs, one_shape=True, exact=False)
+
+    def reserved_by(name: str, seconds: float) -> tuple[str, str]:
+        own = shop_for(shop(seconds), load_strategy(name))
+        return own.types[own.large].shape.name, own.reserved.key.instance_type
+
+    few, most = 600.0, 400_000.0
+    assert [t.shape.name for t in shop(few).types] == ["m9.large", "m9.4xlarge", "m9.8xlarge"]
+    assert [reserved_by(name, few) for name in ("HM", "HF", "OdF")] == [("m9.4xlarge", "m9.4xlarge")] * 3
+    assert reserved_by("SR", few) == ("m9.8xlarge", "m9.8xlarge"), "it rents nothing, and has to hold the job"
+    assert reserved_by("HM", most) == ("m9.8xlarge", "m9.8xlarge"), "most of the work needs it"
+    assert shop(most).whole is None
+    jobs = settled(jobs_of([*services, (0.0, few, 32.0, 100.0, 0)]), Divisible.NONE)
+    bound = replace(jobs, requires=np.zeros(len(jobs), np.int32), requirements=("server=0",))
+    assert fitting_shop(shelf(), wanted, bound, one_shape=True, exact=False).whole is None, "it may be bound"
+
+
+@pytest.mark.slow
+def test_services_are_not_rented_servers_as_large_as_one_job_needs(tmp_path: Path) -> None:
+    """They were, at six times the dollars: only the job itself gets one, and all that its user or it asks for."""
+    services = [f"s{n},{1800 * n},36000,2,8,service" for n in range(24)]
+    lines = ["id,submit,duration,cores,memory,kind", *services, "big,40000,600,96,192,batch"]
+    (tmp_path / "jobs.csv").write_text("\n".join(lines), encoding="utf-8")
+
+    def rented(unprofiled: bool) -> dict[str, int]:
+        found = hcloud.simulate(
+            tmp_path / "jobs.csv", "OdF", provider="aws", families="m5a", unprofiled=unprofiled, now="2026-11-20"
+        ).comparison
+        assert found.assumed[0].startswith("1 job (3.2% of the work) needs a larger type than m5a.4xlarge, which is")
+        series = found.strategies[0].first.timeline.rented
+        return {name.split()[0]: int(counts.max()) for name, counts in series.items()}
+
+    for most in (rented(unprofiled=False), rented(unprofiled=True)):
+        assert most["m5a.24xlarge"] == 1
+        assert most["m5a.4xlarge"] > 1
 
 
 def test_where_no_large_server_can_be_committed_to_a_smaller_one_is_reserved() -> None:

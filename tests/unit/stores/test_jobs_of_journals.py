@@ -14,6 +14,7 @@ from operating import World, job
 from pieces import several
 from simulating import excerpt, setting_of, tasks_in, with_spot
 
+import hcloud
 from hcloud.cli.main import run as cli
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -199,22 +200,28 @@ def test_what_is_no_event_is_refused_with_its_line(change: str, said: str, tmp_p
         jobs(path)
 
 
+def lived_in(folder: Path, cloud: str, region: str) -> Path:
+    """The journal of three jobs in a cloud."""
+    world = World.of(folder / cloud, [job(f"j{n}", seconds=40.0, submit=5.0 * n) for n in range(3)], "HM", 1)
+    world.origin = LiveOrigin("0" * 32, cloud, "test", region, "fake")
+    try:
+        world.run()
+    finally:
+        world.close()
+    text = without_sums(world.path).replace('"name":"small"', '"name":"m5.large"')
+    world.path.write_text(text.replace('"name":"large"', '"name":"m5.2xlarge"'))
+    return world.path
+
+
 @pytest.mark.slow
 def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Region and types of a cloud's journal are its own; this machine has no prices."""
-    said, large = {}, '"name":"m5.2xlarge"'
+    said = {}
     for cloud, region in (("local", "here"), ("aws", "eu-west-1")):
-        world = World.of(tmp_path / cloud, [job(f"j{n}", seconds=40.0, submit=5.0 * n) for n in range(3)], "HM", 1)
-        world.origin = LiveOrigin("0" * 32, cloud, "test", region, "fake")
-        try:
-            world.run()
-        finally:
-            world.close()
-        text = without_sums(world.path)
-        world.path.write_text(text.replace('"name":"small"', '"name":"m5.large"').replace('"name":"large"', large))
-        assert cli(["simulate", str(world.path), "-s", "OdF", "--now", "2026-11-20"]) == 0
+        path = lived_in(tmp_path, cloud, region)
+        assert cli(["simulate", str(path), "-s", "OdF", "--now", "2026-11-20"]) == 0
         said[cloud] = " ".join(capsys.readouterr().out.split())
     assert "machines on this computer have no price: types, prices and cloud are those of the HCloud" in said["local"]
     assert "with servers of 8 vCPUs as in the journal" in said["local"]
@@ -224,11 +231,31 @@ def test_a_journal_of_a_local_machine_says_whose_prices_these_are(
     own = "the run reserved 1 x m5.2xlarge; here a strategy sizes its own reserve for these jobs (--pool 1: as many)"
     assert own in said["local"]
     assert own in said["aws"]
-    assert cli(["simulate", str(world.path), "-s", "HM", "--pool", "1", "--now", "2026-11-20"]) == 0
+    assert cli(["simulate", str(path), "-s", "HM", "--pool", "1", "--now", "2026-11-20"]) == 0
     assert "sizes its own reserve" not in " ".join(capsys.readouterr().out.split())
-    swept = ["sweep", str(world.path), "--strategy", "HM", "--vary", "pool=1,2", "--workers", "1"]
+    swept = ["sweep", str(path), "--strategy", "HM", "--vary", "pool=1,2", "--workers", "1"]
     assert cli([*swept, "--now", "2026-11-20"]) == 0
     assert "aws eu-west-1, m5.2xlarge reserved" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cloud", "region"), [("local", "here"), ("aws", "eu-west-1")])
+def test_a_notebook_simulates_a_journal_in_its_market_as_the_verb_does(
+    cloud: str, region: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It took the machines and prices of the study, whichever cloud the journal is of."""
+    path, stated = lived_in(tmp_path, cloud, region), tmp_path / "own.yaml"
+    stated.write_text(f"workload: {{path: {path}}}\n", encoding="utf-8")
+    assert cli(["simulate", str(path), "-s", "OdF", "--now", "2026-11-20", "-o", "json"]) == 0
+    told = capsys.readouterr().out
+    assert cli(["simulate", "--file", str(stated), "-s", "OdF", "--now", "2026-11-20", "-o", "json"]) == 0
+    assert capsys.readouterr().out == told
+    for demand in (path, str(path), hcloud.read(path)):
+        assert hcloud.simulate(demand, "OdF", now="2026-11-20").to_json() == told
+    assert hcloud.simulate(config=stated, strategies="OdF", now="2026-11-20").to_json() == told
+    assert cli(["simulate", str(path), "-s", "OdF", "--cloud-model", "paper", "--now", "2026-11-20", "-o", "json"]) == 0
+    told = capsys.readouterr().out
+    assert hcloud.simulate(path, "OdF", cloud_model="paper", now="2026-11-20").to_json() == told
 
 
 @pytest.mark.slow
