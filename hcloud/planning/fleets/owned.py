@@ -76,9 +76,10 @@ class Owned:
 
 def _repeated(by_hour: Floats, forecast: Forecast) -> Floats:
     """Hours of the past as a forecast repeats the last of them."""
-    hours = max(forecast.step_seconds // SECONDS_PER_HOUR, 1)
-    steps = by_hour[len(by_hour) % hours :].reshape(-1, hours).mean(axis=1)
-    steps = np.repeat(steps, max(SECONDS_PER_HOUR // forecast.step_seconds, 1))
+    hours = forecast.step_seconds // SECONDS_PER_HOUR
+    if hours > 1:
+        by_hour = by_hour[len(by_hour) % hours :].reshape(-1, hours).mean(axis=1)
+    steps = by_hour if hours else np.repeat(by_hour, SECONDS_PER_HOUR // forecast.step_seconds)
     return np.resize(steps[-forecast.pattern :], len(forecast))
 
 
@@ -88,7 +89,8 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     if not owned:
         return forecast
     cores, memory, vcpus = forecast.cores.copy(), forecast.memory.copy(), np.zeros(len(forecast))
-    parts = [] if forecast.idle is not None else [_covered(p, forecast) for p in owned if _flexes(p)]
+    whole = forecast.idle is not None or forecast.by_part  # parts of machines are not told apart
+    parts = [] if whole else [_covered(p, forecast) for p in owned if _flexes(p)]
     for pool in owned:
         counts = pool.counts(forecast)
         vcpus += counts * float(pool.shape.vcpus * pool.speed)

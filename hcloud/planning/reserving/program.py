@@ -148,6 +148,8 @@ class _Limits:
 
     def served(self, column: ProgramColumn) -> tuple[Cells, Floats]:
         """The rows that a column adds to, and how much one instance adds to each."""
+        if not len(self.load):
+            return self.load, self.least
         if len(column.rows) == 1:
             at = np.arange(self.first[column.rows[0]], self.first[column.rows[0] + 1])
         else:

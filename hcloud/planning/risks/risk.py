@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,11 +71,12 @@ def spread(types: Sequence[Candidate], fleet: Fleet, spans: Sequence[HoldingSpan
     costs = np.zeros((len(futures.counts), len(SCALES)))
     for span in spans:
         shares = _shares(futures.paths[:, span.months], levels) / futures.paths.shape[1]
-        pattern = _end_to_end([span.left(float(level)) for level in levels], steps)
-        for column, scale in enumerate(SCALES):
-            dollars = step_costs(types, scaled(span.holdings, float(scale)), pattern, rates)
-            blocks = dollars.reshape(len(levels), -1, futures.block_steps).sum(axis=2)
-            costs[:, column] += (futures.counts @ blocks.T * shares).sum(axis=1)
+        beside = step_costs(types, _end_to_end([span.left(float(level)) for level in levels], steps), rates)
+        held = [scaled(span.holdings, float(scale)) for scale in SCALES]
+        number = {each: at for at, each in enumerate(dict.fromkeys(held))}  # a small reserve is the same at many scales
+        blocks = [beside(each).reshape(len(levels), -1, futures.block_steps).sum(axis=2) for each in number]
+        dollars = (futures.counts @ np.concatenate(blocks).T).reshape(len(futures.counts), len(blocks), len(levels))
+        costs += (dollars * shares[:, None, :]).sum(axis=2)[:, [number[each] for each in held]]
     costs += np.array([float(sum(h.cost for h in scaled(fleet.holdings, float(scale)))) for scale in SCALES])
     return costs
 
@@ -129,9 +131,25 @@ def _at_most(count: int, limit: int | None) -> int:
 
 
 def step_costs(
-    candidates: Sequence[Candidate], holdings: Sequence[Holding], pattern: Forecast, rates: Sequence[float]
+    candidates: Sequence[Candidate], pattern: Forecast, rates: Sequence[float]
+) -> Callable[[Sequence[Holding]], Floats]:
+    """On-demand dollars of every step of the pattern, as they depend on the holdings that they are rented beside."""
+    if len(candidates) == 1 and pattern.idle is None:
+        units = instances_needed(pattern.cores, pattern.memory, candidates[0])
+        return partial(_rented_alone, units - parts_not_rented(candidates[0], pattern), rates[0] * pattern.step_hours)
+    return partial(_rented_beside, candidates, pattern, rates)
+
+
+def _rented_alone(needed: Floats, price: float, holdings: Sequence[Holding]) -> Floats:
+    """The same where all machines are of one type, so many of which are ``needed``."""
+    rented: Floats = np.maximum(needed - sum(h.count for h in holdings), 0.0)
+    rented *= price
+    return rented
+
+
+def _rented_beside(
+    candidates: Sequence[Candidate], pattern: Forecast, rates: Sequence[float], holdings: Sequence[Holding]
 ) -> Floats:
-    """On-demand dollars of every step of the pattern beside the holdings."""
     holds = {c.shape.name: c.capacity for c in candidates}
     vcpus, gib = (sum(h.count * float(holds[h.offer.key.instance_type][at]) for h in holdings) for at in (0, 1))
     left = pattern.beside(vcpus)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from builders import REGION, book, candidate, demand, forecast, reserved
 
 from hcloud.model.catalog import Provider
 from hcloud.planning.decide import FleetDecision, decide
-from hcloud.planning.fleets.fleet import serve
+from hcloud.planning.fleets.fleet import instances_needed, serve
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.risks.futures import Futures, draw_futures, drift_of
 from hcloud.planning.risks.risk import SCALES, HoldingSpan, changed, spread
@@ -120,6 +121,21 @@ def test_costs_are_those_of_each_future_counted_by_hand() -> None:
             needed = np.ceil(pattern.cores * factor / 16 - 1e-9)
             rented += float(np.maximum(needed - held, 0) @ np.repeat(futures.counts[row], 24)) / 6
         assert cost == pytest.approx(float(fleet.commitments_cost) + rented, rel=0.01)
+
+
+def test_what_demand_asks_for_is_counted_once_for_all_scales_of_a_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted anew at each scale and summed one by one, plans of bills with many ends of commitments took minutes."""
+    pattern, fleet = forecast(WEEKS), decided(WEEKS).fleet
+    span = HoldingSpan(np.arange(12), fleet.holdings, lambda level: changed(pattern, level - 1.0))
+    counted = []
+
+    def counting(*asked: Any) -> Any:
+        counted.append(asked)
+        return instances_needed(*asked)
+
+    monkeypatch.setattr("hcloud.planning.risks.risk.instances_needed", counting)
+    spread([CHEAP], fleet, [span, span], drawn(pattern))
+    assert len(counted) == 2
 
 
 def test_doubt_about_the_level_makes_a_reserve_by_regret_more_cautious() -> None:

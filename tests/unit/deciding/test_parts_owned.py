@@ -115,7 +115,7 @@ def test_futures_count_the_parts_too() -> None:
     assert [h.count for h in decision.fleet.holdings] == [1]
     for factor, rented in ((1.0, 0.5), (2.0, 3.5)):
         left = divide(decision.demanded.times(factor), SETTINGS, decision.owned).planned
-        dollars = step_costs(decision.types, decision.fleet.holdings, left, [1.0])
+        dollars = step_costs(decision.types, left, [1.0])(decision.fleet.holdings)
         assert set(dollars) == {rented}
 
 
