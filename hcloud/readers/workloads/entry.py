@@ -11,7 +11,7 @@ from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.workload import Workload
 from hcloud.readers.workloads.commands import with_options
 from hcloud.readers.workloads.folder import read_folder
-from hcloud.readers.workloads.formats import FORMATS
+from hcloud.readers.workloads.formats import FORMATS, IN_A_ZONE
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import PARQUET, format_of
 from hcloud.readers.workloads.source import TraceFile, open_source, spooled
@@ -57,7 +57,7 @@ def read_source(
     """Read a file that is open."""
     source = with_options(source, options)
     name = format_of(source, options) if fmt == "auto" else fmt
-    if options.zone and name != "slurm":
+    if options.zone and name not in IN_A_ZONE:
         hint = "write them with their own, as 2026-11-01T10:00:00+01:00"
         raise UsageError(f"zone: times of {name} are not read in a zone", hint=hint)
     module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")

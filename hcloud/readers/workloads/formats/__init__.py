@@ -62,3 +62,6 @@ FORMATS = {
     "fetched": WorkloadFormat("usage.fetched", _headers("timestamp machine cores cores_used")),
 }
 """Every format by its name, the more general ones first: of several that fit a file it is the last."""
+
+IN_A_ZONE = frozenset({"jobs-csv", "jobs-parquet", "slurm"})
+"""Those whose times are read in the zone that is said, where they name none."""
