@@ -7,17 +7,17 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from operating import World, closed_after, job
+from rehearsal import SkewedClock
 
 from hcloud.cli import main
 from hcloud.errors import Call, InputError, LockedError, NotFoundError, UnavailableError, UnknownOutcomeError
-from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.workers import AtOnce
@@ -66,33 +66,16 @@ def test_a_job_that_is_cancelled_before_it_comes_is_never_taken_not_even_after_a
     assert [ran.job for ran in world.engine.ran] == ["now"]
 
 
-@dataclass
-class OffBy:
-    """Implements hcloud.control.ports.Clock: the controller's, by so many seconds ahead of that of the cloud."""
-
-    there: FakeClock
-    seconds: float = 0.0
-
-    def now(self) -> float:
-        return self.there.now() + self.seconds
-
-    def passed(self) -> float:
-        return self.there.passed()
-
-    def sleep(self, seconds: float) -> None:
-        self.there.sleep(seconds)
-
-
 @pytest.mark.slow
 def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp_path: Path) -> None:
     orders = [job(f"j{n}", cores=2, seconds=20.0, submit=4.0 * n, restartable=n % 2 == 0) for n in range(8)]
     world = World.of(tmp_path / "j", orders, "HM", 1)
     loop, backs = world.start(), [6, 3]
-    clock = loop.desk.parts.clock = loop.desk.parts.machines._clock = OffBy(world.cloud.clock)
+    clock = loop.desk.parts.clock = loop.desk.parts.machines._clock = SkewedClock(world.cloud.clock)
 
     def back(loop: OperatingLoop) -> bool:
         if backs and len(loop.fold.jobs) >= backs[-1]:
-            clock.seconds -= 3600.0
+            clock.skew -= 3600.0
             backs.pop()
         return False
 
@@ -106,10 +89,10 @@ def test_a_clock_that_is_set_back_an_hour_neither_loses_nor_repeats_anything(tmp
 def test_machines_go_in_time_although_the_clock_was_set_back_a_year(tmp_path: Path) -> None:
     """Time stood still until the clock was where it had been: idle machines were paid for, and jobs waited, so long."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0), job("later", seconds=5.0, submit=4000.0)], "OdM", 0)
-    clock = world.start().desk.parts.clock = OffBy(world.cloud.clock)
+    clock = world.start().desk.parts.clock = SkewedClock(world.cloud.clock)
     loop = world.run(until=lambda loop: any(m.idle_until is not None for m in loop.fold.standing.values()))
     left, began = max(m.idle_until or 0.0 for m in loop.fold.standing.values()) - clock.now(), clock.passed()
-    clock.seconds = -365 * 86_400.0
+    clock.skew = -365 * 86_400.0
     world.run(until=lambda loop: not loop.fold.standing)
     assert left < clock.passed() - began < 2 * left + 60.0
     world.run(passes=10_000)
@@ -123,9 +106,9 @@ def test_an_order_that_nobody_got_keeps_no_controller_although_the_clock_was_set
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdF", 0, plan=plan)
     world.rhythm = replace(world.rhythm, settled=60.0)
     loop = world.start()
-    clock = loop.desk.parts.clock = loop.desk.parts.machines._clock = OffBy(world.cloud.clock)
+    clock = loop.desk.parts.clock = loop.desk.parts.machines._clock = SkewedClock(world.cloud.clock)
     world.run(until=lambda loop: any(m.stands for m in loop.fold.standing.values()))
-    clock.seconds = -365 * 86_400.0
+    clock.skew = -365 * 86_400.0
     world.asked.append(Asked(0.0, "stop"))
     world.run(passes=300)
     assert not world.standing()
@@ -156,7 +139,7 @@ def test_a_machine_that_takes_long_to_end_is_charged_until_its_end_was_asked_for
 def test_a_clock_ahead_of_its_clouds_gives_up_no_machine(tmp_path: Path) -> None:
     """Each was given up as not ready for jobs in time as soon as it was there, and another followed."""
     world = World.of(tmp_path / "j", [job("a", seconds=5.0)], "OdM", 0)
-    world.start().desk.parts.clock = OffBy(world.cloud.clock, 3600.0)
+    world.start().desk.parts.clock = SkewedClock(world.cloud.clock, 3600.0)
     world.run()
     world.check(completed=1)
     assert len(world.launched()) == 1
