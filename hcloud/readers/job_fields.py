@@ -22,7 +22,6 @@ _MOST_CORES, _MOST_MEMORY_MIB, _MOST_SERVERS = 100_000, 1 << 30, 10_000
 _LONGEST_ID = 200
 _MIB = {"b": 1 / 1024**2, "k": 1 / 1024, "m": 1.0, "g": 1024.0, "t": 1024.0**2}
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b?)?|(b))?", re.ASCII | re.IGNORECASE)
-_MOST_PER_VCPU = 256 * 1024  # ours: MiB; ten times what the machines with most memory have
 _DATE = re.compile(r"\d{4}-", re.ASCII)
 _PAIR = re.compile(r"\d+:\d+", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
@@ -83,7 +82,7 @@ def _job_order(row: _JobRow, times: Times, servers: int) -> JobOrder:
         directory=row.read("directory", _word, ""),
     )
     vcpus = max(order.cores / 1000, 1.0)
-    if order.memory > vcpus * _MOST_PER_VCPU and row.is_number("memory"):
+    if order.memory > vcpus * limits.MEMORY_GIB_A_VCPU * 1024 and row.is_number("memory"):
         gib = f"{order.memory / 1024:g}"
         row.wrong("memory", f"its unit, {gib}Mi or {gib}Gi: no machine has {gib} GiB for {counted_vcpus(vcpus)}")
     if not order.id:

@@ -10,6 +10,8 @@ CORES = 1e6
 """Most vCPUs one job or one step of a series may ask for."""
 MEMORY_GIB = 1e7
 """Most memory of one job: 10 PiB."""
+MEMORY_GIB_A_VCPU = 256.0
+"""Most memory for each vCPU that a number without a unit is taken for: ten times what the machines with most have."""
 GPUS = 1e5
 SERVERS = 10_000
 """Most servers that one job runs on at once."""

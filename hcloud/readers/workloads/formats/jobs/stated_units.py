@@ -25,7 +25,6 @@ SECONDS = {"auto": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_
 """Of each unit of time; jobs take seconds unless it is said."""
 IN_A_VCPU = {"auto": 1, "vcpu": 1, "milli": 1000}
 """Of each unit of CPUs."""
-MOST_PER_CORE = 256.0  # ours: GiB for each vCPU; ten times what the machines with most memory have
 _SPELT = {"ms": "milliseconds", "min": "minutes", "h": "hours", "d": "days", "hh:mm": "hh:mm", "mm:ss": "mm:ss"}
 
 
@@ -63,7 +62,7 @@ def in_gib(memory: Floats, cores: Floats | None, options: WorkloadOptions, file:
 def _check(memory: Floats, cores: Floats | None, file: str) -> None:
     each = np.float64(1.0) if cores is None else np.where(np.isnan(cores), 1.0, cores)
     per_core = (memory / each)[~np.isnan(memory)]
-    if len(per_core) and (usual := float(np.quantile(per_core, 0.5, method="lower"))) > MOST_PER_CORE:
+    if len(per_core) and (usual := float(np.quantile(per_core, 0.5, method="lower"))) > limits.MEMORY_GIB_A_VCPU:
         raise InputError(
             f"{file}: memory: half of the jobs have {usual:,.0f} GiB or more for each vCPU, as no machine has",
             hint="say its unit: --set memory_unit=MiB (or B, KiB; GiB where it is so)",
