@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -101,13 +101,15 @@ class CheckedReader(io.RawIOBase):
 
     def __init__(self, source: TraceFile) -> None:
         super().__init__()
+        self.opened = ExitStack()
         self.source = source
         self.odd = False
         self.open_return = False
         self.failure: InputError | None = None
         self.is_over = False
-        self.raw = (_DigestingAnywhere if source.member else _Digesting)(source.path)
-        self.stream = _unpacked(self.raw, source.packing, source.member)
+        file = self.opened.enter_context(source.path.open("rb", buffering=0))
+        self.raw = self.opened.enter_context((_DigestingAnywhere if source.member else _Digesting)(file))
+        self.stream = self.opened.enter_context(_unpacked(self.raw, source.packing, source.member))
         self.produced = 0
         if source.marked:
             self.stream.read(len(_BOM))
@@ -131,9 +133,7 @@ class CheckedReader(io.RawIOBase):
     def close(self) -> None:
         """Close the file."""
         self.is_over = True
-        if not self.closed:
-            self.stream.close()
-            self.raw.close()
+        self.opened.close()
         super().close()
 
     def digest(self) -> str:
@@ -177,9 +177,9 @@ def _unpacked(raw: io.RawIOBase, packing: Packing, member: str = "") -> BinaryIO
 class _Digesting(io.RawIOBase):
     """A file that counts what is read from it and hashes it in order, on a thread that leaves the parser alone."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, file: io.FileIO) -> None:
         super().__init__()
-        self.file = path.open("rb", buffering=0)
+        self.file = file
         self.sha = hashlib.sha256()
         self.hashing = ThreadPoolExecutor(1, "digest")
         self.taken = 0
@@ -195,7 +195,6 @@ class _Digesting(io.RawIOBase):
 
     def close(self) -> None:
         self.hashing.shutdown(cancel_futures=True)
-        self.file.close()
         super().close()
 
 

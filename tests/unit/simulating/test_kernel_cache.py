@@ -217,6 +217,6 @@ def test_kernels_are_compiled_in_a_folder_that_stays(monkeypatch: pytest.MonkeyP
         patched.setattr(subprocess, "Popen", lambda command, **how: begun.append(how))
         compiled._compiling(compiled.ENGINE)
     assert begun[0]["cwd"] == compiled.SET.folder
-    program = "import os, tempfile, sys; d = tempfile.mkdtemp(); os.chdir(d); os.rmdir(d)\n"
-    program += "from hcloud.sim.machine_code import compiled; p = compiled._compiling(); sys.exit(p.wait())"
+    program = "import os, tempfile, sys; from hcloud.sim.machine_code import compiled\n"
+    program += "d = tempfile.mkdtemp(); os.chdir(d); os.rmdir(d); p = compiled._compiling(); sys.exit(p.wait())"
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0

@@ -21,6 +21,7 @@ from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+from hcloud.readers.workloads.source import CheckedReader, TraceFile
 
 CASES = Path(__file__).parent.parent.parent / "cases" / "workloads"
 KEYS = cast("dict[str, dict[str, dict[str, str]]]", json.loads((CASES / "expected.json").read_text()))
@@ -123,6 +124,15 @@ def test_a_packed_file_that_is_cut_short_is_refused(pack: object, tmp_path: Path
         path.write_bytes(whole[:length])
         with pytest.raises(InputError, match="damaged or truncated"):
             read_workload(path)
+
+
+def test_a_reader_that_could_not_be_made_closes_quietly(tmp_path: Path) -> None:
+    """Python 3.13 says so of each that does not, whatever became of the error."""
+    gone = TraceFile(tmp_path / "gone.csv", 1, "", marked=False, head=b"", name="gone.csv", command=())
+    half = CheckedReader.__new__(CheckedReader)
+    with pytest.raises(FileNotFoundError):
+        half.__init__(gone)  # type: ignore[misc]
+    half.close()
 
 
 def test_a_parquet_file_in_gzip_is_to_be_unpacked(tmp_path: Path) -> None:
