@@ -100,9 +100,9 @@ def _priced(which: str) -> Offer:
 
 
 def _strategies(before: Mapping[str, Any], incomplete: str) -> tuple[str, ...]:
-    from hcloud.readers.strategies import strategy_names
+    from hcloud.readers.strategies import STRATEGIES
 
-    return strategy_names()
+    return STRATEGIES
 
 
 def _after_comma(offer: Offer) -> Offer:

@@ -12,7 +12,7 @@ JobTrace = Annotated[
     str | None, typer.Argument(help="A job trace, - (stdin), scenario:NAME, or a plan: its own fleet.")
 ]
 Strategies = Annotated[
-    list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM (all of these: all), HC, a file.")
+    list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM, HC (all of these: all), a file.")
 ]
 Placements = Annotated[
     list[str] | None,

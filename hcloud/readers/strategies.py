@@ -16,10 +16,11 @@ from hcloud.policy.placing.searching import BucketCounters, MultiClass
 from hcloud.policy.registry import RULES, rule_of
 from hcloud.policy.rule import OPTIONAL
 from hcloud.readers.bundle import bundled
-from hcloud.readers.harvest.policy import HARVEST
 from hcloud.readers.stated import Stated, find_file, read_document
 
-NAMES = ("SR", "OdF", "OdM", "HF", "HM")
+STRATEGIES = ("SR", "OdF", "OdM", "HF", "HM", "HC")
+"""The five of the thesis, and ours for least cost: without it, the hybrids of a trace that begins with an empty cluster
+reserve its first hours, and the peak looks cheapest."""
 _HEAD = ("format_version", "name", "title", "summary", "source", "mechanisms")
 ADMISSIONS = ("arrival-order", "multi-class")
 """The bundled rules of how jobs wait for the reserve."""
@@ -41,12 +42,6 @@ _STATED_AS: Mapping[Part, str] = {
 _BUNDLED: Mapping[Part, tuple[str, ...]] = {"sizing": SIZINGS, "admission": ADMISSIONS, "watching": WATCHINGS}
 
 
-def strategy_names() -> tuple[str, ...]:
-    """The names of the bundled strategies: the five of the thesis, then any others, without reading a file."""
-    found = {path.stem for path in bundled("policies").glob("*.yaml")} - {HARVEST}
-    return tuple(n for n in NAMES if n in found) + tuple(sorted(found - set(NAMES)))
-
-
 def load_strategy(name: str) -> Strategy:
     """A bundled strategy by its name (in any case), or the user's own by the path of its file; ``SR+tarcil`` is one
     with another placement, ``SR+target`` with another sizing,
@@ -55,7 +50,7 @@ def load_strategy(name: str) -> Strategy:
     Raises UsageError where there is no such strategy, placement or file, InputError with every problem of a file.
     """
     base, joined, parts = (name, "", "") if Path(name).is_file() else name.partition(WITH)
-    found = read_strategy(find_file(base, strategy_names(), bundled("policies"), "strategy"))
+    found = read_strategy(find_file(base, STRATEGIES, bundled("policies"), "strategy"))
     named = [parts] if Path(parts).is_file() else parts.split(WITH)
     for part in named if joined else ():
         found = with_part(found, _part_called(part), part)

@@ -42,7 +42,7 @@ from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import load_cloud, parse_cloud
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy
+from hcloud.readers.strategies import STRATEGIES, load_strategy, parse_strategy
 from hcloud.sim.machine_code.compiled import compiled, plain
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
@@ -90,7 +90,7 @@ def journal(tmp_path: Path) -> Callable[[str, int], Path]:
     return write
 
 
-@pytest.mark.parametrize(("name", "jobs"), [*((n, FEW) for n in NAMES), ("HM", MANY)])
+@pytest.mark.parametrize(("name", "jobs"), [*((n, FEW) for n in STRATEGIES), ("HM", MANY)])
 def test_a_live_controller_decides_as_the_engine_did(name: str, jobs: int, journal: Callable[..., Path]) -> None:
     """Writing checks every command against the engine's; reading back and replaying gives the same once more."""
     read = read_journal(journal(name, jobs))
@@ -180,7 +180,7 @@ def test_tables_grow_while_the_stream_runs(journal: Callable[..., Path]) -> None
 
 
 def test_every_decision_says_why_in_numbers(journal: Callable[..., Path]) -> None:
-    for name in NAMES:
+    for name in STRATEGIES:
         for decision in read_journal(journal(name)).decisions:
             assert len(decision.why) > 20
             assert (decision.margin is None) == (decision.unit == "")

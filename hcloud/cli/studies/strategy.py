@@ -20,11 +20,11 @@ def list_(
     shown: Printed,
 ) -> None:
     """List the bundled strategies."""
-    from hcloud.readers.strategies import load_strategy, strategy_names
+    from hcloud.readers.strategies import STRATEGIES, load_strategy
     from hcloud.views.studies.documents import StrategiesDocument
     from hcloud.views.studies.strategy import show_list
 
-    found = tuple(map(load_strategy, strategy_names()))
+    found = tuple(map(load_strategy, STRATEGIES))
     shown.tell_result(session(ctx).terminal, found, StrategiesDocument.of, show_list)
 
 

@@ -33,7 +33,7 @@ from hcloud.policy.rule import Rule
 from hcloud.policy.sizes.sizing import SteadyMinimum
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, OperationSection
-from hcloud.readers.strategies import load_strategy, strategy_names
+from hcloud.readers.strategies import STRATEGIES, load_strategy
 from hcloud.sim.outcomes.comparison import dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Measures, measure
@@ -81,7 +81,7 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
     Raises UsageError for a demand series, which has no jobs, and where no strategy can be run at all.
     """
     wish, decision = ground.config.operation, ground.decision
-    strategies = strategies_named(strategy_names() if wish.strategy == AUTO else [str(wish.strategy)])
+    strategies = strategies_named(STRATEGIES if wish.strategy == AUTO else [str(wish.strategy)])
     study = _study(ground)
     runs = _Runs(study, _held(decision.owned, study), {})
     target = OperatingTarget(wish.qos, wish.budget, wish.confidence, wish.alike)

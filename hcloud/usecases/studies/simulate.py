@@ -9,7 +9,7 @@ import numpy as np
 
 from hcloud.control.state import INTERRUPTIBLE, RENTED
 from hcloud.model.running.strategy import Strategy
-from hcloud.readers.strategies import NAMES, Part, load_strategy, part_names, with_parts
+from hcloud.readers.strategies import STRATEGIES, Part, load_strategy, part_names, with_parts
 from hcloud.sim.outcomes.comparison import (
     RESERVED,
     ComparedStrategy,
@@ -39,9 +39,9 @@ def strategies_named(
     admissions: Sequence[str] = (),
     watchings: Sequence[str] = (),
 ) -> tuple[Strategy, ...]:
-    """The strategies of the given names or files, all five for ``all``, each with every placement, sizing, admission
+    """The strategies of the given names or files, all six for ``all``, each with every placement, sizing, admission
     and watching that is named."""
-    wanted = [n for name in names for n in (NAMES if name.lower() == "all" else name.split(","))]
+    wanted = [n for name in names for n in (STRATEGIES if name.lower() == "all" else name.split(","))]
     found = tuple(load_strategy(name) for name in dict.fromkeys(wanted))
     stated: dict[Part, Sequence[str]] = {
         "placement": placements,

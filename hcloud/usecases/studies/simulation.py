@@ -28,7 +28,7 @@ from hcloud.policy.sizes.requests import RequestedSizes
 from hcloud.policy.sizes.sizing import Reservation, reserved_servers
 from hcloud.readers.clouds import CLUSTERS, PAPER, load_cloud
 from hcloud.readers.configuration.config import Loaded
-from hcloud.readers.strategies import NAMES
+from hcloud.readers.strategies import STRATEGIES
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, unplaceable
@@ -112,7 +112,7 @@ def clustered(loaded: Loaded) -> str | None:
 
 def usual_strategies(loaded: Loaded) -> tuple[str, ...]:
     """The strategies that run where none is named: on a scenario's own cluster the one that rents nothing."""
-    return NAMES if clustered(loaded) is None else (RESERVED_ONLY,)
+    return STRATEGIES if clustered(loaded) is None else (RESERVED_ONLY,)
 
 
 def _on_cluster(name: str, loaded: Loaded, asked: SimulationRequest) -> Study:

@@ -35,7 +35,7 @@ class SweepWatch:
 
 @dataclass(frozen=True, slots=True)
 class SweepRequest:
-    """What is asked for: keys with values, strategies by name or file (empty: the five), each with every
+    """What is asked for: keys with values, strategies by name or file (empty: all), each with every
     placement, admission and watching that is named, and how many seeds."""
 
     vary: tuple[str, ...]

@@ -18,7 +18,7 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import FILE_NAME, load_config
 from hcloud.readers.prices.shipped.manifest import MANIFEST, manifest_text
-from hcloud.readers.strategies import load_strategy, strategy_names
+from hcloud.readers.strategies import STRATEGIES, load_strategy
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted, format_age
 from hcloud.usecases.extras import EXTRAS, version_of
@@ -161,7 +161,7 @@ def _own_prices(today: date) -> CheckResult:
 
 
 def _strategies() -> CheckResult:
-    names = strategy_names()
+    names = STRATEGIES
     for name in names:
         load_strategy(name)
     if not names:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
-from hcloud.readers.strategies import load_strategy, strategy_names
+from hcloud.readers.strategies import STRATEGIES, load_strategy
 from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.views.deciding.operation import telling
 from hcloud.views.deciding.plan_charts import HEIGHTS, dollars, horizon
@@ -60,7 +60,7 @@ def strategies_picture(operation: Operation) -> Drawn:
 def titles(strategies: Iterable[str]) -> Iterator[tuple[str, str]]:
     """What the bundled ones among these strategies are, in a few words."""
     for name in dict.fromkeys(strategies):
-        if name in strategy_names():
+        if name in STRATEGIES:
             yield name, load_strategy(name).title.split(":")[0].lower()
 
 

@@ -1,4 +1,4 @@
-"""``hcloud strategy`` and the five policy files: complete, sourced, composing, and strict about files of one's own."""
+"""``hcloud strategy`` and the policy files: complete, sourced, composing, and strict about files of one's own."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from hcloud.model.running.strategy import Mechanism, Parameter, ParameterOrigin
 from hcloud.policy.registry import RULES
 from hcloud.policy.rule import OPTIONAL
 from hcloud.readers.bundle import bundled
+from hcloud.readers.harvest.policy import HARVEST
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy, read_strategy, strategy_names
+from hcloud.readers.strategies import STRATEGIES, load_strategy, parse_strategy, read_strategy
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 
@@ -29,11 +30,15 @@ def document(name: str = "HM") -> dict[str, Any]:
     return loaded
 
 
-def test_the_five_are_there_in_the_order_of_the_thesis() -> None:
-    assert strategy_names()[:5] == NAMES == ("SR", "OdF", "OdM", "HF", "HM")
+def test_all_run_where_none_is_named_also_the_one_for_least_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without it the hybrids reserve the least load, and what reserves the peak looks cheapest."""
+    assert sorted(STRATEGIES) == sorted(p.stem for p in bundled("policies").glob("*.yaml") if p.stem != HARVEST)
+    assert run(["compare", "scenario:high-variability", "--seeds", "2", "--json", *NOW]) == 0
+    compared = json.loads(capsys.readouterr().out)["strategies"]
+    assert [one["name"] for one in compared] == list(STRATEGIES) == ["SR", "OdF", "OdM", "HF", "HM", "HC"]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "HC"])
+@pytest.mark.parametrize("name", list(STRATEGIES))
 def test_every_number_has_origin_source_and_reason(name: str) -> None:
     strategy = load_strategy(name)
     assert [m.name for m in strategy.mechanisms] == [name for name in RULES if name not in OPTIONAL]
@@ -68,7 +73,7 @@ def test_ours_differs_from_the_published_hybrid_where_it_says_so() -> None:
 
 
 def test_rules_of_the_table() -> None:
-    rules = {s.name: {m.name: m.rule for m in s.mechanisms} for s in tuple(map(load_strategy, strategy_names()))}
+    rules = {s.name: {m.name: m.rule for m in s.mechanisms} for s in tuple(map(load_strategy, STRATEGIES))}
     assert {n: (r["reserved"], r["on_demand"], r["mapping"], r["retention"]) for n, r in rules.items()} == {
         "SR": ("peak-overprovisioned", "none", "reserved-only", "none"),
         "OdF": ("none", "full-servers", "on-demand-only", "spin-up-multiple"),
@@ -81,7 +86,7 @@ def test_rules_of_the_table() -> None:
 
 def test_what_strategies_share_is_the_same_in_all_of_them() -> None:
     """Retention is one policy in OdF, OdM, HF and HM; the hybrids share limits, queue and reserve."""
-    one = {s.name: s for s in tuple(map(load_strategy, strategy_names()))}
+    one = {s.name: s for s in tuple(map(load_strategy, STRATEGIES))}
     assert len({one[n].mechanism("retention") for n in ("OdF", "OdM", "HF", "HM")}) == 1
     assert len({s.mechanism("information") for s in one.values()}) == 1
     assert len({s.mechanism("placement") for s in one.values()}) == 1
@@ -101,13 +106,13 @@ def test_the_digest_is_of_rules_and_values_only() -> None:
 def test_list_as_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["strategy", "list"]) == 0
     table = capsys.readouterr()
-    assert all(name in table.out for name in NAMES)
+    assert all(name in table.out for name in STRATEGIES)
     assert "strategy show NAME" in table.err
     assert run(["strategy", "list", "-o", "json", *NOW]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert listed["format_version"] == "1.0"
     assert listed["generated_at"] == "2026-11-20T12:00:00Z"
-    assert [s["name"] for s in listed["strategies"]] == [*NAMES, "HC"]
+    assert [s["name"] for s in listed["strategies"]] == list(STRATEGIES)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
@@ -116,7 +121,7 @@ def test_list_breaks_no_word(width: int, monkeypatch: pytest.MonkeyPatch, capsys
     assert run(["strategy", "list"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= width
-    for strategy in tuple(map(load_strategy, strategy_names())):
+    for strategy in tuple(map(load_strategy, STRATEGIES)):
         words = {strategy.name, strategy.mechanism("mapping").rule, *strategy.summary.split()}
         assert words <= set(out.split())
 

@@ -18,7 +18,7 @@ from hcloud.model.running.strategy import ParameterOrigin
 from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import cloud_names, load_cloud, parse_cloud, read_cloud
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.strategies import strategy_names
+from hcloud.readers.strategies import STRATEGIES
 
 NAMES = ("paper", "clusters", "measured-aws", "measured-azure", "measured-gcp")
 SIZES = (1, 2, 4, 8, 16)
@@ -45,7 +45,7 @@ def mean(quantiles: Quantiles) -> float:
 
 def test_the_bundled_models_are_no_strategies() -> None:
     assert cloud_names() == NAMES
-    assert not set(NAMES) & set(strategy_names())
+    assert not set(NAMES) & set(STRATEGIES)
 
 
 @pytest.mark.parametrize("name", NAMES)
