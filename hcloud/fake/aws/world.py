@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import AwsShop, sample_shop
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Lag
-from hcloud.fake.images import Images
 from hcloud.fake.ledger import Rented
-from hcloud.fake.world import FakeWorld
+from hcloud.fake.world import FakeWorld, Images
 from hcloud.model.catalog import InstanceType
+
+Wire = dict[str, Any]
+"""What an operation takes or gives, by the names of the service model."""
+
+
+@lru_cache
+def service_model(service: str) -> Any:
+    """The model of a service: a ServiceModel of botocore."""
+    from botocore.loaders import Loader
+    from botocore.model import ServiceModel
+
+    return ServiceModel(Loader().load_service_model(service, "service-2"), service)
+
+
+@lru_cache
+def operation_at(service: str, uri: str) -> str:
+    """The operation behind a path, for services that say it in the path; empty where there is none."""
+    model = service_model(service)
+    found = [n for n in model.operation_names if model.operation_model(n).http.get("requestUri") == uri]
+    return str(found[0]) if found else ""
+
+
+DEFAULT_VPC = "vpc-" + "0" * 17
+DEFAULT_GROUP = "sg-" + "0" * 17
+
+
+def subnet_in(zone: str) -> str:
+    """The id of the default subnet of a zone, always the same."""
+    return "subnet-" + hashlib.sha256(zone.encode()).hexdigest()[:17]
+
 
 ACCOUNT = "123456789012"
 T = TypeVar("T")

@@ -60,8 +60,8 @@ def first_day(folder: Path) -> str:
 def _bill(path: Path, period: Mapping[str, str]) -> Decimal:
     """The fake's own bill of a period, made without anything that the report is made with."""
     from hcloud.fake.bill import bill
-    from hcloud.fake.in_memory.bill import MemoryTariff
     from hcloud.fake.in_memory.file import go_on_from
+    from hcloud.fake.tariffs import MemoryTariff
     from hcloud.readers.prices.shipped.bundled import load_bundled
     from hcloud.usecases.live.connect import CloudSettings, in_memory
 

@@ -20,8 +20,7 @@ from hcloud.fake.aws.ec2.machines import (
     volume_of,
 )
 from hcloud.fake.aws.ec2.references import security_groups
-from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.world import Ask, moment, region_of
+from hcloud.fake.aws.world import Ask, Wire, moment, region_of
 from hcloud.fake.ledger import Rented
 
 ROOT_GIB = 8  # of Amazon Linux

@@ -20,8 +20,7 @@ from hcloud.fake.aws.ec2.machines import (
     spot_request,
     state_of,
 )
-from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.world import Ask, moment, region_of
+from hcloud.fake.aws.world import Ask, Wire, moment, region_of
 from hcloud.fake.faults import FaultKind, Lag
 from hcloud.fake.ledger import Rented
 

@@ -6,9 +6,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 
 from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC
-from hcloud.fake.aws.world import Ask, AwsWorld, moment, region_of
+from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, Wire, moment, region_of
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import MAINTAINED
