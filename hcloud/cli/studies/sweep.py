@@ -38,7 +38,7 @@ from hcloud.usecases.interruptible import interruptible
 
 if TYPE_CHECKING:
     from hcloud.readers.configuration.config import Loaded
-    from hcloud.sim.outcomes.sweep import Sweep
+    from hcloud.sim.outcomes.comparison import Sweep
     from hcloud.usecases.workloads.sources import Flags
 
 EPILOG = (

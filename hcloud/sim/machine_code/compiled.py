@@ -139,7 +139,6 @@ SET = KernelSet(
     "sim.kernels.moving",
     "sim.kernels.gangs",
     "sim.kernels.obeying",
-    "sim.kernels.beside",
     "sim.kernels.phases",
     "sim.kernels.stragglers",
     "sim.kernels.faults",
