@@ -96,7 +96,6 @@ SET = KernelSet(
     "policy.placing.colocation",
     "policy.mapping",
     "policy.waiting.busy",
-    "policy.waiting.freeing",
     "policy.waiting.classes",
     "control.pieces",
     "control.servers.shelves",

@@ -24,7 +24,7 @@ from hcloud.policy.placing.placements import Ideal
 from hcloud.policy.placing.searching import MultiClass
 from hcloud.policy.records import Reals
 from hcloud.policy.registry import rule_of, sizing_of
-from hcloud.policy.sizes.requests import RequestedSizes
+from hcloud.policy.sizes.information import RequestedSizes
 from hcloud.policy.sizes.sizing import Reservation, reserved_servers
 from hcloud.readers.clouds import CLUSTERS, PAPER, load_cloud
 from hcloud.readers.configuration.config import Loaded
