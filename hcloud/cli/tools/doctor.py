@@ -28,8 +28,8 @@ def doctor(
 
     With --cloud also credentials, permissions, quotas, clock and prices, and what fails without each.
     """
+    from hcloud.model.checks import failed
     from hcloud.usecases.extras import require
-    from hcloud.usecases.tools.checks import failed
     from hcloud.usecases.tools.doctor import examine
     from hcloud.views.tools.documents import ChecksDocument
     from hcloud.views.tools.setup import show_checks

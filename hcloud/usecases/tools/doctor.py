@@ -13,7 +13,7 @@ from pathlib import Path
 from hcloud import __version__
 from hcloud.errors import HcloudError
 from hcloud.installation import DISTRIBUTION, install_command
-from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.model.checks import CheckResult, CheckStatus, guarded
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import FILE_NAME, load_config
@@ -22,7 +22,6 @@ from hcloud.readers.strategies import load_strategy, strategy_names
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted, format_age
 from hcloud.usecases.extras import EXTRAS, version_of
-from hcloud.usecases.tools.checks import guarded
 
 FOREIGN = "hcloud"
 OLDEST_PYTHON = (3, 11)
