@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hcloud.classify import ridge, sgd
+from hcloud.classify import factorize, sgd
 from hcloud.classify.classifier import EvidenceLimits, Options, classify, train
 from hcloud.classify.feedback import misclassified
 from hcloud.classify.judgement import ApplicationEstimate, PerformanceTarget, ranking, size_for
@@ -149,7 +149,7 @@ def options_of(solver: Solver, largest_error: float | None) -> Options:
     limits = EvidenceLimits()
     if largest_error is not None:
         limits = replace(limits, relative_error=largest_error, points_error=100 * largest_error)
-    return Options(limits=limits, fold=ridge.fold if solver is Solver.RIDGE else sgd.fold, monotone=True)
+    return Options(limits=limits, fold=factorize.fold if solver is Solver.RIDGE else sgd.fold, monotone=True)
 
 
 def estimate_of(profile: Profile, corpus: Mapping[Aspect, Matrix], options: Options) -> Estimate:

@@ -10,9 +10,9 @@ import pytest
 from applications import performance, profile_of, scores
 
 from benchmarks.held_out import stated
-from hcloud.classify import ridge, sgd
+from hcloud.classify import factorize, sgd
+from hcloud.classify.calibration import ClassifiedApp, evidence_of
 from hcloud.classify.classifier import EvidenceLimits, Options, Trained, classify, complete, gains, rising_along, train
-from hcloud.classify.evidence import ClassifiedApp, evidence_of
 from hcloud.classify.factorize import fit
 from hcloud.classify.feedback import Observation, misclassified, with_observation
 from hcloud.classify.matrix import Matrix, matrix_of
@@ -129,7 +129,7 @@ def test_both_solvers_weigh_entries_alike(trained: Trained) -> None:
     given = {c: replace(m, low=0.8 * m.value, high=1.3 * m.value) for c, m in known.items()}
     believed = EvidenceLimits(relative_error=INF)
     closed, descended = (
-        answered(complete(trained, given, NEW, Options(limits=believed, fold=f))) for f in (ridge.fold, sgd.fold)
+        answered(complete(trained, given, NEW, Options(limits=believed, fold=f))) for f in (factorize.fold, sgd.fold)
     )
     for column, one in closed.columns.items():
         assert descended.columns[column].value == pytest.approx(one.value, rel=1e-3)
@@ -230,12 +230,12 @@ def test_the_probe_is_what_narrows_the_row_most_for_its_cost(trained: Trained) -
 
 
 def test_a_gain_is_the_share_of_variance_that_the_measurement_removes(trained: Trained) -> None:
-    from hcloud.classify import ridge
+    from hcloud.classify import factorize
 
     assert trained.factors is not None
     evidence = evidence_of(trained.matrix, entries(t9=2.0, t3=1.0), NEW)
     for column in (0, 5):
-        left = [np.diag(ridge.covariance(trained.factors, np.array(o, np.intp))) for o in ([3], [3, column])]
+        left = [np.diag(factorize.covariance(trained.factors, np.array(o, np.intp))) for o in ([3], [3, column])]
         before, after = (values + trained.factors.noise for values in left)
         missing = [i for i in range(9) if i != 3]
         still = [i for i in missing if i != column]
