@@ -239,9 +239,8 @@ def simulate(
     from hcloud.notebook.inputs import FleetRequest, names_plan, open_fleet
     from hcloud.usecases.harvesting.compared import compare_with_idle_hours, idle_hours_asked
     from hcloud.usecases.studies.clusters import checked_loads, refuse_beside_a_cluster
-    from hcloud.usecases.studies.loads import CompareRequest, compare_and_size, compare_at_loads
-    from hcloud.usecases.studies.of_journals import as_the_journal_says
-    from hcloud.usecases.studies.simulate import strategies_named
+    from hcloud.usecases.studies.journal import as_the_journal_says
+    from hcloud.usecases.studies.simulate import CompareRequest, compare_and_size, compare_at_loads, strategies_named
     from hcloud.usecases.studies.simulation import (
         SimulationRequest,
         clustered,

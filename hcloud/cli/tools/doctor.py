@@ -38,7 +38,7 @@ def doctor(
     terminal, at = session(ctx).terminal, moment(now)
     checks = examine(at.date())
     if where.cloud is not None:
-        from hcloud.usecases.tools.doctor_cloud import examine_cloud
+        from hcloud.usecases.tools.doctor import examine_cloud
 
         with terminal.busy("asking the cloud"), where.opened(at) as here:
             checks = (*checks, *examine_cloud(here))

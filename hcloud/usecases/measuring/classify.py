@@ -25,7 +25,7 @@ from hcloud.readers.applications.matrices import load_matrices
 from hcloud.readers.applications.profiles import load_corpus, load_profile
 from hcloud.readers.bundle import bundled
 from hcloud.usecases.measuring.profile_names import profile_file
-from hcloud.usecases.prices.type_prices import prices_of
+from hcloud.usecases.prices.pricing import prices_of
 
 BUNDLED = "bundled"
 FAILED = "failed"

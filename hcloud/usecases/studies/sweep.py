@@ -20,8 +20,7 @@ from hcloud.store.sweep_rows import RowFile, SweepRow, open_rows
 from hcloud.units import counted
 from hcloud.usecases.studies.simulate import strategies_named
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study, usual_strategies
-from hcloud.usecases.studies.sweep_bench import SweepBench
-from hcloud.usecases.studies.sweep_engines import SweepEngine
+from hcloud.usecases.studies.sweep_engines import SweepBench, SweepEngine
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,7 +255,6 @@ def test_a_trace_is_read_as_its_columns_are_called(trace: Path, capsys: pytest.C
 def test_prices_are_looked_at_without_another_run(
     trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hcloud.usecases.studies import sweep_bench
 
     runs = list[Measures]()
 
