@@ -13,8 +13,7 @@ import numpy as np
 
 from hcloud.classify import factorize, sgd
 from hcloud.classify.classifier import EvidenceLimits, Options, classify, train
-from hcloud.classify.feedback import misclassified
-from hcloud.classify.judgement import ApplicationEstimate, PerformanceTarget, ranking, size_for
+from hcloud.classify.judgement import ApplicationEstimate, PerformanceTarget, misclassified, ranking, size_for
 from hcloud.classify.matrix import Matrix, check_values, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, FailedMeasurement, Measured, Profile, measured_of
