@@ -1,4 +1,5 @@
-"""How far predictions of known applications were off, each from a corpus that had not seen it."""
+"""How far predictions of known applications were off, each from a corpus that had not seen it, and what follows for
+evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A matrix as column means, a few similarity concepts and what noise they leave (Paragon §2.1, Quasar §3.2)."""
+"""A matrix as column means, a few similarity concepts and what noise they leave (Paragon §2.1, Quasar §3.2); new rows
+are folded in by ridge regression, the fixed point that the papers' gradient descent runs to."""
 
 from __future__ import annotations
 

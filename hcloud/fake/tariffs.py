@@ -1,4 +1,4 @@
-"""Which tariff a fake bills by, and its bill as JSON for whoever wants to compare."""
+"""Which tariff a fake bills by, that of the cloud in memory, and a fake's bill as JSON for whoever wants to compare."""
 
 from __future__ import annotations
 

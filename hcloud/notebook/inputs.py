@@ -1,4 +1,5 @@
-"""What the functions for notebooks are given: demand of any kind, and keywords that mean what flags mean."""
+"""What the functions for notebooks are given: demand of any kind, a plan's own fleet, and keywords that mean what flags
+mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the parts of the fake AWS share: the ledger, the clock, the faults, the shop, and the request at hand."""
+"""What the parts of the fake AWS share: the ledger, the clock, the faults, the shop, the default network, the request
+at hand and the service models that come with botocore."""
 
 from __future__ import annotations
 

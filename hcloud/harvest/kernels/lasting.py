@@ -1,4 +1,5 @@
-"""A time of reimages: which blocks lose copies, which are copied again before the last is gone, and which are lost."""
+"""Where blocks are placed, and a time of reimages: which lose copies, which are copied again before the last is gone,
+and which are lost."""
 
 from __future__ import annotations
 

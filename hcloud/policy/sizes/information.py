@@ -1,4 +1,8 @@
-"""M1: what is known of a job when it comes: its profile, or what its user asks for."""
+"""M1: what is known of a job when it comes, its profile or what its user asks for, and how much of a server it is given
+(Quasar §2, §3.3).
+
+A strategy need not state its sizing: then jobs get what the rule of ``information`` says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a study hands back: tables, judged claims and pictures, all as plain data."""
+"""What a study hands back, tables, judged claims and pictures, all as plain data; and the rules by which words and
+numbers of the text are judged against paired runs: they stand here, before any result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Jobs that come are put on classes of servers, and their tasks on servers of these, in the order of the jobs."""
+"""The loop over ticks: jobs that come are put on classes of servers, and their tasks on servers of these, in the order
+of the jobs; a server is drawn by a tree of sums."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """What happens to running jobs that are watched or change: a phase begins, a job is measured anew and looked after,
-goes on after a move; and some are measured before anybody suffers (Paragon §3.4)."""
+goes on after a move or gets a server beside; and some are measured before anybody suffers (Paragon §3.4)."""
 
 from __future__ import annotations
 

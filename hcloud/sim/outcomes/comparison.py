@@ -1,4 +1,5 @@
-"""Strategies compared over one workload: what is kept of their runs, intervals over seeds, and the front."""
+"""Strategies compared over one workload, and sweeps: what is kept of their runs, intervals over seeds, and the
+front."""
 
 from __future__ import annotations
 

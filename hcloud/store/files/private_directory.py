@@ -1,4 +1,5 @@
-"""A directory of the user's own in which nothing is followed, shared or left half written."""
+"""A directory of the user's own in which nothing is followed, shared or left half written, and the calls to the file
+system that fail when a disk is full or broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``hcloud commit apply`` and ``resolve``: buy a purchase plan once, and settle what is unknown."""
+"""``hcloud commit apply``, ``resolve`` and ``cancel``: buy a purchase plan once, settle what is unknown, give one
+back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What all verbs of ``hcloud commit`` stand on: the configuration, the cloud that sells, the ledger and a clock."""
+"""What all verbs of ``hcloud commit`` stand on: the configuration, the cloud that sells, the ledger and a clock; and
+what ``commit list`` shows of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``hcloud commit plan``: from what a plan wants to a purchase plan at the cloud's own quotes; buys nothing."""
+"""``hcloud commit recommend`` and ``plan``: from what a plan wants to a purchase plan at the cloud's own quotes; buys
+nothing."""
 
 from __future__ import annotations
 

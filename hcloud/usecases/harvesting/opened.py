@@ -1,4 +1,4 @@
-"""Opens histories of use and the servers that they are of, and brings both together."""
+"""Opens histories of use, the servers that they are of and their types, and brings them together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``hcloud profile compare``: two profiles side by side, and whether their intervals leave room for being equal."""
+"""Profiles in files: two side by side (``hcloud profile compare``), and one made of recorded use (``profile
+import``)."""
 
 from __future__ import annotations
 

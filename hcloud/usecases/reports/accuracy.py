@@ -1,4 +1,5 @@
-"""``hcloud report accuracy``: a plan's predictions beside what a journal, or the live machines, say happened."""
+"""``hcloud report accuracy``: a plan's predictions, with the figures of its forecast and simulation, beside what a
+journal, or the live machines, say happened."""
 
 from __future__ import annotations
 

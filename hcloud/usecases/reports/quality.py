@@ -1,4 +1,4 @@
-"""``hcloud report quality``: what the jobs of a journal got, or what a plan predicts that they will."""
+"""``hcloud report quality``: what the jobs of a journal got and the course of its machines, or what a plan predicts."""
 
 from __future__ import annotations
 

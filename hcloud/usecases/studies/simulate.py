@@ -1,4 +1,4 @@
-"""``hcloud simulate`` and ``hcloud compare``: strategies over one workload, once or over several seeds."""
+"""``hcloud simulate`` and ``hcloud compare``: strategies over one workload, once or over several seeds and loads."""
 
 from __future__ import annotations
 

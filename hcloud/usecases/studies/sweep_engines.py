@@ -1,4 +1,4 @@
-"""Where the runs of a sweep happen: in this process, in one process a core, or on a Dask cluster; in order, always."""
+"""What a sweep runs and where: in this process, in one process a core, or on a Dask cluster; in order, always."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``hcloud demo``: the verbs themselves, run one after the other on a cloud in memory, and what its ledger says."""
+"""``hcloud demo``: ``examples/demo``, whose verbs are run one after the other on a cloud in memory, and what its ledger
+says."""
 
 from __future__ import annotations
 

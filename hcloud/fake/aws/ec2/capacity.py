@@ -1,4 +1,4 @@
-"""Service quotas of the fake: vCPUs running at once, by class of instance type."""
+"""What may run at once: service quotas in vCPUs by class of instance type, and capacity that is reserved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Control groups of version 2 and 1 for single jobs, inside those of their machine."""
+"""Control groups of version 2 and 1 for single jobs, inside those of their machine, and the attempts that run in
+them."""
 
 from __future__ import annotations
 
