@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import groupby
 
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.world import Ask, Wire, region_of
+from hcloud.fake.aws.world import Ask, DenialError, Wire, region_of
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import LoadSamples, billed_in
 

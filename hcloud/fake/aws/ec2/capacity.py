@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.world import Ask, Wire, moment, region_of
+from hcloud.fake.aws.world import Ask, DenialError, Wire, moment, region_of
 
 STANDARD = "ACDHIMRTZ"
 USUAL_LIMIT = 1_000_000  # ours: a limit that is in nobody's way

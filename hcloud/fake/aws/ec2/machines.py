@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from fnmatch import fnmatchcase
 
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, Wire, moment, region_of
+from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, DenialError, Wire, moment, region_of
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import MAINTAINED

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 
 from hcloud.fake.aws.behind import is_used, told
-from hcloud.fake.aws.denial import DenialError
-from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, Wire, subnet_in
+from hcloud.fake.aws.world import DEFAULT_GROUP, DEFAULT_VPC, Ask, AwsWorld, DenialError, Wire, subnet_in
 
 PUBLIC = "/aws/service/"
 MOST_NAMES = 10
